@@ -36,10 +36,11 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
-7 DOM events among the signals, whether anybody listened for them, and how many signals each step made."""
+7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
+agent used, and how long it took."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -87,6 +88,9 @@ class Usage:
     output_tokens: int = 0
     """Reasoning tokens included."""
     reasoning_tokens: int = 0
+    untold_calls: int = 0
+    """Requests that may have used something which nobody told of: it is in none of these numbers. Answers without a
+    count of tokens, and requests that were given up or answered with what is no reply."""
     cost: float | None = 0.0
     """US dollars; None when the price of a call is not known. Unknown is never zero."""
     saved: float | None = 0.0
@@ -117,7 +121,9 @@ class Usage:
         return self != Usage()
 
 
-_COUNTS = ("calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
+_COUNTS = (
+    "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "untold_calls",
+)  # fmt: skip
 
 
 def is_count(value: object) -> bool:
@@ -303,6 +309,13 @@ class Evidence:
     """Site name to base URL as the agent saw it, without a trailing slash."""
     answer_format: AnswerFormat = "text"
     """The form of answer that the agent was asked for."""
+    usage: Usage | None = None
+    """What the agent's model calls used, as far as somebody told; a judge's are not among them. Zeros for agents that
+    ask no model; None when nobody told, as in evidence of older versions."""
+    usage_gap: str = ""
+    """Why it may have used more than that; empty when it has not."""
+    agent_seconds: float | None = None
+    """How long the agent was waited for; None when nobody measured."""
 
     @property
     def text_answer(self) -> str | None:
@@ -344,6 +357,9 @@ class Evidence:
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
+            usage=Usage(**used) if (used := data.get("usage")) is not None else None,
+            usage_gap=data.get("usage_gap", ""),
+            agent_seconds=data.get("agent_seconds"),
         )
 
 

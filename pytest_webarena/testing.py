@@ -19,7 +19,7 @@ from pytest_webarena.actions import Action, Stop
 from pytest_webarena.agents import TaskView
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import Verdict, judge
-from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StopReason, TabState
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StopReason, TabState, Usage
 from pytest_webarena.tasks import Task, parse_tasks
 
 __all__ = ["ScriptedAgent", "make_evidence", "make_observation", "make_task", "play", "verdict"]
@@ -53,10 +53,13 @@ def make_evidence(
     requests: Sequence[RequestRecord] = (),
     probes: Mapping[str, Any] | None = None,
     sites: Mapping[str, str] | None = None,
+    usage: Usage | None = None,
+    agent_seconds: float | None = None,
 ) -> Evidence:
     """What a trial would have recorded that ended on one tab.
 
-    ``probes`` maps a check's path (``checks[0]``) to what it would have gathered at the end.
+    ``probes`` maps a check's path (``checks[0]``) to what it would have gathered at the end. ``usage`` and
+    ``agent_seconds`` are what the agent used; None: nobody knows.
 
     >>> make_evidence(url="http://shop.test/cart", html="<h1>Cart</h1>").tabs[0].url
     'http://shop.test/cart'
@@ -68,6 +71,8 @@ def make_evidence(
         requests=tuple(requests),
         probes=tuple(Probe(check=path, state="end", value=value) for path, value in (probes or {}).items()),
         sites=dict(sites or {}),
+        usage=usage,
+        agent_seconds=agent_seconds,
     )
 
 

@@ -183,10 +183,11 @@ def _answer(task: Task) -> str:
 
 
 def _leaves(checks: Sequence[TaskCheck]) -> Iterator[TaskCheck]:
+    """Those that are no combinations, but for those that look at nothing which an agent leaves behind."""
     for check in checks:
         if check.children:
             yield from _leaves(check.children)
-        else:
+        elif _sights(check) != frozenset():
             yield check
 
 

@@ -150,6 +150,7 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
         make,
         check=check,
         dialogs=(lambda task, trial: "hold") if at_window else None,
+        asks_models=False,
         self_driving=at_window,
         raises=(AgentError,),
     )

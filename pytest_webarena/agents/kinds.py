@@ -118,6 +118,7 @@ class Common:
         check: Callable[[ModelSettings], None] = lambda settings: None,
         reach: Callable[[ModelSettings], None] = lambda settings: None,
         lacks: Callable[[Task], str] = lambda task: "",
+        asks_models: bool = True,
         self_driving: bool = False,
         raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
@@ -150,6 +151,7 @@ class Common:
             lacks=lambda task: self._lacks_length(task) or lacks(task),
             search=self.keys.search,
             memory=self.memory,
+            asks_models=asks_models,
             self_driving=self_driving,
             raises=raises,
         )

@@ -260,6 +260,8 @@ class AgentDefinition:
     """What becomes of native dialogs in this trial of the task; None: what the run says."""
     memory: MemoryKeys | None = None
     """Which trials share a memory; None: each begins with nothing."""
+    asks_models: bool = True
+    """Whether it may ask a model that it tells nothing of. Those that certainly ask none are known to use nothing."""
     self_driving: bool = False
     """``make`` returns a `SelfDriving`, else an `Agent`."""
     raises: tuple[type[WebArenaError], ...] = ()

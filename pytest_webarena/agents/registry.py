@@ -67,6 +67,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             kind="built-in",
             dialogs=_as_solved if name == "oracle" else lambda task, trial: None,
             privileged=name == "oracle",
+            asks_models=False,
             source=f"built-in: {about}",
             raises=(TaskError,) if name == "oracle" else (),  # a solution that can't be replayed
         )
@@ -78,6 +79,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             kind="built-in",
             dialogs=_as_solved,
             privileged=True,
+            asks_models=False,
             source=f"built-in: {MUTANTS[name]}",
             raises=(TaskError,),
         )

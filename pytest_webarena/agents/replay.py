@@ -256,7 +256,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
 
     recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
     files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []
-    return common.definition(make, files=files, dialogs=dialogs, check=check, raises=(AgentError,))
+    return common.definition(make, files=files, dialogs=dialogs, check=check, asks_models=False, raises=(AgentError,))
 
 
 KIND = Kind(

@@ -70,7 +70,7 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
             )
         return ScriptedAgent(steps, assignment.view.sites)
 
-    return common.definition(make, dialogs=dialogs, raises=(TaskError,))
+    return common.definition(make, dialogs=dialogs, asks_models=False, raises=(TaskError,))
 
 
 KIND = Kind(

@@ -31,7 +31,7 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
-from pytest_webarena.trials.collecting import Collector
+from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
 from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
@@ -39,6 +39,7 @@ from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
+    from pytest_webarena.agents.protocol import Reply
     from pytest_webarena.browser.observation import Observation
 
 __all__ = ["TasksEnv"]
@@ -164,8 +165,9 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         given = {"images": tuple(image.data for image in stage.images)} if stage.images else {}
         return self._shown(observation), {**self._info(), **given}
 
-    def step(self, action: str | Action) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Carry out an action: text in the environment's grammar, or an `Action`."""
+    def step(self, action: str | Action | Reply) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Carry out an action: text in the environment's grammar, an `Action`, or a `Reply` with either of them, whose
+        ``usage`` says what finding it took."""
         self._check_process()
         if self._rollout is None or self._rollout.over or self._stage is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
@@ -247,6 +249,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             stop_reason=episode.ending.reason,
             steps=episode.steps,
             answer_format=answer_format(self._task, REPAIRED),
+            # Of its time nothing is known: training between two steps is nobody's.
+            used=Used(usage=episode.usage, gap=episode.usage_gap),
         )
 
     def _info(self) -> dict[str, Any]:

@@ -238,6 +238,9 @@ def _share(data: Mapping[str, Any], whole: int | None, *path: str) -> int | None
     return None if count is None or whole is None or count > whole else count
 
 
+_UNTOLD = Usage(calls=1, untold_calls=1, cost=None)
+
+
 def _usage(data: object, *, sent: str, got: str) -> Usage:
     """What the endpoint counted, by the names that its API gives to what was sent and got.
 
@@ -245,7 +248,7 @@ def _usage(data: object, *, sent: str, got: str) -> Usage:
     none the worse for that.
     """
     if not isinstance(data, dict):
-        return Usage(calls=1, cost=None)
+        return _UNTOLD
     put, out = _count(data.get(sent)), _count(data.get(got))
     counts = {
         "input_tokens": put,
@@ -254,6 +257,6 @@ def _usage(data: object, *, sent: str, got: str) -> Usage:
         "reasoning_tokens": _share(data, out, f"{got}_details", "reasoning_tokens"),
     }
     if not put:  # no prompt has no tokens: so say proxies that don't count
-        return Usage(calls=1, cost=None)
+        return _UNTOLD
     known = {name: count for name, count in counts.items() if count is not None}
-    return Usage(calls=1, **known) if len(known) == len(counts) else Usage(calls=1, cost=None)
+    return Usage(calls=1, **known) if len(known) == len(counts) else _UNTOLD

@@ -93,6 +93,8 @@ class ModelClient:
         )
         self._calls = 0
         self._cancelled = threading.Event()
+        self.given_up = 0
+        """Requests without a reply for which the endpoint may have done the work all the same."""
         self._plain_json = False
         """The endpoint does not know structured outputs."""
 
@@ -186,7 +188,9 @@ class ModelClient:
             except Fault as raised:
                 fault = raised
                 if raised.billed and deadline is not None and self.now >= deadline:
+                    self.given_up += 1
                     raise self._too_late(request, failures, began) from None
+            self.given_up += fault.billed
             if ticket is not None and self._ledger is not None and not fault.billed:
                 self._ledger.release(ticket)
             failures.count, failures.last = failures.count + 1, str(fault)

@@ -2,7 +2,7 @@
 
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings, placed
 from pytest_webarena.llm_judge.judge import Judge, JudgeSession
-from pytest_webarena.llm_judge.standing import Standing, judge_facts, offs, standing
+from pytest_webarena.llm_judge.standing import Standing, errors, judge_facts, offs, standing
 
 __all__ = [
     "Judge",
@@ -10,6 +10,7 @@ __all__ = [
     "JudgeSession",
     "JudgeSettings",
     "Standing",
+    "errors",
     "judge_facts",
     "offs",
     "placed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
@@ -18,7 +19,8 @@ from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
 from pytest_webarena.llm_judge.replies import WORDS, Read, understand
 from pytest_webarena.llm_judge.seals import forges, seal_of
 from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
-from pytest_webarena.results.records import JudgeRecord
+from pytest_webarena.results.comparing.doubts import least_informed
+from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
 __all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]
 
@@ -38,6 +40,9 @@ _FORGED = (
 NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"
 
 
+_UNMEASURED: Mapping[QuestionKind, JudgeErrors] = MappingProxyType({})
+
+
 class Judge:
     """One worker's judge. Cheap to make: prompt and endpoint are touched at the first question."""
 
@@ -48,10 +53,13 @@ class Judge:
         *,
         worker: str = "main",
         off: str | Mapping[QuestionKind, str] = "",
+        errors: Mapping[QuestionKind, JudgeErrors] = _UNMEASURED,
         client: Callable[[str], ModelClient] | None = None,
     ) -> None:
-        """``off``: why the judge may not be asked, by kind of question; without a model that is clear anyway."""
+        """``off``: why the judge may not be asked, by kind of question; without a model that is clear anyway.
+        ``errors``: how often it was right, by kind of question, where it was measured."""
         self.settings = settings
+        self.errors = errors
         self._off = off
         self._identities: dict[QuestionKind, JudgeIdentity] = {}
         self._prompts: dict[QuestionKind, Template] = {}
@@ -111,6 +119,7 @@ class JudgeSession:
         self._client: ModelClient | None = None
         self._questions = self._cached = 0
         self._identities: dict[JudgeIdentity, None] = {}
+        self._kinds: dict[QuestionKind, None] = {}
         self._usage = Usage()
         self._told: dict[Question, Grade | JudgeUnreadable] = {}
         self.refused = ""
@@ -128,7 +137,13 @@ class JudgeSession:
             questions=self._questions,
             cached=self._cached,
             usage=self._usage,
+            errors=self._errors(),
         )
+
+    def _errors(self) -> JudgeErrors | None:
+        """Of all that was asked: of several kinds of question those of the one that it is worst at; None if any of them
+        was not measured."""
+        return least_informed(self._judge.errors.get(kind) for kind in self._kinds)
 
     def ask(self, question: Question) -> Grade:
         """The grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached, `JudgeError`."""
@@ -139,6 +154,7 @@ class JudgeSession:
         if question not in self._told:  # several gradings ask the same
             self._questions += 1
             self._identities[judge.identity(question.kind)] = None
+            self._kinds[question.kind] = None
             try:
                 self._told[question] = self._asked(question)
             except JudgeUnreadable as unreadable:

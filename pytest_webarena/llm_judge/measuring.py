@@ -17,6 +17,7 @@ from pytest_webarena.llm_judge.agreement import Agreement, Share
 from pytest_webarena.llm_judge.answers import LabelledAnswer, LabelledSet
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.judge import Judge
+from pytest_webarena.results.records import JudgeErrors
 
 __all__ = ["Graded", "KnownJudge", "Measurement", "find_measurement", "keep_measurement", "measure"]
 
@@ -76,6 +77,7 @@ class Measurement:
             unreadable=agreement.unreadable,
             answers=self.answers,
             at=self.at,
+            errors=_errors(self.agreement.confusion),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -121,6 +123,8 @@ class KnownJudge:
     unreadable: int
     answers: str
     at: float
+    errors: JudgeErrors | None = None
+    """None where it gives points, which are neither accepted nor refused."""
 
     def __str__(self) -> str:
         return f"kappa {self.kappa:.2f} ({self.low:.2f} to {self.high:.2f}) on {self.cases} labelled answers"
@@ -160,6 +164,20 @@ def measure(
     )
 
 
+def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeErrors:
+    """By right grade and the judge's: what is not accepted is refused, as in verdicts. Unread grades are none."""
+
+    def cases(of: Callable[[Decision, Decision], bool]) -> int:
+        return sum(count for (right, told), count in confusion.items() if told is not None and of(right, told))
+
+    return JudgeErrors(
+        right_accepted=cases(lambda right, told: right == told == "correct"),
+        right=cases(lambda right, told: right == "correct"),
+        wrong_refused=cases(lambda right, told: right != "correct" and told != "correct"),
+        wrong=cases(lambda right, told: right != "correct"),
+    )
+
+
 class Kept(Protocol):
     """What can be remembered of a judge: what a `KnownJudge` has is in its data."""
 
@@ -187,7 +205,10 @@ def find_measurement(judge: JudgeIdentity) -> KnownJudge | None:
         data: Mapping[str, Any] = json.loads(_file(judge).read_text(encoding="utf-8"))
         if data["schema_version"] != _VERSION:
             return None
-        return KnownJudge(**{name: data[name] for name in KnownJudge.__dataclass_fields__})
+        told = {name: data[name] for name in KnownJudge.__dataclass_fields__ if name != "errors"}
+        rows = data.get("confusion") or ()  # of those who measured before errors were told, too
+        confusion = {(row["right"], row["told"]): int(row["cases"]) for row in rows}
+        return KnownJudge(**told, errors=_errors(confusion) if confusion else None)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

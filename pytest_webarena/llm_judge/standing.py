@@ -10,8 +10,9 @@ from pytest_webarena.checks.asking import QuestionKind
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
 from pytest_webarena.llm_judge.measuring import KnownJudge, find_measurement
+from pytest_webarena.results.records import JudgeErrors
 
-__all__ = ["Standing", "judge_facts", "offs", "standing"]
+__all__ = ["Standing", "errors", "judge_facts", "offs", "standing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,15 @@ def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:
     """Why the judge may not be asked, by kind of question: each is measured by itself."""
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
     return {kind: standing(settings, kind).off for kind in kinds}
+
+
+def errors(settings: JudgeSettings) -> Mapping[QuestionKind, JudgeErrors]:
+    """How often the judge was right about labelled answers, by kind of question, where it was measured."""
+    if not settings.model:
+        return {}
+    kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
+    found = ((kind, standing(settings, kind).known) for kind in kinds)
+    return {kind: known.errors for kind, known in found if known is not None and known.errors is not None}
 
 
 def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:

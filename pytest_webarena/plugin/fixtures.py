@@ -250,7 +250,7 @@ def webarena_rescorer(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_grading: Grading, webarena_judge: JudgeSettings
 ) -> Rescorer:
     """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
-    from pytest_webarena.llm_judge import Judge, offs, placed
+    from pytest_webarena.llm_judge import Judge, errors, offs, placed
     from pytest_webarena.plugin.rescoring import agent_ids
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
@@ -262,6 +262,7 @@ def webarena_rescorer(
         options.models,
         worker=worker_id(pytestconfig),
         off=offs(webarena_judge),
+        errors=errors(webarena_judge),
     )
     run = RunDir(webarena_run.run_dir)
     return Rescorer(run, options=replace(options, grading=webarena_grading), judge=judge, agents=agent_ids(settings))

@@ -147,4 +147,9 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
     guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
-    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess}
+    told: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
+    if rate.whole is not None:
+        told["whole_set_interval95"] = list(rate.whole)
+    if (found := rate.corrected) is not None:
+        told["judge_corrected"] = {"value": found.value, "interval95": list(found.interval)}
+    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess, **told}

@@ -16,7 +16,7 @@ from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.extraction import NO_FINAL_ANSWER
 from pytest_webarena.results.records import Outcome, TrialRecord, is_unsure
-from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance
+from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance, with_judge
 
 __all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by", "without_answer"]
 
@@ -119,7 +119,8 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
 
     def _rate(kept: Sequence[tuple[TrialRecord, Outcome]]) -> Rate:
         found = rate_of((cluster_of(record, templates), outcome) for record, outcome in kept)
-        return with_chance(found, (record for record, outcome in kept if outcome != "error"))
+        found = with_chance(found, (record for record, outcome in kept if outcome != "error"))
+        return with_judge(found, kept, templates)
 
     def grouped(key: Callable[[TrialRecord], str], *, named: bool = False) -> dict[str, Rate]:
         groups: dict[str, list[tuple[TrialRecord, Outcome]]] = {}

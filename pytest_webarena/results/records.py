@@ -21,6 +21,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "Attempt",
     "Entrant",
+    "JudgeErrors",
     "JudgeRecord",
     "MemoryUse",
     "Outcome",
@@ -31,10 +32,10 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
-theirs; 7 ``reference_steps`` and ``reward_model``."""
+theirs; 7 ``reference_steps`` and ``reward_model``; 8 what was known of a judge's errors."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -116,6 +117,18 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeErrors:
+    """What a judge made of labelled answers."""
+
+    right_accepted: int
+    """Of the answers that are right, how many it accepted."""
+    right: int
+    wrong_refused: int
+    """Of the answers that are wrong, how many it refused."""
+    wrong: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRecord:
     """What was asked of a judge model for one trial, and of which."""
 
@@ -129,6 +142,8 @@ class JudgeRecord:
     """Of these, how many the verdict cache answered."""
     usage: Usage = field(default_factory=Usage)
     """Apart from the agent's."""
+    errors: JudgeErrors | None = None
+    """How often it was right about labelled answers, as was known then; None when it was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,4 +312,5 @@ def browser_told(data: Mapping[str, Any]) -> str:
 
 
 def _judge(data: Mapping[str, Any]) -> JudgeRecord:
-    return JudgeRecord(**{**data, "usage": Usage(**data["usage"])})
+    errors = JudgeErrors(**found) if (found := data.get("errors")) else None
+    return JudgeRecord(**{**data, "usage": Usage(**data["usage"]), "errors": errors})

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_webarena.evidence import Usage
+from pytest_webarena.results.comparing.doubts import Corrected, Verdicts, corrected_rate, least_informed
+from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
 
@@ -22,8 +24,10 @@ __all__ = [
     "rate_of",
     "student_quantile",
     "summarise",
+    "whole_set_interval",
     "wilson_interval",
     "with_chance",
+    "with_judge",
 ]
 
 TemplateKey = Literal["text", "id"]
@@ -81,6 +85,30 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
     return _wilson(p, effective, student_quantile(max(1.0, min(alike - 1, 2.0 * rare))))
 
 
+def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] | None:
+    """95 % interval of a success rate, the tasks being all there are: chance is in the trials alone.
+
+    ``tasks`` are the judged trials of each. None where one has a single trial: that does not tell an agent's luck from
+    a task's nature. One success and one failure more are taken for seen, or tasks that always ended alike would seem
+    certain. Degrees of freedom are Satterthwaite's.
+
+    >>> found = whole_set_interval([[True] * 5] * 5 + [[False] * 5] * 5)  # narrower than `clustered_interval`
+    >>> tuple(round(bound, 2) for bound in found)
+    (0.38, 0.62)
+    """
+    found = [(sum(each), len(each)) for each in tasks if each]
+    if not found or min(size for _, size in found) < 2:
+        return None
+    total = sum(size for _, size in found)
+    parts = [(won * (size - won) / (size - 1) / total**2, size - 1) for won, size in found]
+    within = math.fsum(part for part, _ in parts)
+    below = math.fsum(part**2 / free for part, free in parts)
+    freedom = within**2 / below if below else 2.0
+    reach = student_quantile(max(2.0, freedom)) * math.sqrt(within + 2 / total**2)
+    rate = sum(won for won, _ in found) / total
+    return max(0.0, rate - reach), min(1.0, rate + reach)
+
+
 def student_quantile(freedom: float) -> float:
     """The 97.5 % quantile of Student's distribution (Fisher and Cornish 1960), within 1 % from two degrees on.
 
@@ -132,12 +160,20 @@ class Rate:
     errors: int
     interval: tuple[float, float] = field(default=(0.0, 1.0), compare=False)
     """Its 95 % interval, clustered by template or task (`clustered_interval`); of nothing, everything."""
+    whole: tuple[float, float] | None = field(default=None, compare=False)
+    """Its 95 % interval where these tasks are all there are, not a sample (`whole_set_interval`); None where not each
+    of them has several trials."""
     clusters: int = field(default=0, compare=False)
     """How many clusters the judged trials are of."""
     chance: float | None = field(default=None, compare=False)
     """What blind guesses would get on those of the judged trials where one can guess, on average; None: on none."""
     guessable: int = field(default=0, compare=False)
     """How many of the judged trials these are."""
+    asked: int = field(default=0, compare=False)
+    """About how many of the judged trials a judge model was asked."""
+    corrected: Corrected | None = field(default=None, compare=False)
+    """The rate as it would be if that judge never erred, with an interval that knows of its errors; None where it was
+    not asked, never measured, or its verdicts say nothing."""
 
     @property
     def judged(self) -> int:
@@ -178,9 +214,20 @@ class Summary:
     tries: int = 1
     """Trials per task, at most."""
     solved_once: int = 0
-    """Tasks that passed in at least one trial (pass@k, for k trials)."""
+    """Tasks that passed in at least one trial."""
     solved_always: int = 0
-    """Tasks that passed in every trial that was judged (pass^k)."""
+    """Tasks that passed in every trial that was judged."""
+    most: int = 1
+    """Trials with a verdict of one task, at most: the k of what follows."""
+    pass_any: float | None = None
+    """pass@k: the share of the tasks with k verdicts of which at least one of k trials passes; None for k = 1."""
+    pass_all: float | None = None
+    """pass^k: of which all pass."""
+    flaky: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Tasks that passed in some trials only, the least certain first: trials passed and judged."""
+    chance_share: float | None = None
+    """How much of the variance of single verdicts is luck from trial to trial, from 0 to 1; the rest is between tasks.
+    None unless two tasks have several verdicts, or all verdicts are alike."""
     models: tuple[str, ...] = ()
     """Names of the models used."""
     usage: Usage | None = None
@@ -240,10 +287,10 @@ def summarise(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()
 
 def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
-    by_task: dict[str, list[bool]] = {}
-    for record in records:
-        if record.outcome != "error":
-            by_task.setdefault(record.key.task, []).append(record.outcome == "passed")
+    by_task = _by_task(records)
+    counts = {task: (sum(passed), len(passed)) for task, passed in by_task.items()}
+    most = max((judged for _, judged in counts.values()), default=1)
+    spread = spread_of(counts.values())
     by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
     return Summary(
         name=name,
@@ -263,6 +310,11 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         tries=max(Counter(record.key.task for record in records).values()),
         solved_once=sum(any(passed) for passed in by_task.values()),
         solved_always=sum(all(passed) for passed in by_task.values()),
+        pass_any=pass_any(counts.values(), most) if most > 1 else None,
+        pass_all=pass_all(counts.values(), most) if most > 1 else None,
+        most=most,
+        flaky=flaky(counts),
+        chance_share=spread.share if spread is not None else None,
         models=tuple(sorted({record.model for record in records if record.model})),
         usage=sum(used, Usage())
         if (used := [record.usage for record in records if record.usage is not None])
@@ -290,19 +342,55 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
     )
 
 
+def _by_task(records: Iterable[TrialRecord]) -> dict[str, list[bool]]:
+    """Whether each judged trial passed, by task."""
+    found: dict[str, list[bool]] = {}
+    for record in records:
+        if record.outcome != "error":
+            found.setdefault(record.key.task, []).append(record.outcome == "passed")
+    return found
+
+
 def _reason(record: TrialRecord) -> str:
     return record.message.partition("\n")[0].removeprefix(NO_VERDICT)
 
 
 def _rate(records: Iterable[TrialRecord]) -> Rate:
     records = list(records)
-    return with_chance(rate_of((cluster_of(record), record.outcome) for record in records), records)
+    found = with_chance(rate_of((cluster_of(record), record.outcome) for record in records), records)
+    found = replace(found, whole=whole_set_interval(_by_task(records).values()))
+    return with_judge(found, ((record, record.outcome) for record in records))
 
 
 def with_chance(rate: Rate, records: Iterable[TrialRecord]) -> Rate:
     """``rate``, which is that of ``records``, with what blind guesses would have got."""
     found = [record.chance for record in records if record.outcome != "error" and record.chance is not None]
     return replace(rate, chance=math.fsum(found) / len(found), guessable=len(found)) if found else rate
+
+
+def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templates: TemplateKey = "text") -> Rate:
+    """``rate``, which is that of ``trials``, with what the errors of the judge make of it that was asked."""
+    kept = [(record, outcome == "passed") for record, outcome in trials if outcome != "error"]
+    asked = [record.judge for record, _ in kept if record.judge is not None]
+    if not asked:
+        return rate
+    found = replace(rate, asked=len(asked))
+    errors = least_informed(each.errors for each in asked)
+    if errors is None:
+        return found
+    clusters: dict[object, list[tuple[bool, bool]]] = {}
+    for record, won in kept:
+        clusters.setdefault(cluster_of(record, templates), []).append((won, record.judge is not None))
+    seen = [
+        Verdicts(
+            passed=sum(won for won, _ in each),
+            total=len(each),
+            asked=sum(judged for _, judged in each),
+            accepted=sum(won and judged for won, judged in each),
+        )
+        for each in clusters.values()
+    ]
+    return replace(found, corrected=corrected_rate(seen, rate.interval, errors))
 
 
 def _rates(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:

@@ -151,12 +151,22 @@ def _rates(rows: Sequence[Row]) -> Table:
         for row in rows
         if row.metrics.unsure
     ]
+    notes += [_judging(row) for row in rows if row.metrics.rate.asked]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
     columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", "errors")
     return Table(title="Success rates", columns=columns, rows=tuple(cells), notes=tuple(notes))
+
+
+def _judging(row: Row) -> str:
+    rate, found = row.metrics.rate, row.metrics.rate.corrected
+    asked = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
+    if found is None:
+        return f"{asked}; its errors are in no interval, for it was not measured (webarena judge), or says nothing."
+    interval = " to ".join(map(_percent, found.interval))
+    return f"{asked}; if it never erred, SR would be {_percent(found.value)} ({interval})."
 
 
 def _guessing(row: Row) -> str:

@@ -38,6 +38,10 @@ BUILTIN = {
     "symbolic": "pytest_webarena.checks.computed.symbolic:SYMBOLIC",
     "rubric": "pytest_webarena.checks.computed.rubric:RUBRIC",
     "key_nodes": "pytest_webarena.checks.key_nodes:KEY_NODES",
+    "cost": "pytest_webarena.checks.effort:COST",
+    "tokens": "pytest_webarena.checks.effort:TOKENS",
+    "steps": "pytest_webarena.checks.effort:STEPS",
+    "seconds": "pytest_webarena.checks.effort:SECONDS",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.checks import Verdict, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
-from pytest_webarena.trials.collecting import Collector
+from pytest_webarena.evidence import Usage
+from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import set_stage
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float) -> bool:
             stage.open_first_pages()
             _outlast(stage, seconds)
             evidence = Collector(task, stage, plan.options).finish(
-                answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format
-            )
+                answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format,
+                used=Used(usage=Usage(), seconds=0.0),
+            )  # fmt: skip
             stage.check_sites(ask=True)
         verdict = judge_bounded(task, evidence, grading=plan.options.grading)
     except Exception:  # whatever it is: the blame would be a guess

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.checks import collect, needs
 from pytest_webarena.errors import BrowserError, SiteError
-from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
 from pytest_webarena.gateway.log import SAFE_METHODS
 from pytest_webarena.trials.options import TrialOptions
 
@@ -21,9 +22,21 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.stage import Stage
 
-__all__ = ["Collector", "require_answers"]
+__all__ = ["Collector", "Used", "require_answers"]
 
 _USUAL = TrialOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What an agent used, for the evidence."""
+
+    usage: Usage | None = None
+    gap: str = ""
+    seconds: float | None = None
+
+
+_UNKNOWN = Used(gap="nobody told what was used")
 
 
 class Collector:
@@ -79,6 +92,7 @@ class Collector:
         stop_reason: StopReason,
         steps: Sequence[StepRecord],
         answer_format: AnswerFormat,
+        used: Used = _UNKNOWN,
         picture: Callable[[bytes], object] | None = None,
     ) -> Evidence:
         """Everything, once the agent has stopped; ``picture`` is given a last screenshot.
@@ -117,6 +131,9 @@ class Collector:
             dom_events=signals.dom_events,
             sites=stage.live.sites,
             answer_format=answer_format,
+            usage=used.usage,
+            usage_gap=used.gap,
+            agent_seconds=used.seconds,
         )
 
     def _collect(self, checks: Sequence[Check], state: State) -> tuple[Probe, ...]:

@@ -154,6 +154,10 @@ class Episode:
     seconds: float
     usage: Usage | None = None
     """What the agent said that its model calls used; None when it said nothing."""
+    usage_gap: str = ""
+    """Why that may not be all; empty when it is."""
+    agent_seconds: float | None = None
+    """How long the agent was waited for."""
 
 
 def run_episode(
@@ -179,10 +183,22 @@ def run_episode(
     answer: str | None = None
     usage: Usage | None = None
     broke: Ending | None = None
+    gap, thought = "", 0.0
 
     def over(ending: Ending) -> Episode:
         bounded = Ending(ending.reason, cut(ending.detail))
-        return Episode(answer=answer, ending=bounded, steps=tuple(steps), seconds=clock() - began, usage=usage)
+        return Episode(
+            answer=answer, ending=bounded, steps=tuple(steps), seconds=clock() - began, usage=usage, usage_gap=gap,
+            agent_seconds=round(thought, 4),
+        )  # fmt: skip
+
+    def ask(observation: Observation) -> object:
+        nonlocal thought
+        asked = clock()
+        try:
+            return agent.act(observation, max(0.0, limits.seconds - (asked - began)))
+        finally:
+            thought += clock() - asked
 
     while True:
         if len(turns) >= limits.steps:
@@ -197,13 +213,17 @@ def run_episode(
         seen = clock() - began
         text_file, shot_file = recorder.observed(len(steps), observation)
         try:
-            reply = _reply(agent.act(observation, max(0.0, limits.seconds - (clock() - began))))
+            reply = _reply(ask(observation))
         except AgentTimeout:
+            gap = gap or f"the agent was cut off before it told what step {len(steps)} used"
             return over(Ending("time", f"the agent did not answer within the limit of {limits.seconds:g} s"))
         except AgentCrashed as crash:
+            gap = gap or f"the agent crashed before it told what step {len(steps)} used"
             return over(Ending("agent_crash", str(crash)))
         try:
-            if reply.usage is not None:
+            if reply.usage is None:
+                gap = gap or f"the agent did not tell what step {len(steps)} used"
+            else:
                 usage = reply.usage if usage is None else usage + reply.usage
                 broke = spend(reply.usage)
                 if broke is not None and broke.reason == "agent_crash":

@@ -115,5 +115,5 @@ def _said(record: TrialRecord) -> str:
     """What the record says of the verdict, as text: the cost of asking a judge again is no news."""
     said = {name: getattr(record, name) for name in _VERDICT}
     if (judge := record.judge) is not None:
-        said["judge"] = [judge.model, judge.prompt, judge.temperature]
+        said["judge"] = [judge.model, judge.prompt, judge.temperature, judge.errors and asdict(judge.errors)]
     return scrub(json.dumps(said, sort_keys=True))

@@ -14,7 +14,7 @@ from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_browser
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.errors import TrialError, Unready, UsageError
-from pytest_webarena.llm_judge import Judge, JudgeSettings, offs
+from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.memory import Memory, memory_folder
@@ -222,4 +222,5 @@ class Runtime:
 
 
 def _judge(config: RuntimeConfig) -> Judge:
-    return Judge(config.judge, config.options.models, worker=config.worker, off=offs(config.judge))
+    settings = config.judge
+    return Judge(settings, config.options.models, worker=config.worker, off=offs(settings), errors=errors(settings))

@@ -102,13 +102,23 @@ class _Watch:
         self._open: _Open | None = None
         self._answer: str | None = None
         self._usage: Usage | None = None
+        self._over: float | None = None
+        """When the agent came to an end, or was brought to it."""
+        self._held = 0.0
+        """Seconds for which the agent's commands waited until what was there before them was recorded."""
         self.returned = False
         """Whether the agent has come to an end by itself."""
 
     def episode(self, ending: Ending) -> Episode:
+        seconds = self._now()
+        over = seconds if self._over is None else self._over
+        gap = "" if self._usage is not None else "the agent did not tell what it used"
+        if self._usage is None and not self.returned:
+            gap = "the agent was ended before it told what it used"
         return Episode(
-            answer=self._answer, ending=ending, steps=tuple(self._steps), seconds=self._now(), usage=self._usage
-        )
+            answer=self._answer, ending=ending, steps=tuple(self._steps), seconds=seconds, usage=self._usage,
+            usage_gap=gap, agent_seconds=round(max(0.0, over - self._held), 4),
+        )  # fmt: skip
 
     def until_over(self) -> Ending:
         while True:
@@ -116,6 +126,7 @@ class _Watch:
             try:
                 event = self._driven.events.get(timeout=max(0.0, left))
             except queue.Empty:
+                self._over = self._now()
                 self._finish()
                 return Ending("time", f"the limit of {self._limits.seconds:g} s")
             match event:
@@ -131,11 +142,14 @@ class _Watch:
                 return ending
 
     def _begun(self, event: Begun) -> Ending | None:
+        began = self._now()
         self._finish()
         if (ending := self._too_many()) is not None:
+            self._over = began
             event.refuse(ending.detail)
             return ending
         self._begin(event, event.action, event.raw)
+        self._held += self._now() - began
         event.go()
         return None
 
@@ -158,6 +172,7 @@ class _Watch:
 
     def _ended(self, event: Ended) -> Ending:
         self.returned = True
+        self._over = self._now()
         self._finish()
         error = event.error
         if isinstance(error, AgentTimeout):

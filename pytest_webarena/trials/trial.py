@@ -21,7 +21,7 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
-from pytest_webarena.trials.collecting import Collector
+from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.episode import Ending, Episode, run_episode
 from pytest_webarena.trials.held import guarded
 from pytest_webarena.trials.outcome import decide
@@ -193,6 +193,7 @@ def _gather(
                     stop_reason=episode.ending.reason,
                     steps=episode.steps,
                     answer_format=plan.answer_format,
+                    used=_used(plan, episode),
                     picture=lambda data: writer.screenshot("final", data),
                 )
             finally:
@@ -241,11 +242,13 @@ def _run_agent(
         if crash.__cause__ is not None:
             with suppress(RecordingError):
                 writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
-        return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
+        crashed = Ending("agent_crash", f"when it was made: {crash}")
+        return Episode(answer=None, ending=crashed, steps=(), seconds=0.0, usage_gap="the agent crashed")
     except AgentTimeout:
         return Episode(
-            answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds
-        )
+            answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
+            usage_gap="the agent was not ready in time",
+        )  # fmt: skip
     with worker:
         if stage.driven is not None and not isinstance(stage.session, Pageless):
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
@@ -263,11 +266,22 @@ def _run_agent(
                 writer.note_traceback(worker.crash, name="agent-traceback.txt")
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
-            if recalled.usage is not None:
+            if recalled.usage is None:
+                gap = episode.usage_gap or "the agent did not tell what its notes for later trials used"
+                episode = replace(episode, usage_gap=gap)
+            else:
                 if spending is not None:
                     spending.spend(recalled.usage)
                 episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
         return episode
+
+
+def _used(plan: TrialPlan, episode: Episode) -> Used:
+    """What the agent used, as far as that can be known of it."""
+    if episode.usage is None and not plan.agent.asks_models:
+        return Used(usage=Usage(), seconds=episode.agent_seconds)
+    gap = episode.usage_gap if plan.agent.asks_models else ""
+    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds)
 
 
 def _spending(plan: TrialPlan, trial: str) -> Spending | None:

@@ -16,9 +16,9 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import SiteError, TaskError, TrialError
-from pytest_webarena.evidence import StepRecord
+from pytest_webarena.evidence import StepRecord, Usage
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.collecting import Collector
+from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Tryout:
                 stop_reason="answered",
                 steps=self._steps,
                 answer_format=answer_format(self._task, REPAIRED),
+                used=Used(usage=Usage(), seconds=0.0),  # nobody asks a model here, and people may take their time
             )
         return replace(judge_bounded(self._task, evidence), intent="")
 

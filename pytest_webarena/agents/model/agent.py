@@ -235,11 +235,14 @@ class ModelAgent:
         return self._send(purpose, self._client, request)
 
     def _send(self, purpose: str, client: ModelClient, request: Request) -> ModelReply:
+        given_up = client.given_up
         try:
             reply = client.ask(request, deadline=self._deadline)
         except (WebArenaError, BudgetSpent, OutOfTime) as error:
             self._exchanges.add(purpose, request, None, str(error) or type(error).__name__)
             raise
+        finally:
+            self._this_step += Usage(untold_calls=client.given_up - given_up)
         self._exchanges.add(purpose, request, reply)
         self._this_step += reply.usage
         self._total += reply.usage

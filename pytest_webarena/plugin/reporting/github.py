@@ -165,7 +165,9 @@ def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Itera
     rate = found.rate
     yield f"{rate.passed}/{rate.judged}"
     yield f"{rate.value:.1%}" + (" (sees the solutions)" if found.privileged else "")
-    yield "{:.1%} to {:.1%}".format(*rate.interval)
+    judged = rate.corrected
+    known = "" if judged is None else "; with the judge's errors {:.1%} to {:.1%}".format(*judged.interval)
+    yield "{:.1%} to {:.1%}".format(*rate.interval) + known
     yield str(rate.errors or "")
     yield missing
     yield "" if found.usage is None or found.usage.cost is None else dollars(found.usage.cost)

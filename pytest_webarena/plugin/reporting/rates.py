@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["summary_lines"]
 
 _SLOWEST = 3
+_FLAKY = 4
+"""Of these so many are named."""
 
 
 def summary_lines(
@@ -36,9 +38,7 @@ def summary_lines(
         for title, groups in (("by site", summary.by_site), ("by category", summary.by_category)):
             if len(groups) > 1:
                 yield from row(title, (f"{name} {_short(rate)}" for name, rate in groups.items()))
-        if summary.tries > 1:
-            once = f"{summary.solved_once}/{summary.tasks} tasks solved at least once"
-            yield from row(f"of {summary.tries} tries", [once, f"{summary.solved_always} always"])
+        yield from _repeat_rows(summary)
         if summary.mean_score is not None and abs(summary.mean_score - (summary.rate.value or 0.0)) >= 0.001:
             yield from row("score", [f"{summary.mean_score:.3f} on average, parts of tasks counted"])
         if summary.key_nodes is not None:
@@ -65,6 +65,23 @@ def summary_lines(
             yield from row("slowest", (f"{task} {seconds_words(took)}" for task, took in summary.slowest[:_SLOWEST]))
 
 
+def _repeat_rows(summary: Summary) -> Iterator[Line]:
+    if (whole := summary.rate.whole) is not None:
+        interval = "{:.1%} to {:.1%}".format(*whole)
+        yield from row("interval", [f"{interval} if these tasks are all there are, and no sample"])
+    if summary.tries > 1:
+        told = [f"{summary.solved_once}/{summary.tasks} tasks solved at least once", f"{summary.solved_always} always"]
+        if summary.pass_any is not None and summary.pass_all is not None:
+            told += [f"pass@{summary.most} {summary.pass_any:.1%}", f"pass^{summary.most} {summary.pass_all:.1%}"]
+        if summary.chance_share is not None:
+            told.append(f"{summary.chance_share:.0%} of the spread is chance")
+        yield from row(f"of {summary.tries} tries", told)
+    if summary.flaky:
+        named = [f"{task} {passed}/{judged}" for task, (passed, judged) in list(summary.flaky.items())[:_FLAKY]]
+        more = [f"{len(summary.flaky) - _FLAKY} more"] if len(summary.flaky) > _FLAKY else []
+        yield from row("flaky", [*named, *more])
+
+
 def _key_nodes(scores: KeyNodeScores) -> Iterator[str]:
     if scores.completion is None:
         yield f"none of {plural(scores.open, 'trial')} could be judged"
@@ -84,6 +101,11 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
         cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
         asked = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
         yield from row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
+    if (found := summary.rate.corrected) is not None:
+        interval = "{:.1%} to {:.1%}".format(*found.interval)
+        yield from row("", [f"if the judge never erred: {found.value:.1%} (95% {interval})"])
+    elif summary.rate.asked:
+        yield from row("", ["its errors are not in the interval", "it was not measured or says nothing"], mark="yellow")
     for reason, count in summary.unjudged.items():
         of = plural(summary.rate.judged + summary.rate.errors, "trial")
         told = f"{count} of {of}: {reason}"

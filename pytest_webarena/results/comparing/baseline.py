@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.sides import Side, SideTask, Trait, Try, sides_of
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.records import Outcome
+from pytest_webarena.results.records import JudgeErrors, Outcome
 
 __all__ = ["BASELINE_VERSION", "as_gated", "read_baseline", "save_baseline", "sides_at"]
 
@@ -36,7 +36,19 @@ def save_baseline(sides: Sequence[Side], target: Path) -> int:
         tasks = ",\n".join(json.dumps(_task(side.tasks[name]), ensure_ascii=False) for name in sorted(side.tasks))
         # Tasks tell their digests themselves, and where somebody's site runs is nobody's business.
         traits = [each for each in side.traits if not each[0].startswith(("digest of the task ", "site_urls"))]
-        head = {"name": side.name, "agent": side.agent, "browser": side.browser, "run": side.run, "traits": traits}
+        head: dict[str, Any] = {
+            "name": side.name,
+            "agent": side.agent,
+            "browser": side.browser,
+            "run": side.run,
+            "traits": traits,
+        }
+        if side.missing:
+            head["missing"] = dict(side.missing)
+        if side.looked:
+            head["looked"] = True
+        if side.judge_errors is not None:
+            head["judge_errors"] = asdict(side.judge_errors)
         lines.append(f'{json.dumps(head, ensure_ascii=False)[:-1]}, "tasks": [\n{tasks}\n]}}')
     text = f'{{"kind": "{_KIND}", "version": {BASELINE_VERSION}, "sides": [\n' + ",\n".join(lines) + "\n]}\n"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +68,15 @@ def _task(task: SideTask) -> dict[str, Any]:
             f"{each.trial}{_LETTERS[each.outcome]}{_SHORT * each.counts}{_JUDGED * each.judge}" for each in task.tries
         ),
         "cost": [round(each.cost, 6) if each.cost is not None else None for each in task.tries],
+        "saved": [round(each.saved, 6) for each in task.tries],
         "tokens": [each.tokens for each in task.tries],
         "steps": [each.steps for each in task.tries],
         "seconds": [round(each.seconds, 1) for each in task.tries],
     }
     if all(value is None for value in known["cost"]):
         del known["cost"]
+    if not any(known["saved"]):
+        del known["saved"]
     if all(value is None for value in known["tokens"]):
         del known["tokens"]
     return {name: value for name, value in known.items() if value not in ("", [])}
@@ -102,6 +117,9 @@ def _side(data: Mapping[str, Any], run: str) -> Side:
         tasks={task.task: task for task in tasks},
         traits=tuple(traits),
         order=tuple(task.task for task in tasks),
+        missing={str(task): int(count) for task, count in data.get("missing", {}).items()},
+        looked=bool(data.get("looked")),
+        judge_errors=JudgeErrors(**found) if (found := data.get("judge_errors")) else None,
     )
 
 
@@ -115,12 +133,19 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
             counts=_SHORT in each,
             judge=_JUDGED in each,
             cost=cost,
+            saved=saved,
             tokens=tokens,
             steps=steps,
             seconds=seconds,
         )
-        for each, cost, tokens, steps, seconds in zip(
-            told, data.get("cost", nothing), data.get("tokens", nothing), data["steps"], data["seconds"], strict=True
+        for each, cost, saved, tokens, steps, seconds in zip(
+            told,
+            data.get("cost", nothing),
+            data.get("saved", [0.0] * len(told)),
+            data.get("tokens", nothing),
+            data["steps"],
+            data["seconds"],
+            strict=True,
         )
     ]
     return SideTask(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import Difference, PairedTask, difference_of
-from pytest_webarena.results.comparing.doubts import bounds, difference_bounds
+from pytest_webarena.results.comparing.doubts import Corrected, bounds, corrected_difference, difference_bounds
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure, effort_of, growth_of
 from pytest_webarena.results.comparing.repeats import Spread, flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, paired
@@ -102,20 +103,38 @@ class Comparison:
     """Differences that make it no comparison, told because it was asked for all the same."""
     bounds: tuple[float, float] = (-1.0, 1.0)
     """The difference of rates at its worst and at its best, if trials without a verdict had ended so."""
+    asked: tuple[int, int] = (0, 0)
+    """About how many of each side's trials with a verdict a judge model was asked."""
+    corrected: Corrected | None = None
+    """The difference if the judge never erred, with an interval that knows of its errors; None where no judge was
+    asked, it was never measured, or its verdicts say nothing."""
     growth: Mapping[Measure, Growth]
     efforts: tuple[Mapping[Measure, Effort], Mapping[Measure, Effort]]
 
     @property
     def verdict(self) -> Verdict:
-        """What can be said of tasks like these, which are a sample: interval and test have to agree."""
+        """What can be said of tasks like these, which are a sample: interval and test have to agree, and with a judge
+        whose errors are known the interval that knows of them."""
         if self.adjusted > self.alpha + 1e-12:
             return "can't tell"
-        return _word(self.difference.decided())
+        return self._judged(self.difference.decided())
+
+    @property
+    def judge_says_nothing(self) -> bool:
+        """Whether the judge is known to accept wrong answers as readily as right ones."""
+        sides = zip((self.first, self.second), self.asked, strict=True)
+        return self.corrected is None and any(asked and side.judge_errors is not None for side, asked in sides)
+
+    def _judged(self, sign: int) -> Verdict:
+        if self.corrected is not None:
+            low, high = self.corrected.interval
+            sign *= (low > 0) if sign > 0 else (high < 0)
+        return "can't tell" if self.judge_says_nothing else _word(sign)
 
     @property
     def verdict_here(self) -> Verdict:
         """What can be said of these very tasks, taken for the whole set."""
-        return _word(self.difference.decided(whole=True))
+        return self._judged(self.difference.decided(whole=True))
 
     def growth_beyond(self, allowed: float) -> Growth | None:
         """How the dollars of a trial grew, tested against what is allowed; None where they are not known."""
@@ -124,6 +143,20 @@ class Comparison:
         if any(each is None or each.unknown for each in known):
             return None
         return growth_of(self.first, self.second, tasks, "cost", allowed=allowed, confidence=self.difference.confidence)
+
+    @property
+    def open_trials(self) -> tuple[int, int]:
+        """Of both sides: trials that ended in errors, and planned ones without a result."""
+        first, second = (side.errors + sum(side.missing.values()) for side in (self.first, self.second))
+        return first, second
+
+    @property
+    def may_turn(self) -> bool:
+        """Whether trials without a verdict could take back that one is better or worse."""
+        if not any(self.open_trials):
+            return False
+        low, high = self.bounds
+        return (self.verdict == "better" and low <= 0) or (self.verdict == "worse" and high >= 0)
 
     def of(self, fate: Fate) -> list[TaskFate]:
         """Tasks that went so."""
@@ -141,6 +174,7 @@ def about(side: Side) -> dict[str, object]:
     spread: Spread | None = spread_of(side.counts)
     named = {name: (task.passed, task.judged) for name, task in side.tasks.items()}
     return {
+        "tasks": {k: sum(judged >= k for _, judged in side.counts) for k in sorted(ks)},
         "pass_any": {k: pass_any(side.counts, k) for k in sorted(ks)},
         "pass_all": {k: pass_all(side.counts, k) for k in sorted(ks)},
         "flaky": flaky(named),
@@ -209,17 +243,22 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
     if refused and not allow_mixed:
         raise UsageError(_refusal(f"{first.name} of {first.run} and {second.name} of {second.run}", refused))
     left_out: dict[str, list[str]] = {}
-    common = []
+    common, asked_of_both = [], []
     for name in dict.fromkeys((*first.tasks, *second.tasks)):
         one, other = first.tasks.get(name), second.tasks.get(name)
-        if one is None or other is None:
+        if (one is None and name in first.missing) or (other is None and name in second.missing):
+            asked_of_both.append(name)
+            left_out.setdefault("planned and without a result on one side", []).append(name)
+        elif one is None or other is None:
             left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)
         elif one.digest and other.digest and one.digest != other.digest:
             left_out.setdefault("edited between the runs", []).append(name)
-        elif not one.judged or not other.judged:
-            left_out.setdefault("without a verdict on one side", []).append(name)
         else:
-            common.append(name)
+            asked_of_both.append(name)
+            if one.judged and other.judged:
+                common.append(name)
+            else:
+                left_out.setdefault("without a verdict on one side", []).append(name)
     if not common:
         reasons = "; ".join(f"{len(names)} {reason}" for reason, names in left_out.items())
         raise UsageError(
@@ -238,10 +277,14 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         {measure: effort for measure in MEASURES if (effort := effort_of(_only(side, common), measure)) is not None}
         for side in (first, second)
     )
+    difference = difference_of(tasks, confidence=confidence)
+    asked, corrected = _judge_errors(first, second, common, difference)
     return Comparison(
         first=first,
         second=second,
-        difference=difference_of(tasks, confidence=confidence),
+        difference=difference,
+        asked=asked,
+        corrected=corrected,
         p=p,
         adjusted=p,
         alpha=1 - confidence,
@@ -253,7 +296,7 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         differing=tuple(differing),
         changed=tuple(changed),
         forced=tuple(refused),
-        bounds=difference_bounds(_bounds(first, common), _bounds(second, common)),
+        bounds=difference_bounds(_bounds(first, asked_of_both), _bounds(second, asked_of_both)),
         growth={measure: found for measure, found in growth.items() if found is not None},
         efforts=(efforts[0], efforts[1]),
     )
@@ -263,13 +306,31 @@ def _only(side: Side, tasks: Iterable[str]) -> Side:
     return replace(side, tasks={name: side.tasks[name] for name in tasks})
 
 
-def _bounds(side: Side, tasks: Iterable[str]) -> tuple[float, float]:
-    kept = [side.tasks[name] for name in tasks]
-    return bounds(
-        sum(task.passed for task in kept),
-        sum(task.judged for task in kept),
-        sum(len(task.tries) - task.judged for task in kept),
-    )
+def _bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
+    """The rate if all trials without a verdict had failed, and if all had passed; each task counts the same."""
+    parts = []
+    for name in tasks:
+        task, missing = side.tasks.get(name), side.missing.get(name, 0)
+        counts = (task.passed, task.judged, len(task.tries) - task.judged) if task is not None else (0, 0, 0)
+        parts.append(bounds(counts[0], counts[1], counts[2] + missing))
+    return math.fsum(low for low, _ in parts) / len(parts), math.fsum(high for _, high in parts) / len(parts)
+
+
+def _judge_errors(
+    first: Side, second: Side, tasks: Sequence[str], found: Difference
+) -> tuple[tuple[int, int], Corrected | None]:
+    """About how many trials a judge was asked on both sides, and the difference if it never erred."""
+    pairs = [(first.tasks[name].cluster, first.tasks[name].verdicts, second.tasks[name].verdicts) for name in tasks]
+    asked = sum(one.asked for _, one, _ in pairs), sum(other.asked for _, _, other in pairs)
+    # A side that needed no judge is as it stands, whatever the other side's judge is like.
+    errors = [
+        side.judge_errors or (other.judge_errors if not some else None)
+        for side, other, some in zip((first, second), (second, first), asked, strict=True)
+    ]
+    if not any(asked) or errors[0] is None or errors[1] is None:
+        return asked, None
+    corrected = corrected_difference(pairs, found.sample, (errors[0], errors[1]), confidence=found.confidence)
+    return asked, corrected
 
 
 def _fate(one: SideTask, other: SideTask) -> TaskFate:

@@ -3,72 +3,169 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_webarena.results.comparing.quantiles import normal_quantile
+from pytest_webarena.results.records import JudgeErrors
 
-__all__ = ["Corrected", "JudgeErrors", "bounds", "corrected", "difference_bounds"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeErrors:
-    """What a judge made of labelled answers."""
-
-    right_accepted: int
-    """Of the answers that are right, how many it accepted."""
-    right: int
-    wrong_refused: int
-    """Of the answers that are wrong, how many it refused."""
-    wrong: int
+__all__ = [
+    "Corrected",
+    "Verdicts",
+    "bounds",
+    "corrected_difference",
+    "corrected_rate",
+    "difference_bounds",
+    "informedness",
+    "least_informed",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """A success rate as it would be if the judge never erred."""
+    """A success rate, or a difference of two, as it would be if the judge never erred."""
 
     value: float
     interval: tuple[float, float]
 
 
-def corrected(
-    rate: float, trials: float, errors: JudgeErrors, *, confidence: float = 0.95, judged: float = 1.0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """Trials with a verdict that go together: those of one task, or of one template."""
+
+    passed: int
+    total: int
+    asked: int = 0
+    """Of these, those about which a judge was asked."""
+    accepted: int = 0
+    """Of these in turn, those that passed."""
+
+
+def informedness(errors: JudgeErrors) -> float:
+    """How much a judge's verdict tells, from 1 for all to 0 for nothing (Youden 1950), one success and one failure more
+    taken for seen on both sides, as in what is made of it here."""
+    hit, clear = _shares(errors)
+    return hit + clear - 1
+
+
+def least_informed(found: Iterable[JudgeErrors | None]) -> JudgeErrors | None:
+    """Of several judges, or kinds of question, those of the one whose verdicts tell least; None if one was never
+    measured, or there is none."""
+    every = list(dict.fromkeys(found))
+    known = [each for each in every if each is not None]
+    return min(known, key=informedness) if known and len(known) == len(every) else None
+
+
+def _shares(errors: JudgeErrors) -> tuple[float, float]:
+    """Of right answers those accepted, of wrong ones those refused."""
+    return (errors.right_accepted + 1) / (errors.right + 2), (errors.wrong_refused + 1) / (errors.wrong + 2)
+
+
+def _right(found: Verdicts, errors: JudgeErrors) -> float:
+    """How many of the answers about which the judge was asked are right, by its errors (Rogan and Gladen 1978)."""
+    _, clear = _shares(errors)
+    return (found.accepted + found.asked * (clear - 1)) / informedness(errors)
+
+
+def corrected_rate(
+    clusters: Iterable[Verdicts], interval: tuple[float, float], errors: JudgeErrors, *, confidence: float = 0.95
 ) -> Corrected | None:
-    """The rate that a judge with such errors has been shown (Rogan and Gladen 1978), with an interval that knows of
-    the judge's errors and of how few answers they were measured on (Lang and Reiczigel 2014).
+    """The success rate that a judge with such errors has been shown.
 
-    ``trials`` is the effective number of trials behind ``rate``. ``judged`` is the share of the trials whose verdict is
-    the judge's; the rest has verdicts without such errors, which pass as often as they do overall. None where the judge
-    accepts wrong answers as readily as right ones: then its verdicts say nothing.
+    Answers about which no judge was asked count as they stand. ``interval`` is that of the rate as seen; each of its
+    halves grows as the spread between clusters does, and is joined with what is not known of the judge for want of
+    labelled answers (in quadrature: Zou and Donner 2008). None where the judge accepts wrong answers as readily as
+    right ones: then its verdicts say nothing.
 
-    >>> found = corrected(0.4, 200, JudgeErrors(right_accepted=90, right=100, wrong_refused=95, wrong=100))
-    >>> round(found.value, 3), tuple(round(bound, 2) for bound in found.interval)
-    (0.412, (0.32, 0.5))
+    >>> errors = JudgeErrors(right_accepted=90, right=100, wrong_refused=95, wrong=100)
+    >>> seen = [Verdicts(passed=n < 80, total=1, asked=1, accepted=n < 80) for n in range(200)]
+    >>> found = corrected_rate(seen, (0.335, 0.469), errors)
+    >>> round(found.value, 2), tuple(round(bound, 2) for bound in found.interval)
+    (0.41, (0.32, 0.5))
     """
-    z = normal_quantile((1 + confidence) / 2)
-    size = trials + z * z
-    p = (trials * rate + z * z / 2) / size
-    hit, clear = (errors.right_accepted + 1) / (errors.right + 2), (errors.wrong_refused + 1) / (errors.wrong + 2)
-    reach = 1 - judged + judged * (hit + clear - 1)
-    sensitive, specific = _share(errors.right_accepted, errors.right), _share(errors.wrong_refused, errors.wrong)
-    raw = 1 - judged + judged * (sensitive + specific - 1)
-    if reach <= 0 or raw <= 0:
+    tells = informedness(errors)
+    kept = list(clusters)
+    total = sum(each.total for each in kept)
+    if tells <= 0 or not total:
         return None
-    # A share ``judged`` of the verdicts goes through the judge: sensitivity and specificity of the whole are mixtures.
-    value = (rate + judged * (specific - 1)) / raw
-    centre = (p + judged * (clear - 1)) / reach
-    doubt_hit = judged**2 * hit * (1 - hit) / (errors.right + 2)
-    doubt_clear = judged**2 * clear * (1 - clear) / (errors.wrong + 2)
-    variance = (p * (1 - p) / size + centre**2 * doubt_hit + (1 - centre) ** 2 * doubt_clear) / reach**2
-    shift = 2 * z * z * (centre * doubt_hit - (1 - centre) * doubt_clear)
-    spread = z * math.sqrt(max(0.0, variance))
-    return Corrected(
-        value=min(1.0, max(0.0, value)),
-        interval=(min(1.0, max(0.0, centre + shift - spread)), max(0.0, min(1.0, centre + shift + spread))),
+    rights = [_right(each, errors) for each in kept]
+    seen = sum(each.passed for each in kept) / total
+    value = (sum(rights) + sum(each.passed - each.accepted for each in kept)) / total
+    asked = sum(each.asked for each in kept) / total
+    spread_seen = math.fsum((each.passed - seen * each.total) ** 2 for each in kept)
+    spread = math.fsum(
+        (each.passed - each.accepted + right - value * each.total) ** 2
+        for each, right in zip(kept, rights, strict=True)
     )
+    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - asked + asked / tells
+    right = sum(rights) / total
+    doubt = _quantile(confidence) * math.sqrt(_doubt(right, asked - right, errors))
+    return _joined(value, grows * (seen - interval[0]), grows * (interval[1] - seen), doubt, lowest=0.0)
 
 
-def _share(part: int, total: int) -> float:
-    return part / total if total else 0.5
+def corrected_difference(
+    tasks: Sequence[tuple[object, Verdicts, Verdicts]],
+    interval: tuple[float, float],
+    errors: tuple[JudgeErrors, JudgeErrors],
+    *,
+    confidence: float = 0.95,
+) -> Corrected | None:
+    """The same of the difference of two rates: of each task its cluster and both sides' trials; each counts the same.
+
+    Where both sides have one judge, it errs on both alike, and what is not known of it goes for both.
+    """
+    count = len(tasks)
+    if not count or min(map(informedness, errors)) <= 0:
+        return None
+    rights, asked, values, seen = ([0.0, 0.0] for _ in range(4))
+    clusters: dict[object, list[float]] = {}
+    differences: list[tuple[object, float, float]] = []
+    for cluster, *sides in tasks:
+        rates: list[tuple[float, float]] = []
+        for place, found in enumerate(sides):
+            right = _right(found, errors[place])
+            rates.append((found.passed / found.total, (found.passed - found.accepted + right) / found.total))
+            seen[place] += rates[-1][0] / count
+            values[place] += rates[-1][1] / count
+            rights[place] += right / found.total / count
+            asked[place] += found.asked / found.total / count
+        differences.append((cluster, rates[1][0] - rates[0][0], rates[1][1] - rates[0][1]))
+    was, value = seen[1] - seen[0], values[1] - values[0]
+    for cluster, raw, better in differences:
+        sums = clusters.setdefault(cluster, [0.0, 0.0])
+        sums[0] += raw - was
+        sums[1] += better - value
+    spread_seen, spread = (math.fsum(each[place] ** 2 for each in clusters.values()) for place in (0, 1))
+    share = max(asked)
+    tells = min(map(informedness, errors))
+    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / tells
+    wrongs = [some - right for some, right in zip(asked, rights, strict=True)]
+    if errors[0] == errors[1]:
+        variance = _doubt(rights[1] - rights[0], wrongs[1] - wrongs[0], errors[0])
+    else:
+        variance = sum(_doubt(rights[place], wrongs[place], errors[place]) for place in (0, 1))
+    doubt = _quantile(confidence) * math.sqrt(variance)
+    return _joined(value, grows * (was - interval[0]), grows * (interval[1] - was), doubt, lowest=-1.0)
+
+
+def _doubt(right: float, wrong: float, errors: JudgeErrors) -> float:
+    """The variance of a corrected rate that comes from the judge: few labelled answers tell what it is."""
+    hit, clear = _shares(errors)
+    return (
+        (right**2 * hit * (1 - hit) / (errors.right + 2) + wrong**2 * clear * (1 - clear) / (errors.wrong + 2))
+        / informedness(errors) ** 2
+    )  # fmt: skip
+
+
+def _quantile(confidence: float) -> float:
+    return normal_quantile((1 + confidence) / 2)
+
+
+def _joined(value: float, below: float, above: float, doubt: float, *, lowest: float) -> Corrected:
+    low, high = value - math.hypot(below, doubt), value + math.hypot(above, doubt)
+    return Corrected(
+        value=min(1.0, max(lowest, value)), interval=(min(1.0, max(lowest, low)), max(lowest, min(1.0, high)))
+    )
 
 
 def bounds(passed: int, judged: int, errors: int) -> tuple[float, float]:

@@ -35,6 +35,8 @@ class Effort:
     """Mean of the trials that failed."""
     quantiles: tuple[float, float, float]
     """Half, nine of ten and all of the trials need no more."""
+    saved: float = 0.0
+    """Of the total, what the response cache saved; 0 of all but dollars."""
 
 
 def effort_of(side: Side, measure: Measure) -> Effort | None:
@@ -56,6 +58,7 @@ def effort_of(side: Side, measure: Measure) -> Effort | None:
         passed=math.fsum(won) / len(won) if won else None,
         failed=math.fsum(lost) / len(lost) if lost else None,
         quantiles=(quantile(values, 0.5), quantile(values, 0.9), max(values)),
+        saved=math.fsum(each.saved for each, _ in known) if measure == "cost" else 0.0,
     )
 
 
@@ -129,6 +132,8 @@ def growth_of(
     reach = student_quantile((1 + confidence) / 2, size - 1) ** 2
     a, b, c = means[0] ** 2 - reach * xx, means[0] * means[1] - reach * xy, means[1] ** 2 - reach * yy
     inside = b * b - a * c
+    if abs(inside) <= 1e-12 * b * b:  # where nothing varies but the last digits
+        inside = 0.0
     interval = (0.0, math.inf)
     if a > 0 and inside >= 0:
         interval = (max(0.0, (b - math.sqrt(inside)) / a), (b + math.sqrt(inside)) / a)

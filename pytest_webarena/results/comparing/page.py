@@ -21,9 +21,13 @@ from pytest_webarena.results.comparing.wording import (
     growth_words,
     headline,
     interval_words,
+    judge_words,
+    open_words,
     p_words,
     points,
+    saved_words,
     titled,
+    unpaired_words,
 )
 
 __all__ = ["write_page"]
@@ -99,29 +103,37 @@ def _figures(each: Comparison) -> Iterator[str]:
             f"<tr><td>… tasks are the whole set<td><td><td>{_bar(found, whole=True)} {points(found.value or 0.0)} "
             f"({interval_words(found.whole)})<td>{escape(each.verdict_here)}"
         )
+    if each.corrected is not None:
+        yield (
+            f"<tr><td>… if the judge never erred<td><td><td>{_line(each.corrected.value, each.corrected.interval)} "
+            f"{points(each.corrected.value)} ({interval_words(each.corrected.interval)})<td>"
+        )
     yield f"</table><p class=small>{escape(each.test)}: {escape(p_words(each.p))}"
+    if judged := judge_words(each):
+        yield f". The judge was {escape(', '.join(judged))}"
     if each.adjusted != each.p:
         yield f", {escape(p_words(each.adjusted))} among all comparisons (Holm)"
-    if each.first.errors or each.second.errors:
-        yield (
-            f". {each.first.errors} and {each.second.errors} trials ended in errors, beside the rates; whatever they "
-            f"would have been, the difference is within {interval_words(each.bounds)} points"
-        )
+    if any(each.open_trials):
+        yield f". Without a verdict: {escape(', '.join(open_words(each)))}"
     yield "</p>"
 
 
 def _bar(found: Difference, *, whole: bool = False) -> str:
-    """The interval as a line from -50 to 50 points, the estimate as a dot."""
+    return _line(found.value or 0.0, found.whole if whole else found.sample)
+
+
+def _line(value: float, interval: tuple[float, float]) -> str:
+    """An interval as a line from -50 to 50 points, the estimate as a dot."""
 
     def place(value: float) -> float:
         return 100 + 200 * max(-0.5, min(0.5, value))
 
-    low, high = map(place, found.whole if whole else found.sample)
+    low, high = map(place, interval)
     return (
         '<svg class=bar viewBox="0 0 200 14" width=200 height=14 role=img aria-label="interval">'
         '<line x1=0 y1=7 x2=200 y2=7 class=axis /><line x1=100 y1=1 x2=100 y2=13 class=zero />'
         f"<line x1={low:.1f} y1=7 x2={high:.1f} y2=7 class=range />"
-        f"<circle cx={place(found.value or 0.0):.1f} cy=7 r=4 />"
+        f"<circle cx={place(value):.1f} cy=7 r=4 />"
         "</svg>"
     )  # fmt: skip
 
@@ -133,6 +145,8 @@ def _matrix(each: Comparison) -> Iterator[str]:
         f"<tr><th>first passed<td>{moved[True, True]}<td class=lost>{moved[True, False]}"
         f"<tr><th>first failed<td class=won>{moved[False, True]}<td>{moved[False, False]}</table>"
     )
+    for told in unpaired_words(each):
+        yield f"<p class=small>{escape(told)}</p>"
 
 
 def _dots(each: Comparison, number: int) -> Iterator[str]:
@@ -176,6 +190,10 @@ def _efforts(each: Comparison) -> Iterator[str]:
             shown = [amount(measure, getattr(effort, name)) for effort in (first, second)]
             change = escape(growth_words(growth)) if growth is not None and name == "per_trial" else ""
             rows.append(f"<tr><td>{measure} {words}<td class=n>{shown[0]}<td class=n>{shown[1]}<td>{change}")
+        if first.saved or second.saved:
+            rows.append(
+                f"<tr><td>… saved by the cache<td class=n>{saved_words(first)}<td class=n>{saved_words(second)}<td>"
+            )
         for place, words in enumerate(("median", "90%", "most")):
             shown = [amount(measure, effort.quantiles[place]) for effort in (first, second)]
             rows.append(f"<tr><td>{measure}, {words}<td class=n>{shown[0]}<td class=n>{shown[1]}<td>")

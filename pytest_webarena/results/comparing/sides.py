@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
+from pytest_webarena.results.comparing.doubts import Verdicts, least_informed
 from pytest_webarena.results.conditions import source_of, traits_of
-from pytest_webarena.results.records import Outcome, TrialRecord
+from pytest_webarena.results.plan import PlannedTrial, read_plan
+from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import cluster_of, grouped
 
@@ -65,6 +68,13 @@ class SideTask:
         """Trials with a verdict."""
         return sum(each.outcome != "error" for each in self.tries)
 
+    @property
+    def verdicts(self) -> Verdicts:
+        """What came of them, and whose verdicts that were."""
+        asked = [each for each in self.tries if each.judge and each.outcome != "error"]
+        won = sum(each.outcome == "passed" for each in asked)
+        return Verdicts(passed=self.passed, total=self.judged, asked=len(asked), accepted=won)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
@@ -80,8 +90,12 @@ class Side:
     """The run directory; None of a baseline."""
     tasks: Mapping[str, SideTask]
     traits: tuple[Trait, ...] = ()
-    planned: int = 0
-    """Trials that were to be run; 0 where nobody knows."""
+    missing: Mapping[str, int] = field(default_factory=dict)
+    """By task: trials that were planned and have no result. Not those that `--until` left out."""
+    looked: bool = False
+    """Whether the run ended early because somebody looked at it (``--until``)."""
+    judge_errors: JudgeErrors | None = None
+    """Of the judge that was asked about its trials; None when it was never measured."""
     order: tuple[str, ...] = field(default=(), compare=False)
     """Tasks in the order of their first trial."""
 
@@ -120,8 +134,10 @@ def sides_of_records(
     """The same of records that have been read, of the run in ``path`` whose ``run.json`` says ``facts``."""
     traits = traits_of(source_of(path, facts, records), beside=[record.key for record in records])
     name = label or path.resolve().name
+    known = {record.key for record in records}
+    lacking = [planned for key, planned in read_plan(path).items() if key not in known]
     found = [
-        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()))
+        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()), lacking=lacking)
         for agent, some in grouped(records).items()
     ]
     given = [str(agent) for agent in facts.get("agents") or ()]
@@ -137,9 +153,16 @@ def _place(agent: str, given: Sequence[str]) -> int:
 
 
 def side_of(
-    name: str, records: Sequence[TrialRecord], *, run: str, path: Path | None = None, traits: Iterable[Trait] = ()
+    name: str,
+    records: Sequence[TrialRecord],
+    *,
+    run: str,
+    path: Path | None = None,
+    traits: Iterable[Trait] = (),
+    lacking: Iterable[PlannedTrial] = (),
 ) -> Side:
-    """The side of ``records``, which are one agent's in one browser."""
+    """The side of ``records``, which are one agent's in one browser. ``lacking`` are trials of anybody without one."""
+    own = [each for each in lacking if each.key.entrant == records[0].key.entrant]
     by_task: dict[str, list[TrialRecord]] = {}
     for record in records:
         by_task.setdefault(record.key.task, []).append(record)
@@ -152,6 +175,11 @@ def side_of(
         path=path,
         tasks={task: _task(task, some) for task, some in by_task.items()},
         traits=tuple(traits),
+        missing=dict(Counter(each.key.task for each in own if not each.decided)),
+        looked=any(each.decided for each in own),
+        judge_errors=least_informed(
+            record.judge.errors for record in records if record.judge is not None and record.outcome != "error"
+        ),
         order=tuple(sorted(first, key=lambda task: (first[task], task))),
     )
 

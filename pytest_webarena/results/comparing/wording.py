@@ -14,7 +14,21 @@ from pytest_webarena.results.comparing.parting import Parting, parting_of, walk_
 from pytest_webarena.results.wording import dollars, seconds_words
 from pytest_webarena.text import clip
 
-__all__ = ["Told", "amount", "headline", "in_markdown", "in_words", "p_words", "plain", "points", "titled"]
+__all__ = [
+    "Told",
+    "amount",
+    "headline",
+    "in_markdown",
+    "in_words",
+    "judge_words",
+    "open_words",
+    "p_words",
+    "plain",
+    "points",
+    "saved_words",
+    "titled",
+    "unpaired_words",
+]
 
 _WIDTH = 80
 _SHOWN = 5
@@ -82,7 +96,44 @@ def headline(each: Comparison) -> str:
     begin = f"{other} is {each.verdict} than {one}"
     if each.verdict == "can't tell":
         begin = f"Can't tell whether {other} is better than {one}"
-    return f"{begin}: {points(value)} points ({level}, {p_words(each.adjusted)})."
+    judged = (
+        f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
+    )
+    said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
+    if each.may_turn:
+        said += f" Trials without a verdict could turn that: {interval_words(each.bounds)}."
+    if each.first.looked or each.second.looked:
+        said += " The run ended early because it was looked at (--until), which this interval does not know."
+    return said
+
+
+def open_words(each: Comparison) -> list[str]:
+    """What trials without a verdict leave open."""
+    missing = [sum(side.missing.values()) for side in (each.first, each.second)]
+    told = [f"{each.first.errors} and {each.second.errors} trials beside the rates"]
+    if any(missing):
+        told.append(f"{missing[0]} and {missing[1]} planned ones without a result")
+    return [*told, f"whatever they would have been: {interval_words(each.bounds)} points"]
+
+
+def unpaired_words(each: Comparison) -> list[str]:
+    """That not all trials have one of the same number on the other side; the rates have all of them."""
+    paired = sum(each.transitions.values())
+    sizes = [sum(of.judged for of in sides) for sides in zip(*((f.first, f.second) for f in each.fates), strict=True)]
+    return [] if sizes == [paired, paired] else [f"of {sizes[0]:,} and {sizes[1]:,} trials in the rates"]
+
+
+def judge_words(each: Comparison) -> list[str]:
+    """What the errors of the judge make of the difference, or that they are not known; nothing where none was asked."""
+    if not any(each.asked):
+        return []
+    asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
+    if (found := each.corrected) is not None:
+        return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
+    why = "it was not measured (webarena judge)"
+    if each.judge_says_nothing:
+        why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
+    return [asked, f"its errors are in no interval: {why}"]
 
 
 def _level(found: Difference) -> str:
@@ -102,7 +153,7 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     if found.repeated:
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
-        yield from _row("", ["the whole set: the same, for one trial each does not tell luck from tasks"])
+        yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
     told = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
         told.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
@@ -111,15 +162,12 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     yield from _row(
         "pairs",
         [f"{moved[True, True]} both passed", f"{moved[False, True]} gained", f"{moved[True, False]} lost",
-         f"{moved[False, False]} both failed"],
+         f"{moved[False, False]} both failed", *unpaired_words(each)],
     )  # fmt: skip
-    if each.first.errors or each.second.errors:
-        yield from _row(
-            "errors",
-            [f"{each.first.errors} and {each.second.errors} trials beside the rates",
-             f"whatever they would have been: {interval_words(each.bounds)} points"],
-            "yellow",
-        )  # fmt: skip
+    if judged := judge_words(each):
+        yield from _row("judge", judged, "" if each.corrected is not None else "yellow")
+    if any(each.open_trials):
+        yield from _row("errors", open_words(each), "yellow")
     yield from _group_rows(each.groups)
     for fate in _FATES:
         yield from _task_rows(each, fate, shown, partings=partings)
@@ -139,7 +187,7 @@ def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
-            sign = group.difference.decided() if group.adjusted <= 0.05 else 0
+            sign = group.difference.decided() if group.adjusted <= 1 - group.difference.confidence + 1e-12 else 0
             told = (
                 f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
                 f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}"
@@ -178,17 +226,24 @@ def parted_at(each: Comparison, task: TaskFate) -> Parting | None:
 
 def _repeat_rows(each: Comparison) -> Iterator[Told]:
     sides = [(side, about(side)) for side in (each.first, each.second)]
+    # The same k for both, as far as there are so many trials.
+    most = min((max(told["tasks"]) for _, told in sides if max(told["tasks"]) > 1), default=1)  # type: ignore[call-overload]
     for number, ((_, told), name) in enumerate(zip(sides, titled(each), strict=True)):
         some: dict[int, float | None] = told["pass_any"]  # type: ignore[assignment]
         every: dict[int, float | None] = told["pass_all"]  # type: ignore[assignment]
-        k = max(some)
+        of: dict[int, int] = told["tasks"]  # type: ignore[assignment]
+        k = min(most, max(some))
         if k == 1:
             continue
-        parts = [f"pass@{k} {_percent(some[k])}", f"pass^{k} {_percent(every[k])}"]
+        all_of_them = f" on {of[k]} of {of[1]} tasks" if of[k] < of[1] else ""
+        parts = [f"pass@{k} {_percent(some[k])}{all_of_them}", f"pass^{k} {_percent(every[k])}"]
         share = told["chance_share"]
         if isinstance(share, float):
             parts.append(f"{share:.0%} of the spread is chance")
-        parts.append(f"{_count(len(told['flaky']), 'flaky task')}")  # type: ignore[arg-type]
+        unsure: dict[str, tuple[int, int]] = told["flaky"]  # type: ignore[assignment]
+        some_of = [f"{task} {won}/{of}" for task, (won, of) in list(unsure.items())[:3]]
+        more = ["…"] if len(unsure) > len(some_of) else []
+        parts.append(f"{_count(len(unsure), 'flaky task')}{': ' * bool(unsure)}{', '.join([*some_of, *more])}")
         yield from _row("repeats" * (not number), [name, *parts])
 
 
@@ -206,7 +261,16 @@ def _effort_rows(each: Comparison, measure: Measure) -> Iterator[Told]:
     growth = each.growth.get(measure)
     if growth is not None:
         parts.append(growth_words(growth))
+    if first.saved or second.saved:
+        parts.append(f"the cache saved {saved_words(first)} and {saved_words(second)}")
+    if first.unknown or second.unknown:
+        parts.append(f"not known of {first.unknown} and {second.unknown} trials")
     yield from _row(measure, parts)
+
+
+def saved_words(effort: Effort) -> str:
+    """What the response cache saved, and of how much."""
+    return f"{dollars(effort.saved)} of {dollars(effort.total)}" if effort.saved else "nothing"
 
 
 def growth_words(growth: Growth) -> str:
@@ -255,6 +319,11 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
         )
         if found.repeated:
             yield f"| … tasks are the whole set | | | | {interval_words(found.whole)} ({level}%) |"
+        if each.corrected is not None:
+            yield (
+                f"| … if the judge never erred | | | {points(each.corrected.value)} | "
+                f"{interval_words(each.corrected.interval)} ({level}%) |"
+            )
         for group in each.groups:
             yield (
                 f"| {group.kind} {_escaped(group.name)} ({_count(group.difference.tasks, 'task')}) | "
@@ -269,6 +338,8 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                     f"| {measure} a trial | {amount(measure, first.per_trial)} | {amount(measure, second.per_trial)} | "
                     f"{growth_words(growth).replace(' (', ' | ').rstrip(')') if growth else ' | '} |"
                 )
+                if first.saved or second.saved:
+                    yield f"| … saved by the cache | {saved_words(first)} | {saved_words(second)} | | |"
         moved = each.transitions
         yield from ("", f"first: {_escaped(one)}; second: {_escaped(other)}. {each.test}, {p_words(each.p)}.", "")
         yield from ("| pairs of trials | second passed | second failed |", "|---|--:|--:|")
@@ -291,6 +362,9 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                 yield from ("", "</details>")
         notes = [
             *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
+            *([f"without a verdict: {', '.join(open_words(each))}"] if any(each.open_trials) else []),
+            *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
+            *([f"the judge was {', '.join(judge_words(each))}"] if any(each.asked) else []),
             *(f"differs too: {line}" for line in each.differing),
             *(f"**no comparison**: {line}" for line in each.forced),
         ]
@@ -313,7 +387,9 @@ def plain(each: Comparison) -> dict[str, Any]:
             "run": of.run,
             "path": str(of.path) if of.path is not None else None,
             "errors": of.errors,
-            **{name: told[name] for name in ("pass_any", "pass_all", "chance_share")},
+            "missing": sum(of.missing.values()),
+            "stopped_by_until": of.looked,
+            **{name: told[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
             "flaky": list(told["flaky"]),  # type: ignore[call-overload]
         }
 
@@ -337,6 +413,12 @@ def plain(each: Comparison) -> dict[str, Any]:
         "adjusted": each.adjusted,
         "test": each.test,
         "bounds": each.bounds,
+        "judge": {
+            "asked": each.asked,
+            "corrected": {"value": corrected.value, "interval": corrected.interval}
+            if (corrected := each.corrected) is not None
+            else None,
+        },
         "groups": [
             {"kind": group.kind, "name": group.name, "p": group.p, "adjusted": group.adjusted,
              **difference(group.difference)}

@@ -250,7 +250,7 @@ def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | 
 def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -> None:
     with model_server([say("well", usage=(count, 5))]) as server:
         reply = client_of(server, api=api).ask(question())
-        assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))
+        assert (reply.text, reply.usage) == ("well", Usage(calls=1, untold_calls=1, cost=None))
 
 
 @BOTH
@@ -279,7 +279,7 @@ def test_counts_that_are_none_are_unknown_and_not_nothing(tmp_path: Path, api: A
     settings = ModelSettings(prices=prices(tmp_path))
     with model_server([say("well", usage=_named(usage, api))]) as server:
         reply = client_of(server, api=api, stream=stream, settings=settings).ask(question())
-        assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))
+        assert (reply.text, reply.usage) == ("well", Usage(calls=1, untold_calls=1, cost=None))
 
 
 @BOTH

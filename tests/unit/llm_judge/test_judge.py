@@ -19,6 +19,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.llm_judge.judge import LONGEST
+from pytest_webarena.results.records import JudgeErrors
 from tests.model_server import Answer, fail, model_server, say
 from tests.sealed import seal_in, sealed
 from tests.unit.llm.helpers import prices
@@ -289,7 +290,7 @@ def test_usage_starts_at_nothing() -> None:
         session.ask(question())
     assert before is None
     assert session.use is not None
-    assert session.use.usage == Usage(calls=1, cost=None)
+    assert session.use.usage == Usage(calls=1, untold_calls=1, cost=None)
 
 
 @pytest.mark.parametrize(
@@ -314,3 +315,19 @@ def test_a_budget_needs_the_judges_price(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
     with pytest.raises(UsageError, match="--judge: expected a price for model 'unheard-of'"):
         JudgeSettings(model="unheard-of").check(ModelSettings(max_cost=1.0))
+
+
+def test_what_is_known_of_its_errors_goes_into_the_record() -> None:
+    good = JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70)
+    worse = JudgeErrors(right_accepted=50, right=70, wrong_refused=69, wrong=70)
+    with model_server([say("GRADE: correct"), say("GRADE: same")]) as server:
+        judge = judge_at(server)
+        judge.errors = {"equivalent": good, "unachievable": worse}
+        session = judge.session("t")
+        session.ask(question())
+        assert session.use is not None
+        assert session.use.errors == good
+        session.ask(question("there is none", "unachievable"))
+        assert session.use.errors == worse  # of two kinds of question those that tell least
+        judge.errors = {"equivalent": good}
+        assert session.use.errors is None  # one of them was not measured

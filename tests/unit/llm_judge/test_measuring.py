@@ -16,6 +16,7 @@ from pytest_webarena.llm_judge.answers import LabelledSet, read_answers
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, keep_measurement, measure
 from pytest_webarena.llm_judge.report import render
+from pytest_webarena.results.records import JudgeErrors
 from tests.model_server import Model, fail, model_server, say
 from tests.unit.llm_judge.helpers import judge_at
 from tests.unit.llm_judge.scripted import always, noisy, perfect
@@ -116,6 +117,17 @@ def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) 
     assert known is not None
     assert known.kappa == measurement.agreement.kappa
     assert known.cases == len(answers.answers)
+    passing = measurement.agreement.passing
+    assert known.errors == JudgeErrors(
+        right_accepted=passing.tp,
+        right=passing.tp + passing.fn,
+        wrong_refused=passing.tn,
+        wrong=passing.tn + passing.fp,
+    )
+    data = json.loads(file.read_text())
+    del data["errors"]  # an older version told the confusion alone
+    file.write_text(json.dumps(data))
+    assert find_measurement(measurement.judge) == known
     other = JudgeIdentity(model="priced", prompt=measurement.judge.prompt, temperature=0.7)
     assert find_measurement(other) is None
     file.write_text("{}")

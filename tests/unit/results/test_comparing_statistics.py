@@ -13,10 +13,19 @@ import pytest
 from scipy import stats
 
 from pytest_webarena.results.comparing.difference import PairedTask, difference_of, set_interval
-from pytest_webarena.results.comparing.doubts import JudgeErrors, bounds, corrected, difference_bounds
+from pytest_webarena.results.comparing.doubts import (
+    Verdicts,
+    bounds,
+    corrected_difference,
+    corrected_rate,
+    difference_bounds,
+    least_informed,
+)
 from pytest_webarena.results.comparing.quantiles import normal_quantile, normal_tail, student_quantile, student_tail
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.significance import flip_test, flip_test_of, holm, mcnemar
+from pytest_webarena.results.records import JudgeErrors
+from pytest_webarena.results.statistics import wilson_interval
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3.7, 9, 40, 500])
@@ -173,47 +182,111 @@ def test_of_nothing_or_of_one_cluster_nothing_is_known(tasks: list[PairedTask]) 
     assert difference_of(tasks).decided() == 0
 
 
+PERFECT = JudgeErrors(right_accepted=10**6, right=10**6, wrong_refused=10**6, wrong=10**6)
+
+
+def singles(passed: int, total: int, *, asked: bool = True) -> list[Verdicts]:
+    """Trials of a task each."""
+    return [Verdicts(passed=n < passed, total=1, asked=asked, accepted=asked and n < passed) for n in range(total)]
+
+
 def test_a_judge_that_never_errs_changes_next_to_nothing() -> None:
-    found = corrected(0.4, 200, JudgeErrors(right_accepted=10**6, right=10**6, wrong_refused=10**6, wrong=10**6))
-    assert found is not None
-    assert found.value == pytest.approx(0.4)
     wilson = stats.binomtest(80, 200).proportion_ci(method="wilson")
-    assert found.interval == pytest.approx((wilson.low, wilson.high), abs=3e-3)
+    found = corrected_rate(singles(80, 200), (wilson.low, wilson.high), PERFECT)
+    assert found is not None
+    assert found.value == pytest.approx(0.4, abs=1e-4)
+    assert found.interval == pytest.approx((wilson.low, wilson.high), abs=1e-3)
 
 
 @pytest.mark.parametrize(("truth", "hit", "clear"), [(0.1, 0.9, 0.95), (0.4, 0.8, 0.9), (0.7, 0.95, 0.7)])
-def test_the_corrected_interval_holds_the_truth_as_often_as_it_says(truth: float, hit: float, clear: float) -> None:
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_the_corrected_interval_holds_the_truth_as_often_as_it_says(
+    truth: float, hit: float, clear: float, share: float
+) -> None:
     source = np.random.default_rng(4)
-    held, naive, rounds = 0, 0, 2000
+    held, naive, rounds, asked = 0, 0, 1000, int(300 * share)
+    others = 0.2  # of the trials that need no judge so many pass
+    whole = (asked * truth + (300 - asked) * others) / 300
     for _ in range(rounds):
-        errors = JudgeErrors(
-            right_accepted=int(source.binomial(80, hit)),
-            right=80,
-            wrong_refused=int(source.binomial(80, clear)),
-            wrong=80,
+        errors = drawn_errors(source, hit, clear)
+        accepted = int(source.binomial(asked, truth * hit + (1 - truth) * (1 - clear)))
+        passed = accepted + int(source.binomial(300 - asked, others))
+        seen = wilson_interval(passed, 300)
+        found = corrected_rate(
+            [*singles(accepted, asked), *singles(passed - accepted, 300 - asked, asked=False)], seen, errors
         )
-        seen = source.binomial(300, truth * hit + (1 - truth) * (1 - clear)) / 300
-        found = corrected(seen, 300, errors)
         assert found is not None
-        held += found.interval[0] <= truth <= found.interval[1]
-        naive += abs(seen - truth) <= 1.96 * math.sqrt(seen * (1 - seen) / 300)
+        held += found.interval[0] <= whole <= found.interval[1]
+        naive += seen[0] <= whole <= seen[1]
     assert held / rounds >= 0.94
-    assert naive / rounds < 0.94
+    assert naive <= held
+
+
+def drawn_errors(source: Any, hit: float, clear: float) -> JudgeErrors:
+    return JudgeErrors(
+        right_accepted=int(source.binomial(80, hit)), right=80, wrong_refused=int(source.binomial(80, clear)), wrong=80
+    )
+
+
+@pytest.mark.parametrize(("hit", "clear"), [(0.95, 0.95), (0.8, 0.9), (0.9, 0.7)])
+def test_the_corrected_difference_holds_the_truth_as_often_as_it_says(hit: float, clear: float) -> None:
+    source = np.random.default_rng(5)
+    held, naive, rounds, rates = 0, 0, 1000, (0.3, 0.6)
+    for _ in range(rounds):
+        errors = drawn_errors(source, hit, clear)
+        won = [source.binomial(1, rate * hit + (1 - rate) * (1 - clear), 120) for rate in rates]
+        tasks = [task(str(n), n, (int(a), int(b)), (1, 1)) for n, (a, b) in enumerate(zip(*won, strict=True))]
+        pairs = [
+            (n, *(Verdicts(passed=int(side[n]), total=1, asked=1, accepted=int(side[n])) for side in won))
+            for n in range(120)
+        ]
+        seen = difference_of(tasks).sample
+        found = corrected_difference(pairs, seen, (errors, errors))  # type: ignore[arg-type]
+        assert found is not None
+        held += found.interval[0] <= 0.3 <= found.interval[1]
+        naive += seen[0] <= 0.3 <= seen[1]
+    assert held / rounds >= 0.94
+    assert naive / rounds < 0.94 or hit + clear > 1.85
+
+
+def test_a_judge_of_both_sides_errs_on_both_alike() -> None:
+    few = JudgeErrors(right_accepted=7, right=8, wrong_refused=7, wrong=8)
+    same = Verdicts(passed=1, total=2, asked=2, accepted=1)
+    tasks = [(n, same, same) for n in range(40)]
+    one, two = (
+        corrected_difference(tasks, (-0.1, 0.1), errors)
+        for errors in ((few, few), (few, JudgeErrors(right_accepted=8, right=9, wrong_refused=7, wrong=8)))
+    )
+    assert one is not None
+    assert two is not None
+    assert one.value == pytest.approx(0)
+    assert two.interval[1] - two.interval[0] > 1.5 * (one.interval[1] - one.interval[0])
 
 
 def test_a_judge_that_knows_nothing_says_nothing() -> None:
-    assert corrected(0.5, 100, JudgeErrors(right_accepted=5, right=10, wrong_refused=5, wrong=10)) is None
+    useless = JudgeErrors(right_accepted=5, right=10, wrong_refused=5, wrong=10)
+    assert corrected_rate(singles(50, 100), (0.4, 0.6), useless) is None
+    [one] = singles(1, 1)
+    assert corrected_difference([(0, one, one)], (-1, 1), (PERFECT, useless)) is None
+    assert least_informed([PERFECT, useless, PERFECT]) == useless
+    assert least_informed([PERFECT, None]) is None
+    assert least_informed([]) is None
 
 
-def test_the_fewer_verdicts_are_the_judges_the_smaller_the_correction() -> None:
+def test_verdicts_without_a_judge_stand_as_they_are() -> None:
     errors = JudgeErrors(right_accepted=70, right=100, wrong_refused=100, wrong=100)
-    every, some, none = (corrected(0.35, 400, errors, judged=share) for share in (1.0, 0.5, 0.0))
+    some = [*singles(70, 200), *singles(0, 200, asked=False)]
+    every, mixed, none = (
+        corrected_rate(trials, (0.1, 0.4), errors)
+        for trials in (singles(140, 400), some, singles(70, 400, asked=False))
+    )
     assert every is not None
-    assert some is not None
+    assert mixed is not None
     assert none is not None
-    assert every.value == pytest.approx(0.5)
-    assert none.value == pytest.approx(0.35)
-    assert none.value < some.value < every.value
+    assert every.value == pytest.approx(0.5, abs=0.01)
+    assert mixed.value == pytest.approx(0.25, abs=0.01)  # half of the 200, and none of those that need no judge
+    assert none.value == 0.175
+    assert none.interval == pytest.approx((0.1, 0.4))
 
 
 def test_errors_have_bounds() -> None:

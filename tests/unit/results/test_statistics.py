@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
 from pytest_webarena.results.metrics import measure
-from pytest_webarena.results.statistics import clustered_interval, student_quantile
+from pytest_webarena.results.statistics import clustered_interval, student_quantile, whole_set_interval
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,27 @@ def test_what_guessing_gets_stands_beside_a_rate() -> None:
     assert summarise(guessed)["a"].rate.chance is None
     broken = replace(guessed[0], chance=0.5, outcome="error")
     assert summarise([broken, *some])["a"].rate.chance == 0.25
+
+
+@pytest.mark.parametrize("trials", [2, 5])
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+def test_the_interval_of_the_whole_set_holds_its_rate_as_often_as_it_says(trials: int, spread: float) -> None:
+    source = np.random.default_rng(8)
+    chances = 1 / (1 + np.exp(-source.normal(-0.5, spread, 60)))
+    held, rounds = 0, 600
+    for _ in range(rounds):
+        won = source.binomial(trials, chances)
+        found = whole_set_interval([[True] * each + [False] * (trials - each) for each in won.tolist()])
+        assert found is not None
+        held += found[0] <= chances.mean() <= found[1]
+    assert held / rounds >= 0.93
+
+
+def test_luck_and_nature_can_not_be_told_apart_by_single_trials() -> None:
+    assert whole_set_interval([[True, False], [True]]) is None
+    assert whole_set_interval([]) is None
+    low, high = whole_set_interval([[True, True]] * 20) or (0, 0)
+    assert high == 1
+    assert 0.8 < low < 1  # twice is not for ever
+    rate = summarise([record("1", "passed"), record("2", "failed")])["a"].rate
+    assert rate.whole is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -117,7 +119,14 @@ def driven() -> Any:
     driven.close()
 
 
-def run(driven: FakeDriven, drive: Any, session: Any = None, raises: tuple[Any, ...] = (), **limits: Any) -> Any:
+def run(
+    driven: FakeDriven,
+    drive: Any,
+    session: Any = None,
+    raises: tuple[Any, ...] = (),
+    clock: Callable[[], float] = time.monotonic,
+    **limits: Any,
+) -> Any:
     agent = SimpleNamespace(drive=lambda ws, http: drive(ws))
     with AgentWorker(lambda: agent, name="t", timeout=5, raises=raises) as worker:
         recorder = Recorder(driven)
@@ -127,6 +136,7 @@ def run(driven: FakeDriven, drive: Any, session: Any = None, raises: tuple[Any, 
             worker,
             limits=EpisodeLimits(**{"seconds": 20, **limits}),
             recorder=recorder,
+            clock=clock,
         )
     assert tuple(recorder.steps) == episode.steps
     assert driven.over == "the trial is over"
@@ -238,3 +248,45 @@ def test_an_answer_that_is_too_long_is_the_agents_failure_and_is_recorded_cut() 
     assert (episode.answer, episode.ending.reason) == (None, "agent_crash")
     assert episode.ending.detail == "expected an answer of at most 100,000 characters, found 5,000,000"
     assert episode.steps[-1].raw.endswith(" […] (cut here, 5,000,000 characters in all)")
+
+
+@pytest.mark.parametrize(
+    ("returned", "usage", "gap"),
+    [
+        (Reply("done", usage=Usage(calls=2, cost=0.1)), Usage(calls=2, cost=0.1), ""),
+        ("done", None, "the agent did not tell what it used"),
+    ],
+)
+def test_what_it_used_is_known_if_it_tells_at_its_end(driven: FakeDriven, returned: Any, usage: Any, gap: str) -> None:
+    episode = run(driven, lambda url: returned)
+    assert (episode.usage, episode.usage_gap) == (usage, gap)
+    assert 0 <= episode.agent_seconds <= episode.seconds
+
+
+def test_one_that_is_ended_has_used_nobody_knows_what(driven: FakeDriven) -> None:
+    def drive(url: str) -> Any:
+        while not driven.goto("http://a.test/"):
+            pass
+        return Reply("done", usage=Usage())
+
+    episode = run(driven, drive, steps=2)
+    assert (episode.ending.reason, episode.usage) == ("max_steps", None)
+    assert episode.usage_gap == "the agent was ended before it told what it used"
+
+
+def test_its_time_is_not_that_for_which_it_waits_to_be_recorded(driven: FakeDriven) -> None:
+    now = [0.0]
+
+    class Slow(FakeSession):
+        def observe(self) -> Any:
+            now[0] += 100
+            return super().observe()
+
+    def drive(url: str) -> str:
+        now[0] += 7
+        driven.goto("http://a.test/")  # seen before it goes on: 100 s
+        now[0] += 2
+        return "done"  # seen once more, when it is over
+
+    episode = run(driven, drive, Slow(), clock=lambda: now[0], seconds=1000)
+    assert (episode.agent_seconds, episode.seconds) == (9.0, 209.0)

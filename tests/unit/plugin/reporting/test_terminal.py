@@ -130,7 +130,20 @@ def test_several_tries_tell_how_steady_the_agent_is() -> None:
     shaky = [record("shaky"), record("shaky", "failed", trial=2)]
     never = [record("never", "failed", trial=trial) for trial in (1, 2)]
     lines = summary(*steady, *shaky, *never, record("broken", "error"))
-    assert "  of 2 tries   2/3 tasks solved at least once, 1 always" in lines
+    assert "  of 2 tries   2/3 tasks solved at least once, 1 always, pass@2 66.7%," in lines
+    assert "               pass^2 33.3%, 50% of the spread is chance" in lines
+    assert "  flaky        shaky 1/2" in lines
+    whole = next(line for line in lines if line.startswith("  interval"))
+    assert "if these tasks are all there are, and no sample" in whole
+    alone = summary(record("steady"), record("never", "failed"))
+    assert not any(line.startswith(("  interval", "  flaky", "  of ")) for line in alone)  # one try tells none of it
+
+
+def test_of_many_flaky_tasks_the_least_certain_are_named() -> None:
+    lines = summary(
+        *(record(f"t{n}", "passed" if trial > 1 else "failed", trial=trial) for n in range(9) for trial in (1, 2, 3))
+    )
+    assert "  flaky        t0 2/3, t1 2/3, t2 2/3, t3 2/3, 5 more" in lines
 
 
 def test_partial_scores_are_averaged() -> None:

@@ -1,0 +1,144 @@
+"""The kinds ``cost``, ``tokens``, ``steps`` and ``seconds``: what is known to be enough, too much, or not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.agents.audit_trials import audit_trials
+from pytest_webarena.checks import judge
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.evidence import Evidence, StepRecord, Usage
+from pytest_webarena.testing import make_task
+
+from .helpers import evidence, result, task
+
+
+def step(index: int, used: Usage | None = None) -> StepRecord:
+    return StepRecord(index=index, action={"kind": "noop"}, raw="", usage=used)
+
+
+def told(*parts: Usage | None, gap: str = "", seconds: float | None = 10.0, **facts: Any) -> Evidence:
+    """Evidence of a trial with a step for each of ``parts``, through JSON as it would be stored."""
+    known = [part for part in parts if part is not None]
+    facts = {"usage": sum(known, Usage()) if known else None, "usage_gap": gap, "agent_seconds": seconds, **facts}
+    made = evidence("x", steps=tuple(step(index, part) for index, part in enumerate(parts)), **facts)
+    return Evidence.from_json(made.to_json())
+
+
+def call(cost: float | None = 0.05, tokens: int = 100, **more: Any) -> Usage:
+    return Usage(calls=1, input_tokens=tokens - 10, output_tokens=10, cost=cost, **more)
+
+
+@pytest.mark.parametrize(
+    ("check", "recorded", "score", "said"),
+    [
+        ("cost: {at_most: 0.15}", told(call(), call()), 1.0, "$0.1000"),
+        ("cost: {at_most: 0.15}", told(call(), call(), call()), 1.0, "$0.1500"),  # 0.05 + 0.05 + 0.05 > 0.15 in floats
+        ("cost: {at_most: 0.15}", told(call(), call(0.1001)), 0.0, "$0.1501"),
+        ("cost: {at_most: 0}", told(usage=Usage()), 1.0, "$0"),
+        ("cost: {at_most: 0}", told(call(0.0)), 1.0, "$0"),  # a model of one's own
+        ("tokens: {at_most: 200}", told(call(None), call(None)), 1.0, "200 tokens"),
+        ("tokens: {at_most: 199}", told(call(), call()), 0.0, "200 tokens"),
+        ("steps: {at_most: 2}", told(None, None), 1.0, "2 steps"),
+        ("steps: {at_most: 1}", told(None, None), 0.0, "2 steps"),
+        ("seconds: {at_most: 10}", told(call()), 1.0, "10 s"),
+        ("seconds: {at_most: 9.5}", told(call()), 0.0, "10 s"),
+    ],
+)
+def test_what_is_known_is_enough_or_too_much(check: str, recorded: Evidence, score: float, said: str) -> None:
+    found = result(check, recorded)
+    assert (found.score, found.actual) == (score, said)
+
+
+@pytest.mark.parametrize(
+    ("check", "recorded", "why"),
+    [
+        ("cost: {at_most: 9}", told(None), "what the agent used was not recorded"),
+        ("tokens: {at_most: 9}", told(None, gap="the agent did not tell"), "the agent did not tell"),
+        ("cost: {at_most: 9}", told(call(), gap="cut off"), "cut off"),
+        ("tokens: {at_most: 900}", told(call(), gap="cut off"), "cut off"),
+        ("cost: {at_most: 9}", told(call(), call(None)), "--prices makes it known"),
+        ("cost: {at_most: 9}", told(call(), Usage(untold_calls=1)), "1 request to its model, given up"),
+        ("tokens: {at_most: 900}", told(call(), Usage(calls=2, untold_calls=2, cost=None)), "2 requests to its model"),
+        ("tokens: {at_most: 900}", told(call(), Usage(cost=0.01)), "dollars without their tokens"),
+        ("tokens: {at_most: 900}", told(Usage(calls=1)), "without their tokens"),
+        ("seconds: {at_most: 90}", told(call(), seconds=None), "was not measured"),
+        ("seconds: {at_most: 90}", told(replace(call(0.0), cached_calls=1, saved=0.1)), "1 of its 1 replies came from"),
+    ],
+)
+def test_what_is_not_known_passes_neither_way(check: str, recorded: Evidence, why: str) -> None:
+    for wrapped in (check, f"not: {{{check}}}"):
+        found = judge(task(f"- {wrapped}"), recorded)
+        assert (found.passed, found.cause) == (None, "task")
+        assert why in found.open_because
+
+
+@pytest.mark.parametrize(
+    ("check", "recorded", "said"),
+    [
+        ("cost: {at_most: 0.04}", told(call(), call(None)), "at least $0.0500"),  # the sum of both is not known
+        ("cost: {at_most: 0.04}", told(call(), None, gap="step 1"), "at least $0.0500"),
+        ("tokens: {at_most: 99}", told(call(), gap="cut off"), "at least 100 tokens"),
+        ("seconds: {at_most: 9}", told(replace(call(0.0), cached_calls=1, saved=0.1)), "at least 10 s"),
+    ],
+)
+def test_what_is_known_may_be_too_much_already(check: str, recorded: Evidence, said: str) -> None:
+    found = result(check, recorded)
+    assert (found.score, found.actual) == (0.0, said)
+    assert result(f"not: {{{check}}}", recorded).score == 1.0
+
+
+def test_a_run_from_the_cache_ends_as_the_one_that_paid() -> None:
+    paid, cached = call(0.2), replace(call(0.0), cached_calls=1, saved=0.2)
+    for check, score in (("cost: {at_most: 0.15}", 0.0), ("cost: {at_most: 0.2}", 1.0)):
+        assert [result(check, told(used)).score for used in (paid, cached)] == [score, score]
+
+
+def test_combined_they_count_as_any_check_does() -> None:
+    unknown, fine = told(None), told(call())
+    enough = "[{answer: x}, {cost: {at_most: 1}}]"
+    assert [result(f"{kind}: {enough}", unknown).score for kind in ("any", "all")] == [1.0, None]
+    assert result("all: [{answer: y}, {cost: {at_most: 1}}]", unknown).score == 0.0  # decided without it
+    assert result(f"all: {enough}", fine).score == 1.0
+    mean = task("- {answer: x, weight: 3}\n- cost: {at_most: 0.01}", extra="    score: mean\n")
+    assert judge(mean, fine).score == 0.75
+
+
+def test_evidence_of_older_versions_knows_steps_alone() -> None:
+    data = told(call()).to_json() | {"schema_version": 7}
+    for name in ("usage", "usage_gap", "agent_seconds"):
+        del data[name]
+    old = Evidence.from_json(data)
+    found = [result(f"{kind}: {{at_most: 10}}", old).score for kind in ("cost", "seconds", "steps")]
+    assert found == [None, None, 1.0]
+    assert result("cost: {at_most: 0.01}", old).score == 0.0  # its steps did tell so much
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        ("cost: 0.15", "expected a mapping (cost check), found the number 0.15"),
+        ("cost: {}", "expected the key 'at_most' in a cost check"),
+        ("cost: {at_least: 1}", "found 'at_least' (did you mean 'at_most'?)"),
+        ("cost: {at_most: -0.1}", "expected US dollars, 0 or more, found the number -0.1"),
+        ("cost: {at_most: .nan}", "expected US dollars, 0 or more"),
+        ("tokens: {at_most: 1.5}", "expected a number of tokens, 0 or more, found the number 1.5"),
+        ("steps: {at_most: 0}", "expected a number of steps, 1 or more, found the number 0"),
+        ("seconds: {at_most: 0}", "expected a number of seconds above 0, found the number 0"),
+        ("{cost: {at_most: 1}, when: any_step}", "expected 'when' on url, page or state, found it on 'cost'"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused_when_tasks_are_read(check: str, expected: str) -> None:
+    with pytest.raises(TaskFileError) as error:
+        make_task(f"intent: x\nsites: []\nchecks:\n  - {check}")
+    assert expected in str(error.value)
+
+
+def test_an_audit_tries_what_it_would_try_without_them() -> None:
+    text = "intent: x\nsites: []\nsolution: [stop: '42']\nchecks: [{answer: {number: 42}}%s]"
+    plain, limited = (make_task(text % more) for more in ("", ", {cost: {at_most: 1}}, {steps: {at_most: 3}}"))
+    tried = [[each.agent for each in audit_trials(each, [each])] for each in (plain, limited)]
+    assert tried[0] == tried[1]

@@ -1,0 +1,268 @@
+"""What agents used, as trials record it, and what checks of it make of each sort of agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Noop, Stop
+from pytest_webarena.agents import AgentDefinition, resolve_agent
+from pytest_webarena.agents.memory import MemoryKeys, Remembered
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout
+from pytest_webarena.browser.pageless import Pageless
+from pytest_webarena.checks import Verdict, judge
+from pytest_webarena.errors import TrialError
+from pytest_webarena.evidence import Evidence, Usage
+from pytest_webarena.gym import TasksEnv
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.attempts import read_evidence
+from pytest_webarena.results.memory import Memory, memory_folder
+from pytest_webarena.testing import make_task
+from pytest_webarena.trials.episode import EpisodeLimits, run_episode
+from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
+from pytest_webarena.trials.tryout import tryout
+from tests.model_server import Answer, fail, model_server, say
+
+from .test_pageless import Nothing
+
+CHECKS = ("cost: {at_most: 0.15}", "tokens: {at_most: 2500}", "steps: {at_most: 3}", "seconds: {at_most: 60}")
+TASK = make_task(
+    "intent: How many?\nsites: []\nsolution: [{stop: '42'}]\nchecks:\n"
+    + "".join(f"  - {check}\n" for check in ("answer: {number: 42}", *CHECKS)),
+    id="t",
+)
+QUICK = {"retries": {"attempts": 2, "first": 0.01, "longest": 0.02, "patience": 1}, "timeout": 5, "key_env": None}
+CALL = Usage(calls=1, input_tokens=900, output_tokens=100, cost=0.05)
+
+
+def play(folder: Path, agent: AgentDefinition, **more: Any) -> tuple[TrialRecord, Evidence]:
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(steps=5, seconds=60), **more)
+    place = RunDir(folder).folder(TrialKey("t", agent.id, 1))
+    record = run_trial(plan, Nothing(), place)
+    return record, read_evidence(place.path / f"attempt-{record.attempt}")
+
+
+class Told:
+    """An agent of somebody's, which says what the test says."""
+
+    def __init__(self, replies: Sequence[Any]) -> None:
+        self._replies = list(replies)
+
+    def act(self, observation: object) -> Any:
+        said = self._replies.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        return said() if callable(said) else said
+
+
+def teller(*replies: Any, **facts: Any) -> AgentDefinition:
+    return AgentDefinition(**{"id": "a", "make": lambda assignment: Told(replies), "digest": "d", **facts})
+
+
+def scores(record: TrialRecord) -> list[float | None]:
+    """Of the four checks."""
+    assert record.verdict is not None
+    return [each.score for each in Verdict.from_json(record.verdict).results[1:]]
+
+
+def test_agents_that_ask_no_model_use_nothing(tmp_path: Path) -> None:
+    (tmp_path / "fixed.yaml").write_text("kind: scripted\ntasks: {t: [{stop: '42'}]}\n")
+    for name in ("oracle", "fixed"):
+        record, evidence = play(tmp_path, resolve_agent(name, [tmp_path]))
+        assert (record.outcome, record.usage) == ("passed", None)  # which is no bill of $0
+        assert (evidence.usage, evidence.usage_gap) == (Usage(), "")
+    (tmp_path / "again.yaml").write_text(f"kind: replay\nrun: {tmp_path}\nagent: fixed\n")
+    assert play(tmp_path, resolve_agent("again", [tmp_path]))[0].outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("replies", "expected", "gap"),
+    [
+        ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=CALL)), [1.0, 1.0, 1.0, 1.0], ""),
+        ((Reply(Noop(), usage=CALL),) * 3 + (Reply(Stop("42"), usage=CALL),), [0.0, 0.0, 0.0, 1.0], ""),
+        ((Stop("42"),), [None, None, 1.0, 1.0], "the agent did not tell what step 0 used"),
+        ((Reply(Noop(), usage=CALL), Stop("42")), [None, None, 1.0, 1.0], "the agent did not tell what step 1 used"),
+        ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=Usage())), [1.0, 1.0, 1.0, 1.0], ""),
+        ((Reply(Stop("42"), usage=replace(CALL, cost=None)),), [None, 1.0, 1.0, 1.0], ""),
+        ((Reply(Noop(), usage=CALL), ValueError("oops")), [None, None, 1.0, 1.0], "the agent crashed before it told"),
+    ],
+    ids=["enough", "too much", "untold", "told in part", "told to be nothing", "no price", "crashed"],
+)
+def test_others_are_believed_as_far_as_they_tell(
+    tmp_path: Path, replies: tuple[Any, ...], expected: list[float | None], gap: str
+) -> None:
+    record, evidence = play(tmp_path, teller(*replies))
+    assert scores(record) == expected
+    assert evidence.usage_gap.startswith(gap)
+    assert bool(evidence.usage_gap) == bool(gap)
+    outcome = "failed" if 0.0 in expected or "crashed" in gap else "error" if None in expected else "passed"
+    assert (record.outcome, record.cause) == (outcome, "task" if outcome == "error" else None)
+    assert judge(TASK, evidence).to_json()["results"] == (record.verdict or {})["results"]  # as a rescoring would
+
+
+@pytest.mark.parametrize("error", [AgentTimeout(), AgentCrashed("oops")], ids=["cut off", "crashed"])
+def test_what_the_last_step_used_is_not_known_but_its_time_is(error: Exception) -> None:
+    now = [0.0]
+
+    class Agent:
+        """Thinks for five seconds a step, and does not come back from the second."""
+
+        def __init__(self) -> None:
+            self._said: list[Any] = [Reply(Noop(), usage=CALL), error]
+
+        def act(self, observation: object, timeout: float) -> Any:
+            now[0] += 5
+            said = self._said.pop(0)
+            if isinstance(said, Exception):
+                raise said
+            return said
+
+    class Session(Pageless):
+        def observe(self) -> Any:
+            now[0] += 100  # the browser's time, not the agent's
+            return super().observe()
+
+    episode = run_episode(
+        Session(),
+        Agent(),  # type: ignore[arg-type]
+        parse=lambda text: Noop(),
+        limits=EpisodeLimits(),
+        recorder=Nowhere(),
+        clock=lambda: now[0],
+    )
+    assert (episode.usage, episode.agent_seconds, episode.seconds) == (CALL, 10.0, 210.0)
+    assert "before it told what step 1 used" in episode.usage_gap
+
+
+class Nowhere:
+    """Keeps nothing."""
+
+    def observed(self, index: int, observation: object) -> tuple[str, str]:
+        return "", ""
+
+    def stepped(self, step: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        (Remembered(text="so", usage=CALL), [1.0, 1.0]),
+        (Remembered(text="so", usage=replace(CALL, input_tokens=9000, cost=0.3)), [0.0, 0.0]),
+        ("so", [None, None]),
+        (ValueError("no pen"), [None, None]),
+    ],
+)
+def test_notes_for_later_trials_are_paid_for_too(tmp_path: Path, notes: Any, expected: list[float | None]) -> None:
+    class Noting(Told):
+        def remember(self, reason: str) -> Any:
+            if isinstance(notes, Exception):
+                raise notes
+            return notes
+
+    keys = MemoryKeys(scope="task")
+    memory = Memory(memory_folder(tmp_path, agent="a", digest="d", of="t"))
+    agent = teller(memory=keys, make=lambda assignment: Noting([Reply(Stop("42"), usage=CALL)]))
+    record, _ = play(tmp_path, agent, memory=memory)
+    assert scores(record)[:2] == expected
+
+
+def model_agent(folder: Path, url: str, **keys: Any) -> AgentDefinition:
+    data = {"kind": "model", "model": "priced", "endpoint": {"base_url": url, **QUICK}, **keys}
+    (folder / "mine.yaml").write_text(json.dumps(data))
+    return resolve_agent("mine", [folder])
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> TrialOptions:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("models: {priced: {input: 10, output: 100}, dear: {input: 100, output: 1000}}\n")
+    return TrialOptions(models=ModelSettings(prices=prices, cache=tmp_path / "cache"))
+
+
+def test_a_models_calls_are_counted_and_the_cache_saves_nobody(tmp_path: Path, models: TrialOptions) -> None:
+    with model_server([say("```stop [42]```")]) as server:  # 1,000 + 100 tokens: two cents
+        agent = model_agent(tmp_path, server.url)
+        paid, known = play(tmp_path / "one", agent, options=models)
+        cached, again = play(tmp_path / "two", agent, options=models)
+        assert server.requests == 1
+    assert (paid.outcome, scores(paid)) == ("passed", [1.0, 1.0, 1.0, 1.0])
+    assert known.usage is not None
+    assert known.usage.worth == pytest.approx(0.02)
+    assert again.usage is not None
+    assert (again.usage.cost, again.usage.worth) == (0.0, known.usage.worth)
+    assert scores(cached) == [1.0, 1.0, 1.0, None]  # how long it would have taken is not known
+    dear = make_task("intent: x\nsites: []\nchecks: [{cost: {at_most: 0.01}}]")
+    assert [judge(dear, each).passed for each in (known, again)] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("fault", "known"),
+    [
+        (fail(429), True),  # refused: nothing was done
+        (Answer(raw=b"certainly! {"), False),
+        (Answer(text="", usage=None), False),
+    ],
+)
+def test_replies_that_could_not_be_read_may_have_been_paid_for(
+    tmp_path: Path, models: TrialOptions, fault: Answer, known: bool
+) -> None:
+    with model_server([fault, say("```stop [42]```")]) as server:
+        record, _ = play(tmp_path, model_agent(tmp_path, server.url), options=models)
+    assert record.usage is not None
+    assert (record.outcome, record.usage.untold_calls) == (("passed", 0) if known else ("error", 1))
+    assert known or "1 request to its model, given up or answered without a count" in record.message
+
+
+def test_an_endpoint_that_does_not_count_leaves_tokens_and_cost_open(tmp_path: Path, models: TrialOptions) -> None:
+    with model_server([replace(say("```stop [42]```"), usage=None)]) as server:
+        record, _ = play(tmp_path, model_agent(tmp_path, server.url), options=models)
+    assert (record.outcome, scores(record)) == ("error", [None, None, 1.0, 1.0])
+
+
+def test_a_reward_model_is_the_agents_own(tmp_path: Path, models: TrialOptions) -> None:
+    verdict = '{"reason": "so", "status": "doing", "score": 3, "description": "nothing"}'
+    with model_server([say("```noop```"), say("```stop [42]```")]) as server, model_server([say(verdict)]) as watcher:
+        reward = {"model": "dear", "endpoint": {"base_url": watcher.url, **QUICK}}
+        record, evidence = play(tmp_path, model_agent(tmp_path, server.url, reward=reward), options=models)
+        assert watcher.requests == 1
+    assert evidence.usage is not None
+    assert evidence.usage.worth == pytest.approx(0.02 + 0.2 + 0.02)
+    assert scores(record)[:2] == [0.0, 0.0]
+
+
+def test_an_environment_knows_what_it_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "some.tasks.yaml"
+    file.write_text(
+        "tasks:\n"
+        "  - {id: spent, intent: x, sites: [], checks: [{answer: x}, {cost: {at_most: 1}}, {steps: {at_most: 1}}]}\n"
+        "  - {id: timed, intent: x, sites: [], checks: [{answer: x}, {seconds: {at_most: 1}}]}\n"
+    )
+    env = TasksEnv(file, browser_executable="/there/is/none")
+    try:
+        for task, action, why in (
+            ("spent", "```stop [x]```", "the agent did not tell what step 0 used"),
+            ("timed", "```stop [x]```", "how long the agent took was not measured"),
+        ):
+            env.reset(options={"task": task})
+            with pytest.raises(TrialError, match=why):
+                env.step(action)
+        env.reset(options={"task": "spent"})
+        assert env.step(Reply("```stop [x]```", usage=CALL))[1:3] == (1.0, True)
+    finally:
+        env.close()
+
+
+def test_by_hand_neither_money_nor_time_is_spent(tmp_path: Path) -> None:
+    said: list[str] = []
+    with tryout(TASK, Nothing(), said.append, tmp_path) as trying:
+        assert trying.next_step()
+        assert trying.verdict().passed

@@ -404,16 +404,27 @@ const listenTo = node => {
   for (const type of LISTENED) node.addEventListener(type, guarded, true);
 };
 
-let watched = null;
-const again = () => {
-  listenTo(window);
-  if (watched !== document) {
-    watched = document;
-    observer.observe(document, {childList: true});
-  }
-};
 // `document.open` takes all listeners away.
 const observer = new MutationObserver(() => listenTo(window));
+let watched = null;
+const again = () => {
+  if (watched === document) return;
+  watched = document;
+  observer.observe(document, {childList: true});
+  // What listens in a window is not called for input to a second document in it until something is added.
+  for (const type of LISTENED) window.removeEventListener(type, guarded, true);
+  listenTo(window);
+  send('{"listening":true}');
+};
 Object.defineProperty(globalThis, KEY, {value: again});
 again();
+// The first, empty document of a frame leaves its window to the one that is loaded, if that is of the same origin. Nothing
+// tells of it but that the empty one goes: the next task finds the other in its place, with nothing in it yet.
+if (location.href === 'about:blank') {
+  window.addEventListener('pagehide', () => {
+    const {port1, port2} = new MessageChannel();
+    port1.onmessage = () => { again(); port1.close(); };
+    port2.postMessage(null);
+  }, true);
+}
 })()

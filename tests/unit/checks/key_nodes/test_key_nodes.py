@@ -338,6 +338,16 @@ def test_signals_that_there_was_no_room_for_are_the_agents_doing() -> None:
     assert judged(forbidden, trial(A, lost_signals=1)).score == 0
 
 
+def test_in_documents_that_nobody_listened_to_nothing_is_missed() -> None:
+    nodes = "[{url: {includes: /b}}, {element: '#buy'}]"
+    got = judged(nodes, trial(A, unheard_documents=2))
+    assert (got.score, got.cause, reached(got)) == (None, None, "-?")  # addresses are known all the same
+    assert "in 2 documents nobody is known to have listened" in got.why
+    assert judged("[{element: '#buy'}]", trial([*A, event("html > a#buy")], unheard_documents=2)).passed
+    forbidden = "[{url: {includes: /a}}, {element: '#no', forbidden: true}]"
+    assert judged(forbidden, trial(A, unheard_documents=1)).score is None
+
+
 def test_acts_without_any_event_were_not_listened_to() -> None:
     quiet = trial([*A, event("html > a")])
     quiet = replace(quiet, signals=tuple(quiet.signals or ())[:1], signals_after=(1,))

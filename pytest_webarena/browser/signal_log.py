@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_webarena.evidence import cut
 from pytest_webarena.signals import (
     AddressChanged,
+    ControlRecord,
     DialogClosed,
     DialogOpened,
     DomEvent,
@@ -40,6 +41,7 @@ class Happening:
     """Stands for the element in its tab."""
     size: int
     """Characters that it took to tell."""
+    control: ControlRecord | None = None
 
 
 class SignalLog:
@@ -164,6 +166,7 @@ class TabSignals:
             chain=happening.chain,
             whole=happening.whole,
             frame=happening.frame,
+            control=happening.control,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)
 

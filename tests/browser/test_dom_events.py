@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from pytest_webarena.actions import Back, Click, Element, FocusTab, Press, Select, Selector, Type
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
-from pytest_webarena.signals import AddressChanged, DomEvent
+from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent
 from tests.browser.conftest import CALM, Web
 from tests.browser.test_driven import Watched
 from tests.processes import wait_until
@@ -137,6 +137,7 @@ def test_clicks_submits_and_keys_come_in_order_before_where_they_lead(show: Show
         ("click", "#word"),
         ("submit", "html > body > form"),
     ]
+    assert [each.control for each in events(session)] == [ControlRecord(place=1, name="Go", text="Go"), None]
     assert isinstance(session.signals.since()[-1], AddressChanged)
     session.execute(Back())
     session.execute(Type(Selector("#name"), "!", enter=True))

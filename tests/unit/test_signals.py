@@ -15,6 +15,7 @@ from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.signals import (
     AddressChanged,
+    ControlRecord,
     DialogClosed,
     DialogOpened,
     DomEvent,
@@ -40,6 +41,7 @@ SIGNALS: tuple[Signal, ...] = (
             ElementRecord(tag="button", attributes={"id": "buy"}, nth=1, children=1, nth_of_type=1, of_type=1),
             ElementRecord(tag="html", within="root"),
         ),
+        control=ControlRecord(place=1, name="Buy now", text="Buy now"),
         whole=False,
         frame="http://a.test/inner",
     ),

@@ -24,7 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.signal_log import Happening, TabSignals
-from pytest_webarena.signals import ElementRecord, TargetRecord
+from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 
 __all__ = ["BINDING", "DomEvents"]
 
@@ -150,6 +150,7 @@ class DomEvents:
                     chain=tuple(map(_element, said["chain"])),
                     whole=said["whole"],
                     frame=said["frame"],
+                    control=ControlRecord(**said["control"]) if said["control"] else None,
                     field=(*document, said["field"]),
                     size=len(payload),
                 )

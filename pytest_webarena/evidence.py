@@ -296,6 +296,8 @@ class Evidence:
     """What the session recorded by itself, in order; None when nobody recorded, as in evidence of older versions."""
     lost_signals: int = 0
     """How many came after there was no more room for them."""
+    unheard_documents: int = 0
+    """How many documents there were in which nobody is known to have listened for events."""
     signals_after: tuple[int, ...] = ()
     """How many of the signals there were when each step was over; empty when nobody counted."""
     signals_before: int = 0
@@ -351,6 +353,7 @@ class Evidence:
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
+            unheard_documents=data.get("unheard_documents", 0),
             signals_after=tuple(data.get("signals_after", ())),
             signals_before=data.get("signals_before", 0),
             pages=tuple(SeenPage(**page) for page in data.get("pages", ())),

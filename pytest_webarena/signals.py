@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 __all__ = [
     "AddressChanged",
+    "ControlRecord",
     "DialogClosed",
     "DialogOpened",
     "DomEvent",
@@ -59,6 +60,17 @@ class ElementRecord:
     within: Literal["element", "shadow", "frame", "root"] = "element"
     """What the next one outwards is to it: its parent, the host of its shadow tree, the frame that shows its document,
     or nothing (there is none)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRecord:
+    """The link, button or the like in which an element lies."""
+
+    place: int
+    """Which element of the chain it is, from 1: the target is 0."""
+    name: str
+    text: str
+    """Visible text, at most 200 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +131,9 @@ class DomEvent(_Signal):
     """Whether ``chain`` reaches the outermost document's root."""
     frame: str = ""
     """Address of the target's document; empty when that is the tab's."""
+    control: ControlRecord | None = None
+    """Of what is clicked: the nearest link, button or the like around the target, if the target is none itself; None in
+    records of older versions."""
     kind: Literal["dom"] = "dom"
 
 
@@ -136,7 +151,8 @@ def signal_from_json(data: Mapping[str, Any]) -> Signal:
     kind = data["kind"]
     if kind == "dom":
         chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
-        return DomEvent(**{**data, "target": TargetRecord(**data["target"]), "chain": chain})
+        control = ControlRecord(**data["control"]) if data.get("control") else None
+        return DomEvent(**{**data, "target": TargetRecord(**data["target"]), "chain": chain, "control": control})
     if kind not in _KINDS:
         raise ValueError(f"expected a signal's kind, one of {', '.join((*_KINDS, 'dom'))}, found {kind!r}")
     return _KINDS[kind](**data)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_webarena.evidence import cut
 from pytest_webarena.signals import (
     AddressChanged,
+    ControlRecord,
     DialogClosed,
     DialogOpened,
     DomEvent,
@@ -40,6 +41,7 @@ class Happening:
     """Stands for the element in its tab."""
     size: int
     """Characters that it took to tell."""
+    control: ControlRecord | None = None
 
 
 class SignalLog:
@@ -60,6 +62,10 @@ class SignalLog:
         """How many signals somebody has been given, who need not ask for them again."""
         self.lost = 0
         """How many there was no room for."""
+        self._silent: set[object] = set()
+        """Documents whose listener has not said yet that it is there."""
+        self._unheard = 0
+        """How many went without it."""
         self.before = 0
         """How many came with the pages that the agent found, before it began."""
 
@@ -72,13 +78,28 @@ class SignalLog:
         self._signals = []
         self.before = 0
         self._room, self._field, self._given = _DOM_EVENTS, None, 0
-        self.lost = 0
+        self.lost = self._unheard = 0
+        self._silent.clear()
 
     def since(self, number: int = 0) -> tuple[Signal, ...]:
         """All signals but the first ``number``. None that was given changes any more."""
         signals = self._signals  # the list may be another one in the next moment
         self._given = len(signals)
         return tuple(signals[number : self._given])
+
+    @property
+    def unheard(self) -> int:
+        """How many documents there were in which nobody is known to have listened."""
+        return self._unheard + len(self._silent)
+
+    def shown(self, frame: object) -> None:
+        """A frame shows another document."""
+        self._unheard += frame in self._silent
+        self._silent.add(frame)
+
+    def listening(self, frame: object) -> None:
+        """The listener in a frame's document says that it is there."""
+        self._silent.discard(frame)
 
     def of_tab(self) -> TabSignals:
         """The log of a tab that has just come up."""
@@ -145,8 +166,13 @@ class TabSignals:
             chain=happening.chain,
             whole=happening.whole,
             frame=happening.frame,
+            control=happening.control,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)
+
+    def document(self, frame: str, *, listening: bool) -> None:
+        """A frame shows another document, or has its listener now."""
+        (self._log.listening if listening else self._log.shown)((self._number, frame))
 
     def lost(self) -> None:
         """Something happened that can't be told."""

@@ -173,7 +173,7 @@ def _node(node: Mapping[str, Any]) -> Form:
         return {"element": {"locate": f"{_ENGINE[node['method']]}={answer}".strip(), **where}}
     if target == "value":
         path = {"locate": f"css={node['path']}".strip()} if "path" in node else {}
-        return {"value": {**path, match: answer, **where, **case}}
+        return {"value": {**path, match: answer, "of": "any", **where, **case}}
     return {"text": {match: answer, "of": target}}
 
 

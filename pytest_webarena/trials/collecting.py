@@ -125,6 +125,7 @@ class Collector:
             probes=(*self.probes, *probes),
             signals=signals.since(),
             lost_signals=signals.lost,
+            unheard_documents=signals.unheard,
             signals_after=tuple(self._signals_after),
             signals_before=signals.before,
             pages=tuple(self._pages),

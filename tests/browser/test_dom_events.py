@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from pytest_webarena.actions import Back, Click, Element, FocusTab, Press, Select, Selector, Type
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
-from pytest_webarena.signals import AddressChanged, DomEvent
+from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent
 from tests.browser.conftest import CALM, Web
 from tests.browser.test_driven import Watched
 from tests.processes import wait_until
@@ -137,6 +137,7 @@ def test_clicks_submits_and_keys_come_in_order_before_where_they_lead(show: Show
         ("click", "#word"),
         ("submit", "html > body > form"),
     ]
+    assert [each.control for each in events(session)] == [ControlRecord(place=1, name="Go", text="Go"), None]
     assert isinstance(session.signals.since()[-1], AddressChanged)
     session.execute(Back())
     session.execute(Type(Selector("#name"), "!", enter=True))
@@ -161,9 +162,12 @@ def test_keys_click_and_clicks_come_in_several_kinds(show: Show) -> None:
     ]
 
 
-def test_targets_are_seen_through_shadow_trees(show: Show) -> None:
+def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) -> None:
+    web.put("/inner", "<div><button id=same>Same</button></div>")
+    web.put("http://b.test/", "<iframe src='http://c.test/'></iframe><button id=other>Other</button>")
+    web.put("http://c.test/", "<button id=third>Third</button>")
     session = show(
-        """<x-a id=host></x-a><x-c></x-c>
+        """<x-a id=host></x-a><iframe src=/inner></iframe><iframe src="http://b.test/" height=300></iframe><x-c></x-c>
         <script>
         const root = host.attachShadow({mode: 'open'});
         root.innerHTML = '<p><x-b></x-b></p>';
@@ -193,10 +197,76 @@ def test_targets_are_seen_through_shadow_trees(show: Show) -> None:
         ("body", "element"),
         ("html", "root"),
     ]
+    same = click("button", "Same")
+    assert places(same)[2:] == [
+        ("body", "element"),
+        ("html", "frame"),
+        ("iframe", "element"),
+        ("body", "element"),
+        ("html", "root"),
+    ]
+    assert (same.whole, same.frame, same.chain[4].nth_of_type) == (True, f"{SITE}/inner", 1)
+    for name, url in {"Other": "http://b.test/", "Third": "http://c.test/"}.items():
+        event = click("button", name)
+        assert (event.target.name, event.whole, event.frame, event.url) == (name, False, url, f"{SITE}/")
+        assert places(event)[-1] == ("html", "frame")
     seen = len(events(session))
     session.execute(Click(Selector("x-c")))
     wait_until(lambda: len(events(session)) > seen)
     assert places(events(session)[-1])[0] == ("x-c", "element")  # of a closed tree the host is all there is to see
+    assert (session.signals.lost, session.signals.unheard) == (0, 0)
+
+
+def test_a_window_that_outlives_its_first_empty_document_is_listened_to(show: Show, web: Web) -> None:
+    """Whoever reaches into a frame or a window that he has just opened gets the one that its page will have, too."""
+    for name in ("frame", "foreign", "popup"):
+        web.put(f"/{name}", f"<button>{name}</button><script>document.title = typeof touched</script>")
+    touch = "const frame = document.createElement('iframe'); frame.%s; document.body.append(frame);"
+    touch += "frame.contentWindow.touched = 1"
+    web.put("http://b.test/around", "<body><script>" + touch % f"src = '{SITE}/foreign'" + "</script>")
+    session = show(
+        "<body><button onclick=\"window.open('/popup').touched = 1\">Open</button>"
+        "<iframe src='http://b.test/around'></iframe><script>{"
+        + touch % "src = '/frame'"
+        + "}{"
+        + touch % "srcdoc = '<button>text</button>'"
+        + "}</script>"
+    )
+
+    def press(name: str) -> DomEvent:
+        def line() -> str | None:
+            lines = (each.strip() for each in session.observe().text.splitlines())
+            return next((each for each in lines if each.endswith(f"button '{name}'")), None)
+
+        wait_until(lambda: line() is not None)
+        before = len(events(session))
+        assert session.execute(Click(Element((line() or "")[1:].partition("]")[0]))).error == ""
+        wait_until(lambda: len(events(session)) > before)
+        return events(session)[-1]
+
+    assert [press(name).target.name for name in ("frame", "text", "foreign")] == ["frame", "text", "foreign"]
+    session.execute(Click(Selector("button")))
+    popup = press("popup")
+    assert (popup.target.name, popup.url) == ("popup", f"{SITE}/popup")
+    assert (session.signals.lost, session.signals.unheard) == (0, 0)
+
+
+def test_documents_say_that_they_are_listened_to(show: Show, web: Web) -> None:
+    """Those that come and go, that show errors, that run no scripts: of each it is known, so of none it is unknown."""
+    web.put("/inner", "<button>Inner</button>")
+    web.put("/refusing", web.reply("x", X_Frame_Options="DENY"))
+    web.put("/picture", web.reply("<svg xmlns='http://www.w3.org/2000/svg'/>", Content_Type="image/svg+xml"))
+    session = show(
+        "<body><iframe></iframe><iframe sandbox src=/inner></iframe><iframe src=/refusing></iframe>"
+        "<iframe src=/picture></iframe><iframe src='http://b.test/'></iframe><object data=/inner></object>"
+        "<iframe src='javascript:1'></iframe><script>for (let n = 0; n < 12; n++) {"
+        " const frame = document.createElement('iframe'); if (n % 2) frame.src = '/inner?' + n;"
+        " document.body.append(frame); if (n % 3) frame.contentWindow.touched = 1;"
+        " if (n < 4) frame.remove(); else frame.onload = () => n < 8 ? frame.remove() : frame.src = '/inner?' + n;"
+        "}</script>"
+    )
+    assert "button 'Inner'" in session.observe().text
+    wait_until(lambda: session.signals.unheard == 0)
     assert session.signals.lost == 0
 
 

@@ -15,6 +15,7 @@ from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.signals import (
     AddressChanged,
+    ControlRecord,
     DialogClosed,
     DialogOpened,
     DomEvent,
@@ -40,6 +41,7 @@ SIGNALS: tuple[Signal, ...] = (
             ElementRecord(tag="button", attributes={"id": "buy"}, nth=1, children=1, nth_of_type=1, of_type=1),
             ElementRecord(tag="html", within="root"),
         ),
+        control=ControlRecord(place=1, name="Buy now", text="Buy now"),
         whole=False,
         frame="http://a.test/inner",
     ),
@@ -165,6 +167,26 @@ def test_whether_anybody_listened_is_part_of_the_evidence(listened: bool | None)
     assert Evidence.from_json(json.loads(json.dumps(data))).dom_events is listened
     del data["dom_events"]
     assert Evidence.from_json({**data, "schema_version": 6}).dom_events is None
+
+
+def test_documents_count_as_unheard_until_their_listener_says_that_it_is_there() -> None:
+    log = SignalLog(dom_events=True)
+    first, second = log.of_tab(), log.of_tab()
+    first.document("F", listening=False)
+    second.document("F", listening=False)
+    assert log.unheard == 2
+    first.document("F", listening=True)
+    assert log.unheard == 1
+    second.document("F", listening=False)  # the one before it never said so, and never will
+    second.document("F", listening=True)
+    first.document("F", listening=True)
+    assert log.unheard == 1
+    first.document("G", listening=False)
+    assert log.unheard == 2
+    log.restart()
+    assert log.unheard == 0
+    data = Evidence(answer="x", stop_reason="answered", unheard_documents=2).to_json()
+    assert Evidence.from_json(json.loads(json.dumps(data))).unheard_documents == 2
 
 
 def test_an_answer_is_recorded_once_and_for_its_own_dialog() -> None:

@@ -216,6 +216,26 @@ const targetOf = el => {
   };
 };
 
+// What somebody clicks who clicks on something in it.
+const CONTROLS = new Set([
+  'button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'option', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'treeitem',
+  'LabelText', 'DisclosureTriangle',
+]);
+const controlAround = el => {
+  for (let n = el, place = 0; n && place < ELEMENTS; n = parentOf(n) || hostAround(n)) {
+    if (typeOf(n) === 11) continue;
+    if (!isElement(n)) return null;
+    const tag = tagOf(n);
+    if (CONTROLS.has(roleOf(n, tag))) {
+      if (n === el) return null;
+      const text = textOf(n, LONGEST_TEXT);
+      return {place: place, name: nameOf(n, tag, text), text: text};
+    }
+    place++;
+  }
+  return null;
+};
+
 // --- what is around it
 
 // Which of its siblings it is, how many there are, and the same of those with its tag; zeros where they are too many.
@@ -282,6 +302,8 @@ const chainOf = el => {
 
 // --- telling
 
+const CLICKS = new Set(['click', 'dblclick', 'contextmenu']);
+
 const numbers = new WeakMap();
 let last = 0;
 const numberOf = el => {
@@ -316,13 +338,13 @@ const tell = (el, event, value, sign) => {
   const view = viewOf(ownerOf(el)) || globalThis;
   send(JSON.stringify({
     event: event, target: targetOf(el), value: value, chain: chain, whole: whole, field: numberOf(el), sign: sign,
+    control: CLICKS.has(event) ? controlAround(el) : null,
     frame: view === view.top ? '' : clip(view.location.href, 2000),
   }));
 };
 
 // --- listening
 
-const SIMPLE = new Set(['dblclick', 'contextmenu']);
 const LISTENED = ['click', 'dblclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'keydown', 'SIGN'];
 const seen = new WeakSet();  // events: those of shadow trees come by more than once
 const adopted = new WeakSet();
@@ -389,7 +411,7 @@ const onEvent = event => {
   } else if (type === 'keydown') {
     entered = event.key === 'Enter' ? el : entered;
     if (event.key === 'Enter') tell(el, type, valueOf(el));
-  } else if (SIMPLE.has(type)) {
+  } else if (CLICKS.has(type)) {
     tell(el, type, isBox(el) ? null : valueOf(el));
   }
 };
@@ -404,16 +426,27 @@ const listenTo = node => {
   for (const type of LISTENED) node.addEventListener(type, guarded, true);
 };
 
-let watched = null;
-const again = () => {
-  listenTo(window);
-  if (watched !== document) {
-    watched = document;
-    observer.observe(document, {childList: true});
-  }
-};
 // `document.open` takes all listeners away.
 const observer = new MutationObserver(() => listenTo(window));
+let watched = null;
+const again = () => {
+  if (watched === document) return;
+  watched = document;
+  observer.observe(document, {childList: true});
+  // What listens in a window is not called for input to a second document in it until something is added.
+  for (const type of LISTENED) window.removeEventListener(type, guarded, true);
+  listenTo(window);
+  send('{"listening":true}');
+};
 Object.defineProperty(globalThis, KEY, {value: again});
 again();
+// The first, empty document of a frame leaves its window to the one that is loaded, if that is of the same origin. Nothing
+// tells of it but that the empty one goes: the next task finds the other in its place, with nothing in it yet.
+if (location.href === 'about:blank') {
+  window.addEventListener('pagehide', () => {
+    const {port1, port2} = new MessageChannel();
+    port1.onmessage = () => { again(); port1.close(); };
+    port2.postMessage(null);
+  }, true);
+}
 })()

@@ -24,7 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.signal_log import Happening, TabSignals
-from pytest_webarena.signals import ElementRecord, TargetRecord
+from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 
 __all__ = ["BINDING", "DomEvents"]
 
@@ -72,7 +72,12 @@ class DomEvents:
         """Put the listener into the tab's frames, those that are there and those that come."""
         self._listening = True
         receive = self._receiver(session, ())
-        for name in ("Runtime.bindingCalled", "Runtime.executionContextCreated", "Target.attachedToTarget"):
+        for name in (
+            "Page.frameNavigated",
+            "Runtime.bindingCalled",
+            "Runtime.executionContextCreated",
+            "Target.attachedToTarget",
+        ):
             session.on(name, lambda params, method=name: receive(method, params))
         session.on(
             "Target.receivedMessageFromTarget", lambda params: receive("Target.receivedMessageFromTarget", params)
@@ -92,17 +97,24 @@ class DomEvents:
 
     def _receiver(self, channel: _Channel, where: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
         """What deals with the events of one session. Must not raise."""
-        worlds: set[int] = set()
+        worlds: dict[object, str] = {}
+        """The listener's contexts, and of which frame each is."""
         inner: dict[str, Callable[[str, dict[str, Any]], None]] = {}
 
         def receive(method: str, params: dict[str, Any]) -> None:
             if method == "Runtime.bindingCalled":
-                if params.get("name") == BINDING and params.get("executionContextId") in worlds:
-                    self._told(str(params.get("payload", "")), (*where, str(params["executionContextId"])))
+                frame = worlds.get(params.get("executionContextId"))
+                if params.get("name") == BINDING and frame is not None:
+                    self._told(str(params.get("payload", "")), (*where, str(params["executionContextId"])), frame)
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
-                    worlds.add(context.get("id"))
+                    worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
+            elif method == "Page.frameNavigated":
+                frame = params.get("frame", {})
+                # What comes back has its listener still; in a browser's own page about an error there is nothing to do.
+                if params.get("type") != "BackForwardCacheRestore" and not frame.get("unreachableUrl"):
+                    self._signals.document(str(frame.get("id", "")), listening=False)
             elif method == "Target.attachedToTarget":
                 child = str(params.get("sessionId", ""))
                 nested = _Nested(channel, child, self._ids)
@@ -115,9 +127,12 @@ class DomEvents:
 
         return receive
 
-    def _told(self, payload: str, document: tuple[str, ...]) -> None:
+    def _told(self, payload: str, document: tuple[str, ...], frame: str) -> None:
         try:
             said = json.loads(writable(payload[:_LONGEST]))
+            if "listening" in said:
+                self._signals.document(frame, listening=True)
+                return
             sign = said.get("sign")
             if sign is not None and sign not in self._signs:
                 raise ValueError("not announced by the harness")
@@ -135,6 +150,7 @@ class DomEvents:
                     chain=tuple(map(_element, said["chain"])),
                     whole=said["whole"],
                     frame=said["frame"],
+                    control=ControlRecord(**said["control"]) if said["control"] else None,
                     field=(*document, said["field"]),
                     size=len(payload),
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from pytest_webarena.checks.key_nodes.roles import may_be, role_of
+from pytest_webarena.checks.key_nodes.roles import is_control, may_be, role_of
 from pytest_webarena.checks.key_nodes.selectors import (
     Attribute,
     Complex,
@@ -24,7 +24,7 @@ from pytest_webarena.checks.key_nodes.selectors import (
 )
 from pytest_webarena.signals import DomEvent, ElementRecord
 
-__all__ = ["hits"]
+__all__ = ["hits", "labels", "unknown_label"]
 
 _MOST_ATTRIBUTES = 40
 _LONGEST_VALUE = 300
@@ -41,6 +41,23 @@ def hits(selector: Selector, event: DomEvent) -> Known:
     if not chain.elements:
         return None
     return _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.open_above(0))
+
+
+def labels(event: DomEvent) -> Iterator[str]:
+    """What is written on what an event hit, and what that is called."""
+    for each in (event.control, event.target):
+        if each is not None:
+            yield from (text for text in (each.text, each.name) if text.strip())
+
+
+def unknown_label(event: DomEvent) -> str:
+    """What more may be written there; empty where that is all there is."""
+    if any(each is not None and len(each.text) >= _LONGEST_TEXT for each in (event.control, event.target)):
+        return "only the beginning was recorded of the text"
+    inside = event.chain and not is_control(event.chain[0])
+    if event.control is None and inside and any(map(is_control, _Chain(event).around_target())):
+        return "the name of what is around it was not recorded"
+    return ""
 
 
 def _and(values: Iterable[Known]) -> Known:
@@ -82,6 +99,10 @@ class _Chain:
             if self.elements[index].within in ("frame", "root"):
                 return
             index += 1
+
+    def around_target(self) -> Iterator[ElementRecord]:
+        """What is around the target in its document."""
+        return (self.elements[each] for each in self._around(0))
 
     def _around(self, index: int) -> Iterator[int]:
         return (each for each in self.document(index) if each != index)
@@ -168,6 +189,11 @@ class _Chain:
             return wanted in text or (None if is_cut else False)
         if not test.exact and wanted in text:
             return True
+        control = self.event.control
+        if control is not None and control.place == index and len(control.text) < _LONGEST_TEXT:
+            whole = _flat(control.text) if test.exact else _flat(control.text).casefold()
+            if test.exact or wanted not in whole or not test.smallest:
+                return whole == wanted or (not test.exact and wanted in whole)
         return False if test.smallest and not is_cut and text not in wanted else None
 
     def _role(self, test: Role, index: int) -> Known:
@@ -182,6 +208,9 @@ class _Chain:
         wanted = fold(_flat(test.name))
         if index == 0 and told:
             return fold(_flat(self.event.target.name)) == wanted
+        control = self.event.control
+        if control is not None and control.place == index and control.name and role in _NAMED_BY_CONTENT:
+            return fold(_flat(control.name)) == wanted
         label = element.attributes.get("aria-label")
         if label and "aria-labelledby" not in element.attributes:
             return fold(_flat(label)) == wanted

@@ -32,6 +32,8 @@ def _node_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Faul
         return Fault("'after' on a node to be reached", "it on a forbidden one")
     if values["hold"] and given[0] not in ("url", "value"):
         return Fault("'hold' on a url or a value", f"it on '{given[0]}'", "what was done or said does not end")
+    if values["hold"] and given[0] == "value" and values["value"].of != "field":
+        return Fault("'hold' on a value of a field", "it on one of what is clicked", "what was done does not end")
     return None
 
 

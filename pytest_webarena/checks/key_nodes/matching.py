@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
-from pytest_webarena.checks.key_nodes.chains import hits
+from pytest_webarena.checks.key_nodes.chains import hits, labels, unknown_label
 from pytest_webarena.checks.key_nodes.model import (
     ElementTarget,
     KeyNode,
@@ -24,11 +24,12 @@ from pytest_webarena.signals import DomEvent
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.text import clip
 
-__all__ = ["ACTS", "MOST_ASKED", "NO", "Hit", "Matcher"]
+__all__ = ["ACTS", "MOST_ASKED", "NO", "Hit", "Matcher", "best"]
 
 ACTS = frozenset({"click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit"})
 """Events by which somebody acts on an element."""
 _VALUED = ("input", "change")
+_CLICKED = ("click", "dblclick")
 
 MOST_ASKED = 30
 """Different texts per node that a judge is asked about."""
@@ -92,7 +93,7 @@ class Matcher:
             if active and not any(tab.active for tab in tabs):
                 return _open("which tab was current at the end was not recorded")
             urls = [tab.url for tab in tabs if tab.active or not active]
-            return _best(
+            return best(
                 [self._address(target, url, "open at the end: ") for url in urls if active or url not in moment.shown]
             )
         if moment.kind in ("start", "address"):
@@ -114,7 +115,7 @@ class Matcher:
             values = values_of(url, target.param)
             if target.match is None:
                 return hit if any(value.strip() for value in values) else NO
-            return _best([self._holds(target.match, value, hit) for value in values])
+            return best([self._holds(target.match, value, hit) for value in values])
         if target.match is None:
             return hit
         if target.match.how == "semantic":
@@ -135,7 +136,11 @@ class Matcher:
         if moment.kind == "gap":
             return _gap(moment) if moment.elements else NO
         event = moment.event
-        if event is None or event.event not in _VALUED or not moment.settled:
+        if event is None:
+            return NO
+        if event.event in _CLICKED and target.of != "field":
+            return self._label(target, event)
+        if event.event not in _VALUED or not moment.settled or target.of == "clicked":
             return NO
         place = self._at(target, event, Hit(known=True, by=f"{_told(event)}: {clip(repr(event.value), 80)}"))
         if place.known is False:
@@ -145,6 +150,21 @@ class Matcher:
             return _open("what is entered in a password's field is not recorded", "task") if hidden else NO
         value = self._holds(target.match, event.value, place)
         return value if value.known is not True else place
+
+    def _label(self, target: ValueTarget, event: DomEvent) -> Hit:
+        """Whether it is what is written on what was clicked: on the innermost element or on the control around it."""
+        place = self._at(target, event, Hit(known=True))
+        if place.known is False or event.value is not None:
+            return NO
+        found = []
+        texts = list(dict.fromkeys(labels(event)))
+        for text in texts[:1] if target.match.how == "semantic" else texts:  # a judge is asked about the whole of it
+            held = self._holds(target.match, text, Hit(known=True, by=f"{_told(event)}: {clip(repr(text), 80)}"))
+            found.append(place if held.known and place.known is None else held)
+        hit = best(found)
+        if hit.known is False and (why := unknown_label(event)):
+            return _open(f"{why} of the {_told(event)}")
+        return hit
 
     def changes(self, target: ValueTarget, moment: Moment) -> bool | None:
         """Whether a moment gives a value to a field that is meant."""
@@ -238,7 +258,7 @@ def _document(event: DomEvent) -> str | None:
     return event.url if event.whole and frames == 1 else None
 
 
-def _best(found: list[Hit]) -> Hit:
+def best(found: list[Hit]) -> Hit:
     """The first that reaches it, else the first of which there is no telling."""
     return next((each for known in (True, None) for each in found if each.known is known), NO)
 

@@ -95,9 +95,10 @@ class ElementTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueTarget:
-    """What a form field holds after it was changed."""
+    """What a form field holds after it was changed, or what is written on what is clicked."""
 
     match: Match
+    of: Literal["field", "clicked", "any"] = "field"
     locate: str = ""
     """The field, or what it is in; empty: any field."""
     site: str = ANY_SITE
@@ -109,7 +110,10 @@ class ValueTarget:
         return f"element value {self.match.how}"
 
     def __str__(self) -> str:
-        return f"value of {self.locate or 'a field'} {self.match}"
+        if self.of == "clicked":
+            return f"click on {self.locate or 'what'} that {self.match}"
+        subject = "a field" if self.of == "field" else "a field or a click"
+        return f"value of {self.locate or subject} {self.match}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_webarena.signals import ElementRecord
 
-__all__ = ["may_be", "role_of"]
+__all__ = ["is_control", "may_be", "role_of"]
 
 _BY_TAG = {
     "article": "article",
@@ -81,6 +81,15 @@ def role_of(element: ElementRecord) -> str:
 
 
 _NO_ROLE = frozenset({"color", "date", "datetime-local", "file", "hidden", "month", "password", "time", "week"})
+
+
+def is_control(element: ElementRecord) -> bool:
+    """Whether it is what somebody clicks who clicks on something in it."""
+    return role_of(element) in _CONTROLS or ("role" not in element.attributes and element.tag in ("label", "summary"))
+
+
+_CONTROL_ROLES = "button checkbox link menuitem menuitemcheckbox menuitemradio option radio switch tab treeitem"
+_CONTROLS = frozenset(_CONTROL_ROLES.split())
 
 
 def may_be(element: ElementRecord) -> frozenset[str]:

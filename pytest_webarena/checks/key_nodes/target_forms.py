@@ -321,10 +321,10 @@ def _value_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fau
     return _one_match(values) or _settle_site(values, reading)
 
 
-def _build_value(*, locate: str, site: str, label: str, **values: Any) -> ValueTarget:
+def _build_value(*, locate: str, of: Any, site: str, label: str, **values: Any) -> ValueTarget:
     match = _match(values)
     assert match is not None
-    return ValueTarget(locate=locate, site=site, label=label, match=match)
+    return ValueTarget(locate=locate, of=of, site=site, label=label, match=match)
 
 
 VALUE: Record[ValueTarget] = Record(
@@ -336,10 +336,20 @@ VALUE: Record[ValueTarget] = Record(
             shape=_SELECTOR,
             default="",
             default_text="any field",
-            doc="The field, or an element that it lies in; as for `element`.",
+            doc="The field or what is clicked, or an element that it lies in; as for `element`.",
             example="- key_nodes: [{value: {locate: '#qty', exact: 2}}]",
         ),
         *_fields("What the field holds after it was changed", "- key_nodes: [{value: {locate: '#q', HOW: kettle}}]"),
+        Field(
+            key="of",
+            shape=Choice("field", "clicked", "any"),
+            default="field",
+            doc=(
+                "Whose value it is: that of a `field` after somebody changed it, or the text or name of what is "
+                "`clicked` (of a piece of a link or button, also that of the whole); `any`: either."
+            ),
+            example="- key_nodes: [{value: {locate: '.sort a', exact: Cheapest first, of: clicked}}]",
+        ),
         _SITE,
         _LABEL,
         _CASE,
@@ -347,7 +357,8 @@ VALUE: Record[ValueTarget] = Record(
     rule=_value_fault,
     doc=(
         "What a form field holds after somebody changed it: its text, `on` or `off` for boxes to tick, the labels of "
-        "what is chosen in a list. Of text that is typed in one go, the whole counts and not its beginnings."
+        "what is chosen in a list. Of text that is typed in one go, the whole counts and not its beginnings. Or, with "
+        "`of: clicked`, what is written on what somebody clicked."
     ),
     owner="a key node's value",
 )

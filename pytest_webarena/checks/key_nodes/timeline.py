@@ -70,6 +70,9 @@ def _moments(evidence: Evidence) -> Iterator[Moment]:
         if evidence.lost_signals:
             why = f"{evidence.lost_signals:,} later signals of the browser had no room in the record"
             yield Moment(kind="gap", step=None, why=why, by_agent=True)
+        if evidence.unheard_documents:
+            why = f"in {evidence.unheard_documents:,} documents nobody is known to have listened for events"
+            yield Moment(kind="gap", step=None, why=why, addresses=False)
         elif _deaf(evidence):
             yield Moment(kind="gap", step=None, why="no events of pages were recorded", addresses=False)
 

@@ -6,12 +6,14 @@ done about case, white space, quotes or last slashes. Only answers and notes are
 
 from __future__ import annotations
 
-from pytest_webarena.checks.key_nodes.matching import ACTS, NO, Hit, Matcher
+from dataclasses import replace
+
+from pytest_webarena.checks.key_nodes.chains import labels
+from pytest_webarena.checks.key_nodes.matching import ACTS, NO, Hit, Matcher, best
 from pytest_webarena.checks.key_nodes.model import Match, TextTarget, UrlTarget, ValueTarget
 from pytest_webarena.checks.key_nodes.places import base_of, on_site
 from pytest_webarena.checks.key_nodes.timeline import Moment
 from pytest_webarena.checks.webcanvas.addresses import address_subject
-from pytest_webarena.signals import DomEvent
 from pytest_webarena.text import clip
 
 __all__ = ["PaperMatcher"]
@@ -38,11 +40,15 @@ class PaperMatcher(Matcher):
         event = moment.event
         if event is None or event.event not in ACTS or event.event in _FIELDS or event.value is not None:
             return super()._value(target, moment)
-        place = self._at(target, event, Hit(known=True, by=f"{event.event} on '{clip(_shown(event), 80)}'"))
-        if place.known is False or not _shown(event):
+        place = self._at(target, event, Hit(known=True))
+        if place.known is False:
             return NO
-        value = self._holds(target.match, _shown(event), place)
-        return value if value.known is not True else place
+        found = []
+        texts = list(dict.fromkeys(labels(event)))
+        for text in texts[:1] if target.match.how == "semantic" else texts:
+            value = self._holds(target.match, text, Hit(known=True, by=f"{event.event} on '{clip(text, 80)}'"))
+            found.append(replace(place, by=place.by or value.by) if value.known else value)
+        return best(found)
 
     def _text(self, target: TextTarget, moment: Moment) -> Hit:
         said = ""
@@ -61,7 +67,3 @@ class PaperMatcher(Matcher):
         if match.how == "semantic":
             return super()._holds(match, text, hit)
         return hit if (text == match.text if match.how == "exact" else match.text in text) else NO
-
-
-def _shown(event: DomEvent) -> str:
-    return event.target.text or event.target.name

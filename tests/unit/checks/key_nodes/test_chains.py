@@ -8,6 +8,7 @@ import pytest
 
 from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import LONGEST, SelectorFault, parse_selector
+from pytest_webarena.signals import ControlRecord
 
 from .trials import element, event
 
@@ -171,6 +172,25 @@ def test_attributes_that_were_cut() -> None:
 )
 def test_texts_and_names(selector: str, known: bool | None) -> None:
     made = event("html > button > b", target={"text": "Buy now"})
+    assert hits(parse_selector(selector), made) is known
+
+
+@pytest.mark.parametrize(
+    ("selector", "known"),
+    [
+        ('role=button[name="Buy now for 5"]', True),
+        ('role=button[name="Buy now"]', False),
+        ('text="Buy now for 5"', True),
+        ('button:text-is("Buy now for")', False),
+        ("button:has-text('for 5')", True),
+        ("button:has-text('for 6')", False),
+        ("main:has-text('for 6')", None),
+        ('role=link[name="Buy now for 5"]', False),
+    ],
+)
+def test_what_is_written_on_the_whole_of_a_button(selector: str, known: bool | None) -> None:
+    whole = ControlRecord(place=1, name="Buy now for 5", text="Buy now for 5")
+    made = event("html > main > button > b", target={"text": "Buy now"}, control=whole)
     assert hits(parse_selector(selector), made) is known
 
 

@@ -13,6 +13,7 @@ from pytest_webarena.checks.key_nodes.matching import MOST_ASKED
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from pytest_webarena.signals import ControlRecord, DomEvent
 
 from ..helpers import result, task
 from .trials import SHOP, at, event, judged, reached, trial, typed
@@ -154,6 +155,55 @@ QTY = "html > form > input#qty"
 def test_values(node: str, signals: Sequence[object], met: bool) -> None:
     got = judged(f"[{{value: {node}}}]", trial(signals))  # type: ignore[arg-type]
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")
+
+
+WORD = "html > form > a#sort[href=/] > b"
+SORT = event(
+    WORD,
+    target={"text": "Cheapest", "name": "Cheapest"},
+    control=ControlRecord(place=1, name="Order", text="Cheapest first"),
+)
+
+
+@pytest.mark.parametrize(
+    ("node", "signal", "met"),
+    [
+        ("{exact: Cheapest first, of: clicked}", SORT, True),
+        ("{exact: cheapest, of: clicked}", SORT, True),
+        ("{includes: first, of: any}", SORT, True),
+        ("{exact: Order, of: any}", SORT, True),
+        ("{exact: Order, of: any, case: true}", SORT, True),
+        ("{exact: order, of: any, case: true}", SORT, False),
+        ("{exact: first, of: clicked}", SORT, False),
+        ("{exact: Cheapest first}", SORT, False),  # nothing was entered
+        ("{exact: Cheapest first, of: clicked, locate: '#sort'}", SORT, True),
+        ("{exact: Cheapest first, of: clicked, locate: form}", SORT, True),
+        ("{exact: Cheapest first, of: clicked, locate: '#other'}", SORT, False),
+        ("{exact: Cheapest first, of: clicked, locate: 'a:has(b)'}", SORT, None),
+        ("{exact: Dearest, of: clicked, locate: 'a:has(b)'}", SORT, False),
+        ("{exact: Cheapest first, of: clicked}", replace(SORT, event="dblclick"), True),
+        ("{exact: Cheapest first, of: clicked}", replace(SORT, event="contextmenu"), False),
+        # older records do not tell what is around the piece that was hit
+        ("{exact: Cheapest first, of: clicked}", replace(SORT, control=None), None),
+        ("{exact: Cheapest, of: clicked}", replace(SORT, control=None), True),
+        ("{exact: First, of: clicked}", event("html > button", target={"text": "Buy"}), False),
+        ("{exact: First, of: clicked}", event("html > p > b", target={"text": "Buy"}), False),
+        ("{includes: z, of: clicked}", event("html > button", target={"text": "x" * 200}), None),
+        # fields hold what they hold, whoever clicks them
+        ("{exact: 2, of: clicked}", event(QTY, "click", value="2", target={"name": "2"}), False),
+        ("{exact: 2, of: clicked}", event(QTY, "change", value="2"), False),
+        ("{exact: 2, of: any}", event(QTY, "change", value="2"), True),
+    ],
+)
+def test_what_is_written_on_what_is_clicked(node: str, signal: DomEvent, met: bool | None) -> None:
+    got = judged(f"[{{value: {node}}}]", trial([signal]))
+    assert got.score == {True: 1, False: 0, None: None}[met], got.why
+
+
+def test_a_judge_reads_what_is_clicked_once_and_whole() -> None:
+    asker = Asker("Cheapest")
+    assert judged("[{value: {semantic: Cheap ones, of: clicked}}]", trial([SORT]), asker=asker).passed
+    assert [question.answer for question in asker.asked] == ["Cheapest first"]
 
 
 def test_a_value_that_stands_when_a_step_ends_was_entered() -> None:
@@ -338,6 +388,16 @@ def test_signals_that_there_was_no_room_for_are_the_agents_doing() -> None:
     assert judged(forbidden, trial(A, lost_signals=1)).score == 0
 
 
+def test_in_documents_that_nobody_listened_to_nothing_is_missed() -> None:
+    nodes = "[{url: {includes: /b}}, {element: '#buy'}]"
+    got = judged(nodes, trial(A, unheard_documents=2))
+    assert (got.score, got.cause, reached(got)) == (None, None, "-?")  # addresses are known all the same
+    assert "in 2 documents nobody is known to have listened" in got.why
+    assert judged("[{element: '#buy'}]", trial([*A, event("html > a#buy")], unheard_documents=2)).passed
+    forbidden = "[{url: {includes: /a}}, {element: '#no', forbidden: true}]"
+    assert judged(forbidden, trial(A, unheard_documents=1)).score is None
+
+
 def test_acts_without_any_event_were_not_listened_to() -> None:
     quiet = trial([*A, event("html > a")])
     quiet = replace(quiet, signals=tuple(quiet.signals or ())[:1], signals_after=(1,))
@@ -484,6 +544,7 @@ def test_rules_on_values_and_texts() -> None:
         ("[{element: '#a', weight: nan}]", "a number above 0"),
         ("[{element: '#a', hold: end}]", "'hold' on a url or a value"),
         ("[{text: {exact: a}, hold: end}]", "'hold' on a url or a value"),
+        ("[{value: {exact: a, of: clicked}, hold: end}]", "'hold' on a value of a field"),
         ("[{url: {includes: /a}, hold: start}]", "'end'"),
         ("[{element: '#a', forbidden: true}]", "at least one node to be reached"),
         ("[{element: '#b'}, {element: '#a', forbidden: true, weight: 2}]", "a weight for a node to be reached"),

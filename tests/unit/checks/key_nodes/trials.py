@@ -8,7 +8,7 @@ from typing import Any
 from pytest_webarena.actions import Click, Goto, Note, Selector, Stop, as_record
 from pytest_webarena.checks import CheckResult, judge
 from pytest_webarena.evidence import Evidence, StepRecord, TabState
-from pytest_webarena.signals import AddressChanged, DomEvent, ElementRecord, Signal, TargetRecord
+from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, ElementRecord, Signal, TargetRecord
 
 from ..helpers import SITES, task
 
@@ -60,6 +60,7 @@ def event(
     within: str = "root",
     target: Mapping[str, Any] | None = None,
     tab: int = 0,
+    control: ControlRecord | None = None,
 ) -> DomEvent:
     """An event of a page. ``within`` what its outermost recorded element is: another element, if that was cut off."""
     elements = chain(path, within)
@@ -73,6 +74,7 @@ def event(
         chain=elements,
         whole=within == "root",
         frame=frame,
+        control=control,
     )
 
 

@@ -1,0 +1,60 @@
+"""Whether each document of a tab is known to be listened to, by what its protocol session says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from playwright.async_api import CDPSession
+
+from pytest_webarena.browser.observation.fast.worlds import WORLD
+from pytest_webarena.browser.signal_log import SignalLog
+from pytest_webarena.browser.tabs.dom_events import BINDING, DomEvents
+
+
+class Protocol:
+    """A session that says what it is told to."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Callable[[dict[str, Any]], None]] = {}
+
+    def on(self, event: str, handler: Callable[[dict[str, Any]], None]) -> None:
+        self.handlers[event] = handler
+
+    async def send(self, method: str, params: dict[str, Any]) -> object:
+        return {}
+
+    def navigated(self, frame: str, type: str = "Navigation", **more: str) -> None:
+        self.handlers["Page.frameNavigated"]({"frame": {"id": frame, **more}, "type": type})
+
+    def says(self, context: int, frame: str, payload: str, world: str = WORLD) -> None:
+        made = {"id": context, "name": world, "auxData": {"frameId": frame}}
+        self.handlers["Runtime.executionContextCreated"]({"context": made})
+        self.handlers["Runtime.bindingCalled"]({"name": BINDING, "executionContextId": context, "payload": payload})
+
+
+def listened_to() -> tuple[Protocol, SignalLog]:
+    log, protocol = SignalLog(dom_events=True), Protocol()
+    events = DomEvents(log.of_tab(), lambda awaitable: None)
+    asyncio.run(events.listen(cast(CDPSession, protocol)))
+    return protocol, log
+
+
+def test_a_document_is_unheard_until_its_own_listener_says_that_it_is_there() -> None:
+    protocol, log = listened_to()
+    protocol.navigated("F")
+    protocol.says(1, "F", '{"listening": true}', world="page")
+    protocol.says(2, "G", '{"listening": true}')
+    assert log.unheard == 1
+    protocol.says(3, "F", '{"listening": true}')
+    assert log.unheard == 0
+    protocol.navigated("F")  # the listener of the one before does not speak for it
+    assert (log.unheard, log.lost) == (1, 0)
+
+
+def test_what_comes_back_and_a_browsers_own_pages_need_no_listener() -> None:
+    protocol, log = listened_to()
+    protocol.navigated("F", type="BackForwardCacheRestore")
+    protocol.navigated("G", unreachableUrl="http://a.test/")
+    assert log.unheard == 0

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection
 
 from pytest_webarena.checks.computed.applied import Applied
+from pytest_webarena.checks.computed.calculus import counted_sum
 from pytest_webarena.checks.computed.phrasing import bare_formula
 from pytest_webarena.checks.computed.prose import has_words, statement
 from pytest_webarena.checks.computed.tokens import LONGEST, Token, Unreadable, tokenise
@@ -129,6 +130,10 @@ class _Parser(Applied):
         left = self.signed()
         while not self.variable and self.kind in ("+", "-", "pm", "mp"):
             sign = self.take().kind
+            if sign == "+" and self.has("..."):
+                self.expect("+")
+                left = counted_sum(left, self.product(self.factor()))
+                continue
             right = self.product(self.factor())
             if sign in ("pm", "mp"):
                 self.signs = True
@@ -265,6 +270,8 @@ class _Parser(Applied):
             mark = self.take().kind
             if mark == "%":
                 value = Node("div", "", (value, Node("num", "100")))
+            elif mark == "deg" and _is_standard(value):
+                value = Node("name", f"{value.text}°")
             elif mark == "deg":
                 value = Node("mul", "", (value, Node("degree")))
             elif self.has("!"):

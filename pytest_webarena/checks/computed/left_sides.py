@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, read_form
-from pytest_webarena.checks.computed.contrasts import another_quantity, another_symbol
+from pytest_webarena.checks.computed.contrasts import another_quantity, another_state, another_symbol
 from pytest_webarena.checks.computed.framing import sentences, without_reasons
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.measures import agree
@@ -103,6 +103,8 @@ def check_subject(plain: str, question: str) -> None:
         raise NoNumber(f"it speaks of '{apart[0]}', the question of '{apart[1]}'")
     if _CONCENTRATION.match(said) and not re.search(r"\bconcentrat|\bmolar|\[", question, re.IGNORECASE):
         raise NoNumber("it gives a concentration")
+    if why := another_state(said, question):
+        raise NoNumber(why)
     for found in _CALLED.finditer(said):
         name = GREEK_LETTERS.get(found[1], found[1])
         if usual := another_symbol(name, question):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.contrasts import another_symbol
+from pytest_webarena.checks.computed.contrasts import another_state, another_symbol
 from pytest_webarena.checks.computed.conventions import (
     arbitrary,
     components,
@@ -128,6 +128,8 @@ class Comparison:
         if given.op == "relation" and given.text == "in" and wanted.op != "relation":
             if not only_names(given.parts[0]):
                 return self.no("it is said of something else than a name")
+            if why := self.another_unknown(given.parts[0]):
+                return self.no(why)
             given = given.parts[1]
         if wanted.op == "relation" and wanted.text == "in":
             if given.op == "relation" and given.text == "in":
@@ -290,12 +292,23 @@ class Comparison:
             others |= names_in(wanted)
         return is_label(given.parts[0], others, self.terms.intent)
 
+    def another_unknown(self, name: Node) -> str:
+        """Why an inequality is not solved: for a name that the task does not have. Capitals may name the set."""
+        intent = self.terms.intent
+        if name.op != "name" or not re.fullmatch("[a-z]", name.text) or not _BOUNDED.search(intent):
+            return ""
+        if re.search(rf"(?<![A-Za-z\\]){name.text}(?![A-Za-z])", intent):
+            return ""
+        return f"it is said of {name.text}, which the task does not have"
+
     def value_of(self, wanted: Node, given: Node) -> Verdict:
         """The answer is an equation, the reference is a value: ``y = …`` is taken off, what is computed is checked."""
         first = given.parts[0]
         name = re.split(r"[_' (]", first.text)[0] if first.op == "name" else ""
         if usual := another_symbol(name, self.terms.intent):
             return self.no(f"it gives the value of {name}, which is no usual name for the {usual} asked for")
+        if why := another_state(f"{first.text} =", self.terms.intent) or self.another_unknown(first):
+            return self.no(why)
         found = self.last(wanted, given)
         if found == "unequal" or self.labelled(wanted, given):
             return found

@@ -115,6 +115,8 @@ class Applied(Calculus):
         if self.has("["):
             degree = self.inner(self.sum)
             self.expect("]")
+            if degree.op not in ("num", "name") or not self.starts():
+                return Node("root", "", (degree,))  # it is what the root is taken of
         value = self.group() if self.kind in ("{", "(") or self.kind == "num" else self.postfix()
         return Node("root", "", (value,) if degree is None else (value, degree))
 

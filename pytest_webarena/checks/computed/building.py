@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from pytest_webarena.checks.computed.indexed import at_index, is_counted, over_all
 from pytest_webarena.checks.computed.names import words
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
@@ -238,7 +239,17 @@ class _Builder:
 
     def _diff(self, tree: Node) -> Any:
         variable, real = sp.Symbol(tree.text), sp.Dummy(real=True)  # else |x| has no derivative
-        return sp.diff(self.value(tree.parts[0]).subs(variable, real), real).subs(real, variable)
+        inside = tree.parts[0]
+        if inside.op == "mul" and inside.text == "()" and inside.parts[1] == Node("name", tree.text):
+            inside = inside.parts[0] if inside.parts[0].op == "name" else inside  # of f(x)
+        value = self.value(inside)
+        if value.has(variable):
+            return sp.diff(value.subs(variable, real), real).subs(real, variable)
+        # nothing says that its names do not depend on the variable: by the chain rule
+        each = (
+            sp.diff(value, name) * sp.Symbol(f"d{name}/d{tree.text}") for name in sorted(value.free_symbols, key=str)
+        )
+        return sum(each, value * 0)
 
     def _sum(self, tree: Node) -> Any:
         return self.series(tree, sp.Sum, sum)
@@ -248,9 +259,13 @@ class _Builder:
 
     def series(self, tree: Node, symbolic: Any, plain: Callable[[Any], Any]) -> Any:
         index = sp.Symbol(tree.text)
-        body, low, high = (self.value(part) for part in tree.parts)
-        if low.is_Integer and high.is_Integer and high - low < MOST_TERMS:
-            terms = [_fitting(body.subs(index, number)) for number in range(int(low), int(high) + 1)]
+        body, *ends = (self.value(part) for part in tree.parts)
+        plainly = len(ends) == 2 and all(end.is_Integer for end in ends) and ends[1] - ends[0] < MOST_TERMS
+        if isinstance(body, sp.MatrixBase) or (not plainly and (not ends or is_counted(body, tree.text))):
+            return over_all(tree.op, body, tree.text, tuple(ends))
+        low, high = ends
+        if plainly:
+            terms = [_fitting(at_index(body, tree.text, number)) for number in range(int(low), int(high) + 1)]
             return plain(terms) if terms else sp.Integer(0 if symbolic is sp.Sum else 1)
         series = symbolic(body, (index, low, high))
         return series.doit() if low.is_infinite or high.is_infinite else series

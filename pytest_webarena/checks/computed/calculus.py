@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Cursor, Node
 
-__all__ = ["Calculus"]
+__all__ = ["Calculus", "counted_sum"]
 
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "array"})
 
@@ -92,7 +92,9 @@ class Calculus(Cursor):
 
     def series(self, kind: str) -> Node:
         low, high = self.limits()
-        if low is None or high is None or low.op != "relation" or low.text != "=":
+        if low is not None and high is None and (low.op == "name" or low == Node("const", "i")):
+            low = Node("relation", "=", (low,))  # over all that has this index
+        elif low is None or high is None or low.op != "relation" or low.text != "=":
             raise Unreadable("a sum or product does not say from where to where")
         if low.parts[0].op != "name" and low.parts[0] != Node("const", "i"):
             raise Unreadable("a sum or product does not say over what it runs")
@@ -100,7 +102,7 @@ class Calculus(Cursor):
         body = self.whole_product()
         if index == "i":
             body = _as_name(body, "i")
-        return Node(kind, index, (body, low.parts[1], high))
+        return Node(kind, index, (body,) if high is None else (body, low.parts[1], high))
 
     def integral(self) -> Node:
         low, high = self.limits()
@@ -189,3 +191,44 @@ def _as_name(node: Node, name: str) -> Node:
     if node == Node("const", name):
         return Node("name", name)
     return Node(node.op, node.text, tuple(_as_name(part, name) for part in node.parts))
+
+
+def counted_sum(first: Node, last: Node) -> Node:
+    """``x_1 + x_2 + ... + x_n`` as the sum that it is. Raises `Unreadable` where it is not said how it goes on."""
+    terms = [last]
+    while first.op == "add":
+        first, term = first.parts
+        terms.insert(0, term)
+    terms.insert(0, first)
+    index = next(letter for letter in "ijklm" if letter != _below(terms[-1]))
+    body, ends = _term(terms, index) if len(terms) > 1 else (None, set())
+    if body is None or len(ends) != 1:
+        raise Unreadable("the dots do not say how it goes on")
+    low, high = ends.pop()
+    return Node("sum", index, (body, Node("num", low), Node("name", high)))
+
+
+def _term(alike: list[Node], index: str) -> tuple[Node | None, set[tuple[str, str]]]:
+    """What terms have in common, with an index where they are counted, and from where to where."""
+    first = alike[0]
+    if all(node == first for node in alike):
+        return first, set()
+    names = [node.text.partition("_") for node in alike]
+    if all(node.op == "name" for node in alike) and len({base for base, _, _ in names}) == 1:
+        *before, high = (below for _, _, below in names)
+        low = before[0]
+        if low.isdecimal() and high.isalpha() and before == [str(int(low) + step) for step in range(len(before))]:
+            return Node("name", f"{names[0][0]}_{index}"), {(low, high)}
+        return None, set()
+    if len({(node.op, node.text, len(node.parts)) for node in alike}) > 1:
+        return None, set()
+    found = [_term([node.parts[at] for node in alike], index) for at in range(len(first.parts))]
+    parts = tuple(part for part, _ in found if part is not None)
+    ends: set[tuple[str, str]] = set().union(*(each for _, each in found))
+    return (Node(first.op, first.text, parts), ends) if len(parts) == len(found) else (None, ends)
+
+
+def _below(tree: Node) -> str:
+    """The first subscript in a tree."""
+    below = tree.text.partition("_")[2] if tree.op == "name" else ""
+    return below or next(filter(None, map(_below, tree.parts)), "")

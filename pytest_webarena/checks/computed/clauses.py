@@ -20,11 +20,12 @@ _SEPARATOR = re.compile(
 )
 _NAME = (
     r"(?:\\(?:vec|hat|bar|mathbf)\s*\{\s*[A-Za-z]\s*\}|\\?[A-Za-z]+|[\u0370-\u03ff])"
-    r"(?:_(?:\{[^{}]{1,20}\}|\w{1,9}))?(?:\([a-z]\))?"
+    r"(?:_(?:\{[^{}]{1,20}\}|\w{1,9})|[\u2080-\u209c]{1,5})?(?:\([a-z]\))?"
 )
+_SQUARE = r"(?:\s?\^\s?\{?[23]\}?|[\u00b2\u00b3])?"
 _NAMES = rf"\$?\s*{_NAME}(?:\s*,\s*{_NAME}){{0,4}}\s*\$?"
 _DEFINITION = re.compile(
-    rf"\$?\s*({_NAME}\s*(?:=(?!=)|:=|\\equiv\b)\s*[^=<>$\u2248]+?)\s*\$?"
+    rf"\$?\s*({_NAME}{_SQUARE}\s*(?:=(?!=)|:=|\\equiv\b)\s*[^=<>$\u2248]+?)\s*\$?"
     r"(?:\s+(?P<told>(?:is|being|denotes?|represents?)\s+[A-Za-z][A-Za-z\s'\u2019-]*))?"
 )
 _MEANING = re.compile(

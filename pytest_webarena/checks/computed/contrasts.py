@@ -12,7 +12,7 @@ import re
 
 from pytest_webarena.checks.computed.derivatives import question_heads
 
-__all__ = ["another_quantity", "another_symbol"]
+__all__ = ["another_quantity", "another_state", "another_symbol"]
 
 _QUANTITIES = """
 time period duration long: t T tau P | frequency: f nu n omega | angular: omega Omega w theta alpha | wavelength: lambda
@@ -46,6 +46,27 @@ profit | loss | revenue
 asset | liability liabilitie
 anode | cathode
 """
+_PRODUCTS = """
+ma mg kx qE qvB: force tension weight | mv Ft: momentum impulse | mgh Fd qV mc^2: mass energy work heat | IR: voltage
+IV: power
+"""
+"""Products that are quantities of their own, as every textbook writes them."""
+_STATES = (
+    (re.compile(r"\bground[\s-]+state|\blowest\s+(?:energy\s+)?(?:level|state)", re.IGNORECASE), (0, 1)),
+    (re.compile(r"\bfirst\s+excited", re.IGNORECASE), (1, 2)),
+    (re.compile(r"\bsecond\s+excited", re.IGNORECASE), (2, 3)),
+    (re.compile(r"\bthird\s+excited", re.IGNORECASE), (3, 4)),
+)
+"""States by their names, with the indices that they have, counted from 0 or from 1."""
+_AT_ONCE = re.compile(r"\b(?:ground[\s-]+state|excited\s+state|initial|final|total)\b", re.IGNORECASE)
+_CHANGING = re.compile(
+    r"\\?Delta|[\u0394\u2206]|\b(?:chang|differ|increas|decreas|ris|fall|drop|gain|los[est]|transition|gap|shift|displac"
+    r"|between|releas|absorb|emit|photon|requir|need|work|heat|by\s+how)",
+    re.IGNORECASE,
+)
+_INDEXED = re.compile(r"(?<![A-Za-z\\])([A-Za-z])_?\s?[({]?(\d{1,2})[)}]?\s*[=\u2248]")
+_DIFFERENCE = re.compile(r"(?:\\?Delta|[\u0394\u2206])\s?[A-Za-z](?:_\w+)?\s*[=\u2248]")
+_MADE_OF = re.compile(r"(?:^|[,;:]\s)\s*([A-Za-z]{2,3}(?:\^2)?)\s*[=\u2248][^=\u2248]*$")
 _ANY = frozenset({"long", "far", "high", "deep", "fast", "hot", "heavy", "work", "angular", "amount"})
 """Words that have other meanings, too."""
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*")
@@ -96,6 +117,38 @@ def another_symbol(name: str, question: str) -> str:
     asked = [*_words(" ".join(question_heads(question))), *(found[1].lower() for found in _HOW.finditer(question))]
     usual = [(word, letters) for word in asked for words, letters in _measured() if word in words]
     return usual[0][0] if usual and not any(name in letters for _, letters in usual) else ""
+
+
+@functools.cache
+def _products() -> dict[str, tuple[str, ...]]:
+    """The words for each product."""
+    members = (member.partition(":") for member in re.split(r"[|\n]", _PRODUCTS.strip()))
+    return {name: _words(words) for names, _, words in members for name in names.split()}
+
+
+def another_state(said: str, question: str) -> str:
+    """Why what stands left of ``=`` is not what is asked for: another state, a difference, or a product with it.
+
+    >>> another_state("E_2 = 4", "Find the ground state energy.")
+    'it gives E_2, which is not the state asked for'
+    >>> another_state("ma = 4.9", "What is its acceleration?"), another_state("E_2 = 4", "Find E_2.")
+    ('it gives ma, which is another quantity than the one asked for', '')
+    """
+    asked = " ".join(question_heads(question))
+    states = [counted for state, counted in _STATES if state.search(question)]
+    for name, index in _INDEXED.findall(said):
+        known = re.search(rf"(?<![A-Za-z])[A-Za-z]_?\s?[({{=]?\s?{index}(?!\d)", question)
+        if not known and len(states) == 1 and int(index) not in states[0]:
+            return f"it gives {name}_{index}, which is not the state asked for"
+    if _DIFFERENCE.search(said) and _AT_ONCE.search(asked) and not _CHANGING.search(question):
+        return "it gives a difference, which is not asked for"
+    made = _MADE_OF.search(said)
+    meant = _products().get(made[1]) if made else None
+    if made and meant and made[1] not in re.sub(r"[\s$]", "", question):
+        usual = [word for word in _words(asked) for words, _ in _measured() if word in words]
+        if usual and not any(word in meant for word in usual):
+            return f"it gives {made[1]}, which is another quantity than the one asked for"
+    return ""
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ _DERIVATIVES = (
     (re.compile(r"([A-Za-z]\w*)''()"), 2),
     (re.compile(r"dot (\w+)()"), 1),
     (re.compile(r"ddot (\w+)()"), 2),
-    (re.compile(r"d([A-Za-z])/d([A-Za-z])"), 1),
-    (re.compile(r"d2([A-Za-z])/d([A-Za-z])2"), 2),
+    (re.compile(r"d([A-Za-z]+)/d([A-Za-z]+)"), 1),
+    (re.compile(r"d2([A-Za-z]+)/d([A-Za-z]+)2"), 2),
     (re.compile(r"([a-zA-Z])_([xyztr])"), 1),
     (re.compile(r"([a-zA-Z])_([xyztr])\2"), 2),
 )
@@ -114,7 +114,8 @@ def _is_definition(tree: Node) -> bool:
 
 def _rounds(rounded: Node, exact: Node) -> bool:
     """Whether a decimal says no more than a number before it that is none."""
-    said = _decimal(rounded)
+    in_degrees = rounded.op == "mul" and rounded.parts[1].op == "degree"
+    said = _decimal(rounded.parts[0] if in_degrees else rounded)
     if said is None or exact.op in ("num", "name") or names_in(exact):
         return False
     if exact.op in ("relation", "list", "set", "tuple", "matrix"):
@@ -124,6 +125,7 @@ def _rounds(rounded: Node, exact: Node) -> bool:
     except (Unreadable, Undefined, Unknown):
         return False
     with mpmath.mp.workdps(40):
+        value = value * 180 / mpmath.pi if in_degrees else value
         near, unit = (mpmath.mpf(part.numerator) / part.denominator for part in said)
         less = abs(value) - abs(near)
         return bool(abs(value - near) <= unit and -unit * 0.5001 <= less)  # rounded, or cut off

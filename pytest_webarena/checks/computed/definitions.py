@@ -68,10 +68,15 @@ class Definitions:
 
     def definition(self, said: Node) -> tuple[str, Node] | None:
         """The name and its meaning, unless that changes nothing."""
-        if said.op != "relation" or said.text != "=" or said.parts[0].op != "name":
+        if said.op != "relation" or said.text != "=":
             raise Unreadable("what it says of its names is not understood")
-        name, value = said.parts[0].text, said.parts[1]
-        if value == said.parts[0] or said_in(said, self.intent) or self.renames(name, value):
+        named, value = said.parts[:2]
+        if named.op == "pow" and named.parts[1].op == "num":
+            named, value = named.parts[0], Node("root", "", (value, named.parts[1]))  # of a square
+        if named.op != "name":
+            raise Unreadable("what it says of its names is not understood")
+        name = named.text
+        if value == named or said_in(said, self.intent) or self.renames(name, value):
             return None
         if name in self.there and not names_in(value):
             raise Redefined(f"it is said of one value of {name} alone")

@@ -151,7 +151,7 @@ def same_cases(one: Any, other: Any) -> bool:
         return False
     inner = [(low + high) / 2 for low, high in itertools.pairwise(ordered)]
     for place in (*ordered, *inner, ordered[0] - 1, ordered[-1] + 1):
-        values = [each.subs(symbol, place) for each in (one, other)]
+        values = [_put_in(each, {symbol: place}) for each in (one, other)]
         undefined = [value.has(sp.nan) or value.has(sp.Piecewise) for value in values]
         if undefined[0] != undefined[1]:
             return False
@@ -194,7 +194,7 @@ def _places(expressions: list[Any], constants: frozenset[str], domains: Domains)
 def _ratios(one: Any, other: Any, constants: frozenset[str], domains: Domains) -> Any:
     """The ratio at places where it is a number other than zero; first, whether one is zero there and the other not."""
     for place in _places([one, other], constants, domains):
-        above, below = one.subs(place), other.subs(place)
+        above, below = _put_in(one, place), _put_in(other, place)
         if any(each.has(*_NO_NUMBERS) for each in (above, below)):
             continue
         if not constants and not (_is_real(above) and _is_real(below)):
@@ -204,6 +204,14 @@ def _ratios(one: Any, other: Any, constants: frozenset[str], domains: Domains) -
             yield False, above / below
         elif True in zero and False in zero:
             yield True, None
+
+
+def _put_in(expression: Any, place: dict[Any, Any]) -> Any:
+    """With values for names; no number where SymPy refuses them, as double factorials do."""
+    try:
+        return expression.subs(place)
+    except ValueError:
+        return sp.nan
 
 
 def _is_real(value: Any) -> bool:
@@ -218,7 +226,7 @@ def _depends_not(expression: Any, constants: frozenset[str], rest: Any, domains:
     if {symbol.name for symbol in expression.free_symbols} <= constants:
         return "equal"
     for place in _places([expression], constants, domains):
-        there = expression.subs(place)
+        there = _put_in(expression, place)
         if there.has(*_NO_NUMBERS) or (not constants and not _is_real(there)):
             continue
         found: Verdict = equal(expression, there, domains)

@@ -47,7 +47,11 @@ def _solves(one: Any, other: Any, domains: Domains) -> bool:
         factor, rest = powers.all_coeffs()
         if not _coprime(factor, rest):
             return False  # it is zero wherever the common part is
-        return equal(other.subs(symbol, -rest / factor), sp.Integer(0), domains) == "equal"
+        try:
+            put_in = other.subs(symbol, -rest / factor)
+        except ValueError:  # of which it has no value, as double factorials
+            return False
+        return equal(put_in, sp.Integer(0), domains) == "equal"
     return False
 
 

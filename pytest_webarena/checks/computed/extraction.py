@@ -55,6 +55,18 @@ _TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that takes back what was said, and how one does that goes against the line above it."""
+_DISOWNS = re.compile(
+    r"(?:\A|\n)[\s>*_`~#(\u2014-]{0,40}(?:(?:"
+    r"(?:(?:this|that)\s+is\s+)?(?:not|never)\s+(?:this|that|the\s+following|(?:the|my)\s+answer|mine|correct|right|true)"
+    r"|(?:(?:this|that)\s+is\s+)?(?:an?\s+|the\s+)?(?:wrong|incorrect|false|untrue|rejected|discarded)"
+    r"(?:\s+(?:answer|result|option|one|value|solution))?"
+    r")[\s*_]*:[\s*_]*"
+    r"|(?:the\s+(?:line\s+below|following)|what\s+follows)(?:\s+is|'s)\s+"
+    r"(?:(?:not|never)\s+(?:my|mine|the|right|correct|true)\b|wrong\b|incorrect\b|false\b|untrue\b|a\s+(?:joke|lie)\b)[^.\n]{0,40}[.:]?[\s*_]*"
+    r")\n\s*\Z",
+    re.IGNORECASE,
+)
+"""A line that says of the one below that it is none of its writer's."""
 _CONTINUES = re.compile(
     r"\A[ \t]*+\n\s*+(?P<more>(?:\$++|\\\[|\\\()?[ \t]*+"
     r"(?:[+=\u00d7\u00b7\u22c5\u00f7/^\u2248\u00b1]|\\(?:times|cdot|div|pm|approx)\b|[*-](?=[\d(\\]))"
@@ -95,6 +107,8 @@ def final_answers(answer: str, *, marker: bool) -> Said:
     lines = list(_LINE.finditer(outside)) or list(_LINE.finditer(answer))
     if lines and (back := _TAKES_BACK.search(_without_fences(answer[lines[-1].end() :]))) is not None:
         return Said((), f"{NO_FINAL_ANSWER}: what follows its last line takes it back: {clip(_said_at(back), 40)}")
+    if lines and (before := _DISOWNS.search(answer, max(0, lines[-1].start() - 120), lines[-1].start())) is not None:
+        return Said((), f"{NO_FINAL_ANSWER}: the line above it says that it is none: {clip(before[0].strip(), 40)}")
     marked = [_block(answer, line) for line in _LINE.finditer(outside)]
     if marker:
         if not marked:

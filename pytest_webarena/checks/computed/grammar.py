@@ -13,10 +13,11 @@ import re
 from collections.abc import Callable, Collection
 
 from pytest_webarena.checks.computed.applied import Applied
+from pytest_webarena.checks.computed.calculus import counted_sum
 from pytest_webarena.checks.computed.phrasing import bare_formula
 from pytest_webarena.checks.computed.prose import has_words, statement
 from pytest_webarena.checks.computed.tokens import LONGEST, Token, Unreadable, tokenise
-from pytest_webarena.checks.computed.tree import Node, Reading, of_vectors
+from pytest_webarena.checks.computed.tree import Node, Reading, of_vectors, stands_alone
 
 __all__ = ["parse"]
 
@@ -83,7 +84,7 @@ class _Parser(Applied):
             tree = Node("where", "", (tree, *(said.parts if said.op == "list" else (said,))))
         if self.kind:
             raise Unreadable(f"expected an end or an operator, found {self.found()}")
-        if _stands_alone(tree):
+        if stands_alone(tree):
             raise Unreadable("an integral without limits stands for no value")
         return Reading(tree=tree, ambiguous=self.ambiguous, signs=self.signs)
 
@@ -129,6 +130,10 @@ class _Parser(Applied):
         left = self.signed()
         while not self.variable and self.kind in ("+", "-", "pm", "mp"):
             sign = self.take().kind
+            if sign == "+" and self.has("..."):
+                self.expect("+")
+                left = counted_sum(left, self.product(self.factor()))
+                continue
             right = self.product(self.factor())
             if sign in ("pm", "mp"):
                 self.signs = True
@@ -265,6 +270,8 @@ class _Parser(Applied):
             mark = self.take().kind
             if mark == "%":
                 value = Node("div", "", (value, Node("num", "100")))
+            elif mark == "deg" and _is_standard(value):
+                value = Node("name", f"{value.text}°")
             elif mark == "deg":
                 value = Node("mul", "", (value, Node("degree")))
             elif self.has("!"):
@@ -379,17 +386,6 @@ class _Parser(Applied):
 def _is_standard(base: Node) -> bool:
     """Whether a ring above it says that it is one under standard conditions, and no angle."""
     return base.op == "name" and base.text.partition("_")[0].removeprefix("Delta ") in ("E", "G", "H", "K", "S")
-
-
-def _stands_alone(tree: Node) -> bool:
-    """Whether there is an integral without limits that is not said to be equal to something behind it."""
-    if tree.op == "anti":
-        return True
-    if tree.op == "relation" and tree.text.strip("= ") == "":
-        *before, last = tree.parts
-        parts = [part.parts[0] if part.op == "anti" else part for part in before]
-        return any(map(_stands_alone, (*parts, last)))
-    return any(map(_stands_alone, tree.parts))
 
 
 def _is_proper(node: Node) -> bool:

@@ -98,7 +98,7 @@ _BESIDE = word_set(
     along down downhill uphill parallel perpendicular such together new you your remain remains
     north south east west northward southward eastward westward left right upward upwards downward downwards forward
     forwards backward backwards inward inwards outward outwards toward towards away direction clockwise counterclockwise
-    anticlockwise axis ground surface floor high tall long wide deep thick old far clock
+    anticlockwise directed center centre axis ground surface floor high tall long wide deep thick old far clock
     """
 )
 HAZARDS = word_set(
@@ -133,6 +133,9 @@ _TURNING = word_set(
     """
 )
 """One of two opposites: beside a number with a sign it may say the opposite of it."""
+_DOWN = word_set("down downward downwards toward towards")
+_FALLING = ("gravit", "weigh", "fall")
+"""Beginnings of words of what is always directed downward."""
 _SIZES = word_set("speed fast magnitud siz distanc far high height tall deep depth")
 """Stems of what has no sign, so that a direction turns nothing."""
 _ASKING = word_set("how much many what which is are it the find give")
@@ -175,6 +178,8 @@ def is_known(word: str, asked: frozenset[str] = frozenset(), said: frozenset[str
 def _directed(word: str, asked: frozenset[str]) -> bool:
     """Whether a direction says nothing against the question: it says so itself, asks for a size, or says nothing."""
     if asked <= _ASKING or not asked.isdisjoint(_SIZES):
+        return True
+    if word in _DOWN and any(stem.startswith(_FALLING) for stem in asked):
         return True
     root = _stem("fall" if word == "fell" else word)
     plain = root.removesuffix("ward").removesuffix("hill")

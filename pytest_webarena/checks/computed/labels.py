@@ -38,7 +38,9 @@ _CALLED = re.compile(
 _CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|gives?|answer|then)\b|[.\n]\s*\S", re.IGNORECASE)
 _INVERTS = re.compile(r"\binver|\^\s*\{?\s*-\s*1", re.IGNORECASE)
 _PRIMED = re.compile(r"'|d/d|\\frac\s*\{\s*d|\\d?dot|d[a-z]/d|\\prime|\u2032")
-_FRAGMENT = re.compile(r"\$+([^$]{1,200})\$+|\\\((.{1,200}?)\\\)|(?<![\w\\$])(\\?[A-Za-z][^\s,;:?!$]{0,60})")
+_FRAGMENT = re.compile(
+    r"\$+([^$]{1,200})\$+|\\\((.{1,200}?)\\\)|(?<![\w\\$])(\\?[A-Za-z\u0370-\u03ff][^\s,;:?!$]{0,60})"
+)
 _EQUATION = re.compile(r"(?<![\w\\])(?:\\?[A-Za-z]+|[\u0370-\u03ff])(?:_\w+)?\s?=\s?[^,;:?!=]{1,80}")
 _GOES_ON = re.compile(r"\s*(?:[=+*/^<>\u2264\u2265\u2260\u00b7\u00d7\u2212]|-\s*[\w\\(])")
 _GOES_BEFORE = re.compile(r"[=+*/^<>\u2264\u2265\u2260\u00b7\u00d7\u2212-]\s*\Z")
@@ -47,6 +49,8 @@ _MOST_FRAGMENTS = 60
 _MOST_WORDS = 8
 _RUNNING = frozenset({"x", "t"})
 """Variables of functions, which no value at a number has."""
+_ANY_FUNCTION = ("f", "g", "y")
+"""Functions by names that say nothing of what they are."""
 _SQUARES = ("sigma", "chi")
 """Of which the square has a name of its own."""
 _COMPUTED_INDEX = re.compile(r"_\w+[+-]\w")
@@ -71,8 +75,11 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     if _is_plain(left, others):
         return _bare(left).text not in asked_function(intent) if _bare(left).op == "name" else True
     if derived := derivative_named(_derived(left)):
-        new = not names_in(_bare(left)) & others
-        return new and not _UNDOES.search(intent) and asks_for(derived, intent, others)
+        if names_in(_bare(left)) & others:
+            return False
+        if not intent:  # of the function of a question that is not known
+            return derived.function in _ANY_FUNCTION
+        return not _UNDOES.search(intent) and asks_for(derived, intent, others)
     if _is_inverse(left) and _INVERTS.search(intent):
         return True
     return said_in(left, intent)

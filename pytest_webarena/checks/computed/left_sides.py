@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, read_form
-from pytest_webarena.checks.computed.contrasts import another_quantity, another_symbol
+from pytest_webarena.checks.computed.contrasts import another_quantity, another_state, another_symbol
 from pytest_webarena.checks.computed.framing import sentences, without_reasons
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.measures import agree
+from pytest_webarena.checks.computed.names import GREEK_QUANTITIES
 from pytest_webarena.checks.computed.signs import GREEK_LETTERS
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.text import clip
@@ -25,7 +26,7 @@ _OTHER_EVENT = re.compile(r"(?:≠|\\neq?\b)[^()=]{0,20}\)\s*\$?\s*[=≈]")
 _CLAUSE = re.compile(
     r"[,;:]\s|[.]\s|[⇒→∴]|\b(?:and|so|thus|hence|therefore|then|where|with|is|are|gives|from)\b", re.IGNORECASE
 )
-_GREEK = r"(?:alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi|omega)"
+_GREEK = f"(?:{GREEK_QUANTITIES})"
 _INDEX = re.compile(r"_\s*(?:\([^()]*\)|\w+)|(?<=(?<![A-Za-z\d])[A-Za-z])\d+")
 """``V_2``, ``V2``."""
 _OF = re.compile(r"(?<![A-Za-z])(?:[A-Za-z\u0370-\u03ff]'*|" + _GREEK + r")\s?\([^()]*\)")
@@ -102,6 +103,8 @@ def check_subject(plain: str, question: str) -> None:
         raise NoNumber(f"it speaks of '{apart[0]}', the question of '{apart[1]}'")
     if _CONCENTRATION.match(said) and not re.search(r"\bconcentrat|\bmolar|\[", question, re.IGNORECASE):
         raise NoNumber("it gives a concentration")
+    if why := another_state(said, question):
+        raise NoNumber(why)
     for found in _CALLED.finditer(said):
         name = GREEK_LETTERS.get(found[1], found[1])
         if usual := another_symbol(name, question):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.contrasts import another_symbol
+from pytest_webarena.checks.computed.contrasts import another_state, another_symbol
 from pytest_webarena.checks.computed.conventions import (
     arbitrary,
     components,
@@ -46,6 +46,7 @@ from pytest_webarena.checks.computed.tree import Node
 __all__ = ["EXACTLY", "Comparison", "Terms"]
 
 
+_SEVERAL = ("relation", "list", "set", "tuple", "matrix", "congruence", "setminus", "cap")
 _BOUNDED = re.compile(r"inequal|\binterval|\bdomain\b|\bconverge|[<>\u2264\u2265]|\\(?:le|ge|lt|gt)q?\b", re.IGNORECASE)
 """How a task asks for an interval."""
 
@@ -127,6 +128,8 @@ class Comparison:
         if given.op == "relation" and given.text == "in" and wanted.op != "relation":
             if not only_names(given.parts[0]):
                 return self.no("it is said of something else than a name")
+            if why := self.another_unknown(given.parts[0]):
+                return self.no(why)
             given = given.parts[1]
         if wanted.op == "relation" and wanted.text == "in":
             if given.op == "relation" and given.text == "in":
@@ -145,6 +148,8 @@ class Comparison:
         if "tuple" in (wanted.op, given.op):
             return self.tuples(wanted, given)
         value = build(wanted)
+        if wanted.op == "matrix" and given.op != "matrix" and not isinstance(meant := build(given), sp.MatrixBase):
+            return self.vector(wanted, meant)
         if given.op == "matrix" and not isinstance(value, sp.MatrixBase) and (cells := cells_of(given)):
             return self.units(value, cells)
         return self.values(value, build(given))
@@ -205,7 +210,18 @@ class Comparison:
         table = [[self.same(one, other) for other in given] for one in wanted]
         columns = [[row[number] for row in table] for number in range(len(given))]
         found = _all(_any(iter(line)) for line in (*table, *columns))
+        if found == "unequal" and self.as_pairs(wanted, given) == "equal":
+            return "equal"
         return self.no("the parts differ") if found == "unequal" else found
+
+    def as_pairs(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
+        """Two values that are the same two, but which is which depends on signs: by their sum and their product."""
+        wanted, given = _unnamed(wanted), _unnamed(given)
+        if not len(wanted) == len(given) == 2 or any(each.op in _SEVERAL for each in (*wanted, *given)):
+            return "unequal"
+        if not names_in(Node("list", "", (*wanted, *given))):
+            return "unequal"
+        return _all(self.same(Node(sign, "", wanted), Node(sign, "", given)) for sign in ("add", "mul"))
 
     def tuples(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op != given.op:
@@ -276,12 +292,23 @@ class Comparison:
             others |= names_in(wanted)
         return is_label(given.parts[0], others, self.terms.intent)
 
+    def another_unknown(self, name: Node) -> str:
+        """Why an inequality is not solved: for a name that the task does not have. Capitals may name the set."""
+        intent = self.terms.intent
+        if name.op != "name" or not re.fullmatch("[a-z]", name.text) or not _BOUNDED.search(intent):
+            return ""
+        if re.search(rf"(?<![A-Za-z\\]){name.text}(?![A-Za-z])", intent):
+            return ""
+        return f"it is said of {name.text}, which the task does not have"
+
     def value_of(self, wanted: Node, given: Node) -> Verdict:
         """The answer is an equation, the reference is a value: ``y = …`` is taken off, what is computed is checked."""
         first = given.parts[0]
         name = re.split(r"[_' (]", first.text)[0] if first.op == "name" else ""
         if usual := another_symbol(name, self.terms.intent):
             return self.no(f"it gives the value of {name}, which is no usual name for the {usual} asked for")
+        if why := another_state(f"{first.text} =", self.terms.intent) or self.another_unknown(first):
+            return self.no(why)
         found = self.last(wanted, given)
         if found == "unequal" or self.labelled(wanted, given):
             return found
@@ -358,3 +385,11 @@ def _free_constant(wanted: Any, given: Any, constants: frozenset[str]) -> bool:
     return len(shared) == 1 and all(
         sp.diff(each, sp.Symbol(shared[0])) in (1, -1) and arbitrary(each, shared) for each in (wanted, given)
     )
+
+
+def _unnamed(values: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Without the one name that all have on their left."""
+    equations = [each for each in values if each.op == "relation" and each.text == "="]
+    if len(equations) != len(values) or len({each.parts[0] for each in equations}) != 1:
+        return values
+    return tuple(each.parts[1] for each in equations) if is_header(values[0].parts[0]) else values

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["CALLS", "COMMANDS", "CONSTANTS", "FUNCTIONS", "GREEK", "IGNORED", "LETTERS", "RELATIONS", "SHORT", "words"]
+__all__ = [
+    "CALLS", "COMMANDS", "CONSTANTS", "FUNCTIONS", "GREEK", "GREEK_QUANTITIES", "IGNORED", "LETTERS", "RELATIONS",
+    "SHORT", "words",
+]  # fmt: skip
 
 
 def words(text: str) -> list[str]:
@@ -16,6 +19,8 @@ GREEK = frozenset(
         "chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
     )
 )
+GREEK_QUANTITIES = "|".join(sorted(name for name in GREEK - {*words("iota mu omicron pi")} if name.islower()))
+"""Of which quantities are called, spelled in a sentence; as a pattern. μ there is a millionth, π a number."""
 LETTERS = {
     **{f"var{name}": name for name in ("epsilon", "theta", "phi", "rho", "sigma", "pi", "kappa")},
     "hbar": "hbar",

@@ -10,7 +10,7 @@ import unicodedata
 from fractions import Fraction
 
 from pytest_webarena.checks.computed.clauses import changes
-from pytest_webarena.checks.computed.names import words
+from pytest_webarena.checks.computed.names import GREEK, words
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 
 __all__ = ["in_our_notation", "without_label"]
@@ -41,11 +41,13 @@ _BUILDER = re.compile(
 )
 _UNION = re.compile(r"(?<=[\])}])\s?(?:U|\\text\s?\{\s?U\s?\})\s?(?=[\[({\\])")
 _OUTWARD = re.compile(r"([\[\]])([^\[\](){}]{1,60}[,;][^\[\](){}]{1,60})([\[\]])")
-_ROWS = re.compile(r"\s?\[([^\[\];(){}]{1,200}(?:;[^\[\];(){}]{1,200}){1,9})\]\s?")
+_ROWS = re.compile(r"(?P<name>[^=\[\];]{0,30}=|)\s?\[([^\[\];(){}]{1,200}(?:;[^\[\];(){}]{1,200}){1,9})\]\s?")
+_LETTER = rf"[A-Za-z]|[\u0370-\u03ff]|\\(?:{'|'.join(GREEK)})(?![A-Za-z])"
 _SECOND = re.compile(
-    r"(?:\\[dt]?frac\s?\{\s?(d|\\mathrm\{d\}|\\partial) ?\^ ?\{?2\}? ?([A-Za-z])\s?\}"
-    r"\s?\{\s?\1 ?([A-Za-z]) ?\^ ?\{?2\}?\s?\}"
-    r"|(?<![A-Za-z])(d|∂) ?(?:\^ ?\{?2\}?|\u00b2) ?([A-Za-z]) ?/ ?\4 ?([A-Za-z]) ?(?:\^ ?\{?2\}?|\u00b2)(?![A-Za-z]))"
+    rf"(?:\\[dt]?frac\s?\{{\s?(d|\\mathrm\{{d\}}|\\partial) ?\^ ?\{{?2\}}? ?({_LETTER})\s?\}}"
+    rf"\s?\{{\s?\1 ?({_LETTER}) ?\^ ?\{{?2\}}?\s?\}}"
+    rf"|(?<![A-Za-z])(d|∂) ?(?:\^ ?\{{?2\}}?|\u00b2) ?({_LETTER}) ?/ ?\4 ?({_LETTER}) ?(?:\^ ?\{{?2\}}?|\u00b2)"
+    r"(?![A-Za-z]))"
 )
 _CHOSEN = re.compile(
     r"(?:(?:\{\s?\}|\\,|(?<![\w}\])'\s]))\s?[\^_]\s?\{?\s?(\w)\s?\}?\s?(?:\\(?:mathrm|text|mathbf)\s?\{\s?C\s?\}|C)\s?_\s?\{?\s?(\w)\s?\}?)(?!\w)"
@@ -85,6 +87,11 @@ _NORM = re.compile(
     r"(?:\\\||\\lVert(?![A-Za-z])|\|\||\u2016)\s?(?:\\(?:mathbf|vec|boldsymbol|bm)\s?)?\{?\s?(\\?[A-Za-z]+(?:_\{?\w\}?)?)\s?\}?\s?(?:\\\||\\rVert(?![A-Za-z])|\|\||\u2016)\s?_\s?\{?\s?(\w+|\\infty)\s?\}?"
 )
 _MEAN = re.compile(r"^\s?<([^<>=,]{1,40})>\s?=(?!=)")
+_KET = re.compile(
+    r"\|\s?(\\?[A-Za-z]+|\d+|[+\-\u0370-\u03ff\u2191\u2193])\s?(?:\\right\s?)?(?:\\rangle(?![A-Za-z])|\u27e9)"
+)
+"""A state as in quantum mechanics."""
+_ARROWS = {"\u2191": "up", "\u2193": "down", "\\uparrow": "up", "\\downarrow": "down", "+": "plus", "-": "minus"}
 _RULES = re.compile(r"\s?\{\s?\{?[A-Za-z]\w*\s?(?:->|\u2192|:)[^\\|]{1,300}\}\s?")
 _PARTIAL = re.compile(
     r"(?:\\partial|\u2202)\s?_\s?(?:\{\s?)?([a-z])(\1)?\s?\}?(\s?\^\s?\{?2\}?)?\s?([A-Za-z])(?![A-Za-z])"
@@ -96,6 +103,11 @@ _SAYINGS = {
          "there is no solution", "there are no solutions", "there are no real solutions", "emptyset", "set()"),
         "\\emptyset",
     ),
+    **dict.fromkeys(
+        ("all non-negative real numbers", "all nonnegative real numbers", "all non-negative reals"), "[0,\\infty)"
+    ),
+    **dict.fromkeys(("all positive real numbers", "all positive reals"), "(0,\\infty)"),
+    **dict.fromkeys(("all negative real numbers", "all negative reals"), "(-\\infty,0)"),
     **dict.fromkeys(("positive infinity", "plus infinity"), "\\infty"),
     **dict.fromkeys(("negative infinity", "minus infinity"), "-\\infty"),
 }  # fmt: skip
@@ -142,6 +154,8 @@ def in_our_notation(text: str) -> str:
     text = _MODULO.sub(r"\\pmod{\1}", text)
     text = _NORM.sub(r" \\text{norm}_{\2} (\1)", text)
     text = _MEAN.sub(r" \\langle \1 \\rangle =", text)
+    if "\\langle" not in text and "\u27e8" not in text:
+        text = _KET.sub(lambda found: f" \\text{{ket}}_{{{_ARROWS.get(found[1], found[1])}}} ", text)
     if _RULES.fullmatch(text):
         text = re.sub(r"->|\u2192|:", "=", re.sub(r"[{}]", " ", text))
     text = _PARTIAL.sub(_partial, text)
@@ -159,7 +173,7 @@ def in_our_notation(text: str) -> str:
     text = _PLAIN_SIGN.sub(r"\\\1 ", _SUM_SIGN.sub(r"\\sum ", text))
     text = _REALS.sub(lambda _: " (-\\infty,\\infty) ", text).replace("  ", " ")
     text = _AND_SO_ON.sub(_repeating, _OVERLINED.sub(_repeating, text))
-    text = _SECOND.sub(lambda found: f" D2{found[2] or found[5]}D{found[3] or found[6]} ", text)
+    text = _SECOND.sub(lambda found: f" D2{{{found[2] or found[5]}}}{{{found[3] or found[6]}}} ", text)
     text = _WITHOUT.sub(r"\1 \\setminus ", _ANY_REAL.sub("", text))
     if (bounded := _RANGE.fullmatch(text)) is not None:
         return _range(bounded)
@@ -168,8 +182,8 @@ def in_our_notation(text: str) -> str:
     if found := _BUILDER.fullmatch(text):
         text = found[2]
     if found := _ROWS.fullmatch(text):
-        rows = (re.split(r"\s?,\s?|\s", row.strip()) for row in found[1].split(";"))
-        return "[" + ",".join(f"[{','.join(row)}]" for row in rows) + "]"
+        rows = (re.split(r"\s?,\s?" if "," in row else r"\s", row.strip()) for row in found[2].split(";"))
+        return f"{found['name']}[" + ",".join(f"[{','.join(row)}]" for row in rows) + "]"
     text = _UNION.sub(r" \\cup ", text)
     bare = text.strip()
     if bare.endswith("[") or ("]" in bare and bare.find("]") < (bare.find("[") % (len(bare) + 1))):
@@ -217,7 +231,7 @@ def _accented(found: re.Match[str]) -> str:
 def _partial(found: re.Match[str]) -> str:
     variable, again, squared, function = found.groups()
     if again or squared:
-        return f" D2{function}D{variable} "
+        return f" D2{{{function}}}{{{variable}}} "
     return f" \\frac{{d{function}}}{{d{variable}}} "
 
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_form
 from pytest_webarena.checks.computed.framing import CURRENCIES
 from pytest_webarena.checks.computed.measures import Found, agree, alike, contradict, same_quantity, summed
+from pytest_webarena.checks.computed.names import GREEK_QUANTITIES
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.text import clip
 
 __all__ = ["LEFT_OVER", "Place", "found_in", "merged"]
 
-_GREEK = (
-    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi|omega|hbar|varphi"
-    "|varepsilon|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega"
-)
+_GREEK = f"{GREEK_QUANTITIES}|hbar|varphi|varepsilon|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega"
 _SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ffµ])(?![A-Za-z])")
 _TRIES = 400
 """Places of a text at which a number is looked for."""

@@ -60,6 +60,7 @@ GREEK_LETTERS = {
 }
 
 
+_DOTLESS = re.compile(r"\\([ij])math(?![A-Za-z])")
 _BOLD = re.compile(r"\\(?:mathbf|boldsymbol|bm|vec|overrightarrow|mathcal|mathbb)\b\s*")
 _SET_BOLD = re.compile(
     r"\\(?:mathbf|boldsymbol|bm|mathrm|mathit|vec|overrightarrow)\s*\{\s*(\\[A-Za-z]+|[A-Za-z])\s*\}"
@@ -76,7 +77,9 @@ def in_plain_signs(text: str) -> str:
     >>> in_plain_signs("2πr²"), in_plain_signs("½ \\mathbf{v}")
     ('2πr^{2}', '(1/2)  v ')
     """
-    text = text.replace("$", " ").replace("\\(", "(").replace("\\)", ")").replace("\\\\[", "\\\\ [")
+    text = (
+        _DOTLESS.sub(r"\1", text.replace("$", " ")).replace("\\(", "(").replace("\\)", ")").replace("\\\\[", "\\\\ [")
+    )
     text = re.sub(r"(?<!\\)\\[\[\]]", " ", text)
     text = _ABOVE.sub(lambda found: "^{" + "".join(map(_SUPERSCRIPTS.__getitem__, found[0])) + "}", text)
     text = _BELOW.sub(lambda found: "_{" + "".join(map(_SUBSCRIPTS.__getitem__, found[0])) + "}", text)

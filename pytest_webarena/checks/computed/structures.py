@@ -30,6 +30,7 @@ __all__ = [
 
 _NUMBERED = re.compile(r"_(?:1,2|\+-|\+,-)$")
 """Of the two that ± stands for."""
+_COUNTED = re.compile(r"_(?:1,2|\+-|\+,-|[12+-])$")
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 
 
@@ -165,7 +166,10 @@ def same_header(wanted: Node, given: Node) -> bool:
         applied, named = (wanted, given) if wanted.op == "mul" else (given, wanted)
         if f"{applied.parts[0].text}_{applied.parts[1].text}" == named.text:
             return True
-    one, other = (Node(each.op, _NUMBERED.sub("", each.text), each.parts) for each in (one, other))
+    counted = any(_NUMBERED.search(each.text) for each in (one, other))
+    one, other = (
+        Node(each.op, (_COUNTED if counted else _NUMBERED).sub("", each.text), each.parts) for each in (one, other)
+    )
     return one == other or {one.text, other.text} == {"y", "f"}
 
 

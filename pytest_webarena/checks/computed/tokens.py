@@ -54,7 +54,7 @@ _TRAILING = re.compile(r"(?:\\[,;:!]|[.,;\s]){1,20}$")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"), ("**", "**"), ("__", "__"))
 _TEXT = re.compile(r"\\(?:text|textrm|textit|textbf|mathrm|mathit|mathsf|mbox|operatorname|rm)\*?\s*\{([^{}]*)\}")
 _ACCENT = re.compile(
-    r"\\(hat|widehat|bar|overline|tilde|widetilde|dot|ddot)\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(\\?[A-Za-z]))"
+    r"\\(hat|widehat|bar|overline|tilde|widetilde|dot|ddot)(?![A-Za-z])\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(\\[A-Za-z]+|[A-Za-z]))"
 )
 _NUMBER = re.compile(r"(?:\d{1,3}(?:(?:\{,\}|\\,)\d{3})+|\d+)(?:\.\d+)?|\.\d+")
 _THOUSANDS = re.compile(r"(?:,\d{3})+(?![\d,])(?:\.\d+)?")
@@ -62,9 +62,15 @@ _POWER_OF_TEN = re.compile(r"[eE]([+-]?\d{1,4})(?![\d.]*[A-Za-z_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _RUN = re.compile(r"[A-Za-z]+")
 _SUBSCRIPT = re.compile(r"\s*_\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\\[A-Za-z]+)|([A-Za-z0-9]+))")
-_DIFFERENTIAL = re.compile(r"(d|∂|\\partial\s*)([A-Za-z])\s*/\s*\1([A-Za-z])(?![A-Za-z])")
+_DERIVED = (
+    rf"(?:[A-Za-z]|[{''.join(GREEK_LETTERS)}]|\\(?:{'|'.join(GREEK)})(?![A-Za-z])"
+    r"|\\d?dot\s*(?:\{\s*\\?[A-Za-z]+\s*\}|\\?[A-Za-z]))"
+)
+_DIFFERENTIAL = re.compile(rf"(d|∂|\\partial\s*)({_DERIVED})\s*/\s*\1({_DERIVED})(?![A-Za-z])")
 _OPERATORS = re.compile(r"\*\*|:=|<=|>=|!=|==|=>|\.\.\.|[-+*/^!=<>,;:|()\[\]{}&'_%]")
 _SKIP = re.compile(r"(?:\s|~|\\[ ,;:!>])+")
+_CHOOSES = re.compile(r"[a-z]C[a-z]")
+"""``nCk``, as on calculators."""
 _JOINED = frozenset(name for name in (*FUNCTIONS, *GREEK) if len(name) > 2)
 """Names that are found inside of a run of letters."""
 
@@ -73,7 +79,7 @@ _CALLED = re.compile(r"\s*[(\[]")
 _CHOSEN = re.compile(r"\s*\(\s*\w+\s*,\s*\w+\s*\)(?!\s*=)")
 _ARGUMENTS = {"C": _CHOSEN, "S": re.compile(r"\s*\(\s*-?\s*\d")}
 """What follows letters that are calls in programs, and names elsewhere."""
-_SECOND_ORDER = re.compile(r"D2([A-Za-z])D([A-Za-z])")
+_SECOND_ORDER = re.compile(r"D2\{(\S{1,9})\}\{(\S{1,9})\}")
 _TRUTHS = frozenset({"otherwise", "elsewhere", "else", "True"})
 _IF = frozenset({"if", "for", "when", "where"})
 _APPLIED_LETTERS = {
@@ -134,7 +140,11 @@ class _Cutter:
     def __init__(self, text: str, known: Collection[str], *, latex: bool) -> None:
         self.text = text
         self.known = set(known)
-        self.short = {name.replace("_", ""): name for name in known if len(name) > 3 and name.count("_") == 1}
+        self.short = {
+            name.replace("_", ""): name
+            for name in known
+            if name.count("_") == 1 and (len(name) > 3 or not {name[0], name[-1]} & self.known)
+        }
         """Names with subscripts as plain text has them: ``pKa``."""
         self.latex = latex
         self.at = 0
@@ -155,7 +165,7 @@ class _Cutter:
             yield self.number(found)
         elif found := _DIFFERENTIAL.match(text, at):
             self.at = found.end()
-            yield Token("name", f"d{found[2]}/d{found[3]}")
+            yield Token("name", f"d{_derived(found[2])}/d{_derived(found[3])}")
         elif letter == "\\":
             yield from self.command()
         elif letter in GREEK_LETTERS:
@@ -281,7 +291,7 @@ class _Cutter:
             return
         if whole == "D" and (found := _SECOND_ORDER.match(self.text, self.at)):
             self.at = found.end()
-            yield Token("name", f"d2{found[1]}/d{found[2]}2")
+            yield Token("name", f"d2{_derived(found[1])}/d{_derived(found[2])}2")
             return
         if whole.lower() in FUNCTIONS and whole[0].isupper() and _CALLED.match(after) and len(whole) > 2:
             self.at += len(whole)
@@ -299,12 +309,19 @@ class _Cutter:
             self.at += len(whole)
             yield Token("const", CONSTANTS[whole])
             return
+        if _CHOOSES.fullmatch(whole) and "C" not in self.known:
+            self.at += len(whole)
+            yield from (Token("binom"), Token("name", whole[0]), Token("name", whole[2]))
+            return
         end = self.at + len(whole)
         while self.at < end:
             rest = self.text[self.at : end]
-            inside = [name for name in (*self.known, *_JOINED, "pi", "ln") if rest.startswith(name)]
+            inside = [name for name in (*self.known, *self.short, *_JOINED, "pi", "ln") if rest.startswith(name)]
             name = max(inside, key=len, default=rest[0])
             self.at += len(name)
+            if name in self.short and name not in self.known:
+                yield self.finish(self.short[name])
+                continue
             yield Token("func", FUNCTIONS[name]) if name in FUNCTIONS and name not in self.known else self.letter(name)
 
     def letter(self, name: str) -> Token:
@@ -352,6 +369,12 @@ class _Cutter:
         digits = re.match(r"\d+", plain)
         length = digits.end() if digits else 1 if self.latex else len(plain)
         return f"{name}_{plain[:length]}", start + length
+
+
+def _derived(written: str) -> str:
+    """What is derived, or what by, as it is called here."""
+    name = " ".join(re.findall(r"[A-Za-z]+|[\u0370-\u03ff]", written))
+    return LETTERS.get(name, GREEK_LETTERS.get(name, name))
 
 
 def _flat(subscript: str) -> str:

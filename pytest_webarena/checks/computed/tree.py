@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.tokens import Token, Unreadable
 
-__all__ = ["Cursor", "Node", "Reading", "of_vectors"]
+__all__ = ["Cursor", "Node", "Reading", "of_vectors", "stands_alone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,17 @@ def of_vectors(sign: str, left: Node, right: Node) -> Node:
     if left.op == "mul":
         return Node("mul", left.text, (left.parts[0], Node(sign, "", (left.parts[1], right))))
     return Node(sign, "", (left, right))
+
+
+def stands_alone(tree: Node) -> bool:
+    """Whether there is an integral without limits that is not said to be equal to something behind it."""
+    if tree.op == "anti":
+        return True
+    if tree.op == "relation" and tree.text.strip("= ") == "":
+        *before, last = tree.parts
+        parts = [part.parts[0] if part.op == "anti" else part for part in before]
+        return any(map(stands_alone, (*parts, last)))
+    return any(map(stands_alone, tree.parts))
 
 
 class Cursor:

@@ -21,7 +21,8 @@ SLOPE = "What is the slope of $y = x^2$ at x?"
 @pytest.mark.parametrize(
     ("reference", "answer", "intent", "verdict"),
     [
-        ("2x", "y' = 2x", "", "unequal"),
+        ("2x", "y' = 2x", "", "equal"),
+        ("2x", "u' = 2x", "", "unequal"),
         ("2x", "y' = 2x", SLOPE, "equal"),
         ("2x", "y' = 2x", "Find the function whose derivative is 2.", "unequal"),
         ("2x", "y' = 2x", "Solve y'' = 2 by its derivative.", "unequal"),

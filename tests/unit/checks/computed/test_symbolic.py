@@ -17,8 +17,11 @@ from hypothesis import strategies as st
 from pytest_webarena.checks import judge
 from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.computed import symbolic
+from pytest_webarena.checks.computed.building import build
 from pytest_webarena.checks.computed.confined import run_confined
+from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.symbolic import SYMBOLIC, SymbolicSpec, decide, decide_alone
+from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.verdict import CheckResult
 from pytest_webarena.errors import JudgeError, TaskFileError
 from tests.unit.checks.helpers import evidence, result, task
@@ -280,3 +283,20 @@ def test_the_same_text_is_always_equal_to_itself() -> None:
         if isinstance(pair["reference"], str):
             spec = SymbolicSpec(equals=(pair["reference"],))
             assert decide_alone(spec, pair["reference"])[0] == "equal"
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("\\frac{dy}{dx} = ky", "f(x) = x^2+2x!!"),
+        ("x!! - y = 0", "y = 2 x!!"),
+    ],
+)
+def test_what_sympy_refuses_to_compute_is_no_breakdown(reference: str, answer: str) -> None:
+    assert "given up" not in decide_alone(SymbolicSpec(equals=(reference,)), answer)[1]
+
+
+@pytest.mark.parametrize("text", ["\\sum_i c", "\\sum_i (x_i + 1)", "1 + 2 + \\dots + n", "x_1 + \\dots"])
+def test_sums_without_ends_have_names_that_they_count(text: str) -> None:
+    with pytest.raises(Unreadable):
+        build(parse(text).tree)

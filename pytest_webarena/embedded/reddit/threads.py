@@ -93,14 +93,13 @@ class _Words:
         return self._said[slot]
 
 
-def _the(name: str, *without: str) -> str:
-    return name if name.startswith(("Lake", *without)) or name[0] in without or "'s" in name else f"the {name}"
-
-
 def common_slots() -> dict[str, tuple[str, ...]]:
     """Values that every forum may use."""
     rivers = tuple(f"the {river.name}" for river in landscape.RIVERS if river.name != "Elver Brook")
-    woods = tuple(wood.name if "'s" in wood.name else f"the {wood.name}" for wood in landscape.WOODS[:6])
+    woods = tuple(
+        f"the {wood.name}" if wood.name.endswith(("Forest", "Plantation")) else wood.name
+        for wood in landscape.WOODS[:6]
+    )
     return {
         "town": tuple(town.name for town in world.TOWNS),
         "village": tuple(village.name for village in landscape.VILLAGES),

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_webarena.embedded import clock
 from pytest_webarena.embedded import map as atlas
+from tests.unit.embedded.seeded import epoch, seeded_once
 
+__all__ = ["epoch"]
 
-@pytest.fixture(autouse=True)
-def epoch() -> Iterator[None]:
-    clock.restart()
-    yield
-    clock.restart()
-
-
-@pytest.fixture(scope="session")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("map")
-    atlas.seed(directory)
-    return directory
+data_dir = seeded_once(atlas)
 
 
 @pytest.fixture

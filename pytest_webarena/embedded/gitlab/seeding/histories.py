@@ -73,7 +73,7 @@ class History:
         at, releases = 0, 0
         while at < len(steps):
             width = self.chance.whole(2, 3)
-            if at > 1 and at + width + 1 < len(steps) and self.chance.happens(0.35) and len(self.team) > 1:
+            if at > 1 and len(self.team) > 1 and self.chance.happens(0.35) and _apart(steps, at, width):
                 self._branched(steps[at : at + width], steps[at + width], state, pause)
                 at += width + 1
             else:
@@ -193,6 +193,12 @@ class History:
 
     def _signature(self, username: str) -> Signature:
         return _signature(username, self.now)
+
+
+def _apart(steps: Sequence[Step], at: int, width: int) -> bool:
+    """Whether some steps can be taken on a branch while the next one is taken beside it."""
+    branched = {piece for step in steps[at : at + width] for piece in step.blocks}
+    return at + width + 1 < len(steps) and branched.isdisjoint(steps[at + width].blocks)
 
 
 def _signature(username: str, time: datetime) -> Signature:

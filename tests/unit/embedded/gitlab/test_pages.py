@@ -52,7 +52,7 @@ def test_all_pages_for_members_are_sound(dario: Client) -> None:
 
 
 def test_a_missing_page_says_so(visitor: Client) -> None:
-    response = visitor.get("/nobody/at <b>all</b>/-/issues")
+    response = visitor.get("/nobody/<b>all<b>/-/issues")
     assert response.status_code == 303  # whether there is such a project is for those who are signed in
 
     response = visitor.get("/nothing-here")

@@ -1,9 +1,9 @@
 # Everything runs in .venv, which the first target that needs it makes. `wheel` needs no more of it than pip.
 #
 #   make PYTHON=/path/to/python3 …   another interpreter for .venv
-#   make EXTRAS=dev,shop,tokens …    other extras of the package (see pyproject.toml)
+#   make EXTRAS=dev,gitlab,shop,tokens …    other extras of the package (see pyproject.toml)
 
-EXTRAS ?= dev,shop
+EXTRAS ?= dev,gitlab,shop
 BIN := .venv/bin
 
 # The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py. No verdicts on the

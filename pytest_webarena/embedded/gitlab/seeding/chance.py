@@ -1,0 +1,37 @@
+"""Choices that look like chance and are the same on every machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+__all__ = ["Chance"]
+
+T = TypeVar("T")
+
+
+class Chance:
+    """A stream of choices that a text decides. It uses `random.Random.random` alone, the same in every Python."""
+
+    def __init__(self, seed: str) -> None:
+        self._next = random.Random(seed).random
+
+    def happens(self, probability: float) -> bool:
+        """True that often."""
+        return self._next() < probability
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number from ``low`` to ``high``, both included."""
+        return low + int((high - low + 1) * self._next())
+
+    def one_of(self, items: Sequence[T]) -> T:
+        """One of ``items``."""
+        return items[int(len(items) * self._next())]
+
+    def some_of(self, items: Sequence[T], number: int) -> list[T]:
+        """``number`` different ones of ``items``; all, if there are fewer."""
+        left, found = list(items), list[T]()
+        while left and len(found) < number:
+            found.append(left.pop(int(len(left) * self._next())))
+        return found

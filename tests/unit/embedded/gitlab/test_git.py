@@ -1,0 +1,96 @@
+"""The repositories as git itself sees them: cloned, checked and pushed to by the real program, over HTTP."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from waitress.server import create_server
+
+from pytest_webarena.embedded import gitlab
+
+ILSE = "ilse.varnholt:linen-thread-68"  # a developer
+DARIO = "dario.penhallow:green-branch-91"  # a maintainer
+
+
+@pytest.fixture
+def address(data_dir: Path) -> Iterator[str]:
+    """Host and port where it is served."""
+    server: Any = create_server(gitlab.create_app(data_dir), host="127.0.0.1", port=0, threads=2)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    yield f"127.0.0.1:{server.effective_port}"
+    server.close()
+    thread.join()
+
+
+def git(*arguments: str | Path, cwd: Path | None = None, fails: bool = False) -> str:
+    """What git says; its settings are its own."""
+    environment = {
+        "PATH": os.environ["PATH"], "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "Ilse Varnholt", "GIT_COMMITTER_NAME": "Ilse Varnholt",
+        "GIT_AUTHOR_EMAIL": "ilse.varnholt@tarnmark.test", "GIT_COMMITTER_EMAIL": "ilse.varnholt@tarnmark.test",
+    }  # fmt: skip
+    done = subprocess.run(["git", *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode != 0) is fails, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_clone_change_push(address: str, tmp_path: Path, rows: Any) -> None:
+    work = tmp_path / "work"
+    git("clone", f"http://{address}/makers/pagefold.git", work)
+    assert git("fsck", "--strict", "--full", cwd=work).strip() == ""
+    assert "Merge branch" in git("log", "--merges", "--format=%s", cwd=work)
+    tip = rows("SELECT sha FROM refs JOIN projects ON projects.id = project_id WHERE full_path = 'makers/pagefold'"
+               " AND refs.name = 'refs/heads/main'")[0][0]  # fmt: skip
+    assert git("rev-parse", "HEAD", cwd=work).strip() == tip
+    assert "v0.8.3" in git("tag", cwd=work)
+
+    (work / "glue.md").write_text("# Glue\n")
+    git("add", "glue.md", cwd=work)
+    git("commit", "-m", "Tell of glue", cwd=work)
+    assert "protected branch main" in git("push", f"http://{ILSE}@{address}/makers/pagefold.git", "HEAD:main", cwd=work,
+                                          fails=True)  # fmt: skip
+    git(
+        "push",
+        f"http://{ILSE}@{address}/makers/pagefold.git",
+        "HEAD:refs/heads/glue/one",
+        "HEAD:refs/tags/v9",
+        cwd=work,
+    )
+    said = "SELECT text FROM texts WHERE project = 'makers/pagefold' AND branch = 'glue/one' AND path = 'glue.md'"
+    assert rows(said) == [("# Glue\n",)]
+    commit = "SELECT author, message FROM commits ORDER BY number DESC LIMIT 1"
+    assert rows(commit) == [("Ilse Varnholt", "Tell of glue\n")]
+    pushed = "SELECT action, target FROM events ORDER BY id DESC LIMIT 2"
+    assert rows(pushed) == [("pushed to", "refs/tags/v9"), ("pushed to", "glue/one")]
+
+    main = f"http://{DARIO}@{address}/makers/pagefold.git"
+    git("push", main, "HEAD:main", cwd=work)
+    assert "by force" in git("push", "--force", main, "HEAD~3:main", cwd=work, fails=True)
+    assert "can't be deleted" in git("push", main, ":main", cwd=work, fails=True)
+    git("push", main, ":glue/one", cwd=work)
+    assert rows(said) == []
+    other = tmp_path / "other"
+    git("clone", "--depth", "1", f"http://{address}/makers/pagefold.git", other)
+    assert (other / "glue.md").read_text() == "# Glue\n"
+
+
+def test_private_repositories_want_a_name_and_a_token(address: str, tmp_path: Path, dario: Any) -> None:
+    path = f"{address}/lantern-loam/price-labels.git"
+    assert "could not read Username" in git("clone", f"http://{path}", tmp_path / "a", fails=True)
+    assert "Authentication failed" in git("clone", f"http://dario.penhallow:no@{path}", tmp_path / "b", fails=True)
+    assert "not found" in git("clone", f"http://{ILSE}@{path}", tmp_path / "c", fails=True)
+    assert "not found" in git("clone", "http://mara.linden:paper-lantern-86@" + path, tmp_path / "d", fails=True)
+
+    made = dario.post("/-/profile/personal_access_tokens", data={"name": "laptop", "scopes": "read_repository"}).text
+    token = made.partition('id="created-token" readonly value="')[2].partition('"')[0]
+    git("clone", f"http://oauth2:{token}@{path}", tmp_path / "e")
+    assert (tmp_path / "e" / "labels.py").exists()
+    git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "e")
+    git("push", cwd=tmp_path / "e", fails=True)  # the token is for reading

@@ -1,0 +1,82 @@
+"""What is there from the start: always the same, whole, and in accord with the world."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.embedded import gitlab, world
+from pytest_webarena.embedded.gitlab.objects import name_of
+from pytest_webarena.embedded.gitlab.seeding.drafts import all_drafts
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+PAGEFOLD = "c54148189f5bd634351a7264a2bb94057d28bcda"
+"""The tip of one of the projects: it stays the same whatever the machine, as long as its draft does."""
+
+
+def test_two_seeds_are_equal_and_small(tmp_path: Path, pristine: bytes) -> None:
+    gitlab.seed(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "main.sqlite3")) as connection:
+        schema = "".join(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+
+    assert (tmp_path / "main.sqlite3").read_bytes() == pristine
+    assert len(pristine) < 15_000_000
+    assert world.CANARY in schema
+
+
+def test_commits_are_those_of_every_machine(rows: Rows) -> None:
+    tips = rows("SELECT full_path, sha FROM refs JOIN projects ON projects.id = project_id"
+                " WHERE refs.name = 'refs/heads/main' AND full_path = 'makers/pagefold'")  # fmt: skip
+    assert tips == [("makers/pagefold", PAGEFOLD)]
+    for sha, kind, data in rows("SELECT sha, kind, data FROM objects"):
+        assert name_of(kind, data) == sha
+
+
+def test_there_is_enough_of_everything(rows: Rows) -> None:
+    for table, least in (("users", 40), ("projects", 50), ("commits", 400), ("issues", 200), ("merge_requests", 45),
+                         ("stars", 200), ("todos", 50)):  # fmt: skip
+        assert rows(f"SELECT count(*) FROM {table}")[0][0] >= least, table
+    visibilities = dict(rows("SELECT visibility, count(*) FROM projects GROUP BY 1"))
+    assert min(visibilities.values()) >= 5
+    assert rows("SELECT count(*) FROM parents WHERE position = 1")[0][0] >= 20
+    assert {row[0] for row in rows("SELECT state FROM merge_requests")} == {"opened", "merged"}
+    writers = rows("SELECT count(DISTINCT author) FROM commits")[0][0]
+    assert writers > 20
+
+
+def test_projects_of_the_world_are_as_the_world_has_them(rows: Rows) -> None:
+    for project in world.PROJECTS:
+        path, description = rows("SELECT full_path, description FROM projects WHERE path = ? AND forked_from IS NULL",
+                                 project.key)[0]  # fmt: skip
+        assert description == project.summary
+        draft = next(each for each in all_drafts() if each.path == path)
+        assert draft.maintainer == project.maintainer
+        assert draft.version == project.version
+        released = rows("SELECT committed FROM refs JOIN projects ON projects.id = project_id JOIN objects ON"
+                        " objects.sha = refs.sha JOIN commits ON instr(CAST(data AS TEXT), commits.sha)"
+                        " WHERE full_path = ? AND refs.name = ?", path, f"refs/tags/v{project.version}")  # fmt: skip
+        assert len(released) == 1, path
+        assert released[0][0][:10] <= project.released.isoformat()
+
+
+def test_nothing_happens_before_its_time(rows: Rows) -> None:
+    now = world.EPOCH.strftime("%Y-%m-%dT%H:%M:%S")
+    for table in ("commits", "issues", "merge_requests", "notes", "events", "todos"):
+        column = "committed" if table == "commits" else "created"
+        assert rows(f"SELECT max({column}) FROM {table}")[0][0] < now, table
+    assert not rows("SELECT 1 FROM issues WHERE closed <> '' AND closed < created")
+    assert not rows("SELECT 1 FROM parents JOIN commits AS a ON a.sha = parents.sha JOIN commits AS b"
+                    " ON b.sha = parents.parent WHERE a.committed < b.committed")  # fmt: skip
+
+
+def test_finished_files_are_as_they_were_drafted(rows: Rows) -> None:
+    for draft in all_drafts():
+        found = dict(rows("SELECT path, text FROM texts WHERE project = ? AND branch = 'main'", draft.path))
+        assert found.keys() == draft.files.keys()
+        for path, text in draft.files.items():
+            if not any(edit.path == path for request in draft.requests for edit in request.later):
+                assert "".join(found[path].split()) == "".join(text.split()), (draft.path, path)

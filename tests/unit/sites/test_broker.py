@@ -307,6 +307,9 @@ def test_a_log_that_is_gone_ends_nothing(tiny: Path, tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "run")
         os.kill(broker, signal.SIGKILL)
         wait_until(lambda: bool(launcher._problems))
+        connection = client._connection
+        assert connection is not None
+        wait_until(lambda: connection.ended)  # what was asked before that would end with the old one
         assert "broker.log can't be read: No such file" in launcher._problems[0]
         (tmp_path / "run").write_text("no directory any more")
         with client.lease(["tiny"], holder="y", timeout=DEADLINE) as lease:

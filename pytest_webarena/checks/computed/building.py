@@ -90,7 +90,8 @@ class _Builder:
         return sp.Rational(exact.numerator, exact.denominator)
 
     def _name(self, tree: Node) -> Any:
-        return sp.Symbol(tree.text)
+        mark, _, name = tree.text.partition(" ")
+        return sp.Symbol({"dot": f"d{name}/dt", "ddot": f"d2{name}/dt2"}.get(mark, tree.text))
 
     def _const(self, tree: Node) -> Any:
         return _CONSTANTS[tree.text]

@@ -103,7 +103,8 @@ def _is_compound(unit: str, known: Collection[str], before: str) -> bool:
     So are letters that all are known, and two of which the second has a power: ``1/2 kA^2``.
     """
     names = _LETTERS.findall(unit)
-    if not names or set(names) <= set(known) or {*"".join(names)} <= set(known) or not is_unit(unit):
+    known = {*known, *(name.replace("_", "") for name in known)}  # kB is k_B
+    if not names or set(names) <= known or {*"".join(names)} <= known or not is_unit(unit):
         return False
     if _PRODUCT.search(unit):
         return False

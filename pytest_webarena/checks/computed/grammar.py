@@ -183,7 +183,7 @@ class _Parser(Applied):
 
     def divisor(self, left: Node) -> Node:
         right = self.factor()
-        plain = left.op == "num" and right.op == "num"
+        plain = left.op == "num" and right.op == "num" and not self.at_pi()
         if self.starts() and not plain:
             self.ambiguous = True
             while self.tight and self.starts():
@@ -191,6 +191,10 @@ class _Parser(Applied):
         elif self.starts() and right.op == "num" and self.tight:
             self.ambiguous = True
         return right
+
+    def at_pi(self) -> bool:
+        """Whether a π comes next, which in ``1/2π`` most people mean to be below the line."""
+        return self.kind == "const" and self.tokens[self.at].text == "pi"
 
     def starts(self) -> bool:
         """Whether a factor begins here, with no sign before it."""

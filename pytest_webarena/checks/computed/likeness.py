@@ -113,6 +113,9 @@ class Comparison:
             )
         if points := as_points(wanted, given):
             return self.in_order(*points)
+        bounded = interval_of(given) if given.op == "relation" != wanted.op else None
+        if bounded and (why := self.another_unknown(Node("name", bounded[0]))):
+            return self.no(why)
         if same_region(wanted, given):
             return "equal"
         if {wanted.op, given.op} & {"setminus", "cap", "congruence"}:
@@ -128,8 +131,6 @@ class Comparison:
         if given.op == "relation" and given.text == "in" and wanted.op != "relation":
             if not only_names(given.parts[0]):
                 return self.no("it is said of something else than a name")
-            if why := self.another_unknown(given.parts[0]):
-                return self.no(why)
             given = given.parts[1]
         if wanted.op == "relation" and wanted.text == "in":
             if given.op == "relation" and given.text == "in":

@@ -25,12 +25,14 @@ _REALS = re.compile(r"(?:\\mathbb\s?\{?\s?R\s?\}?|\u211d|\bReals\b)(?!\s?\^|\w)"
 _SUM_SIGN = re.compile(r"[\u03a3\u2211](?=\s?_)")
 _PLAIN_SIGN = re.compile(r"(?<![A-Za-z\\])(sum|prod|lim|int)(?=\s?_)")
 _OVERLINED = re.compile(r"(\d{0,9})\.(\d{0,9})\\overline\s?\{(\d{1,9})\}")
+_LINED = re.compile(r"(?:\d[\u0304\u0305])+")
 _AND_SO_ON = re.compile(r"(\d{0,9})\.(\d{0,9}?)(\d)\3\3{1,20}\s?(?:\.\.\.|\u2026|\\l?dots)")
 _MIXED = re.compile(r"\s?([-−]?)\s?(\d{1,9}) (\d{1,9})/(\d{1,9})\s?")
 _ANY_REAL = re.compile(
     r"^\s?[A-Za-z]\s?(?:\\in\b|∈)\s?\(-\\infty,\\infty\)\s?,\s?(?=.*(?:[<>≤≥≠]|\\(?:ne|le|ge|lt|gt)))"
 )
 _WITHOUT = re.compile(r"(\(-\\infty,\\infty\))\s?\\\s?(?=\\?\{|[\[(])")
+_LESS = re.compile(r"([\[(][^()\[\]{}]{1,60},[^()\[\]{}]{1,60}[)\]])\s?\\\s(?=\\?\{)")
 _RANGE = re.compile(
     r"\s?(?:all|every)\s(?:real\s)?(?:numbers?|values?|x)(?:\s(?:that\sare|of\sx|x))?\s"
     r"(greater\sthan|larger\sthan|bigger\sthan|more\sthan|less\sthan|smaller\sthan|above|below|except|but|other\sthan|not\sequal\sto|different\sfrom)"
@@ -172,8 +174,10 @@ def in_our_notation(text: str) -> str:
     text = _SQUARE_ROOT.sub(r"sqrt(\1)", text)
     text = _PLAIN_SIGN.sub(r"\\\1 ", _SUM_SIGN.sub(r"\\sum ", text))
     text = _REALS.sub(lambda _: " (-\\infty,\\infty) ", text).replace("  ", " ")
+    text = _LINED.sub(lambda found: rf"\overline{{{re.sub(r'[^0-9]', '', found[0])}}}", text)
     text = _AND_SO_ON.sub(_repeating, _OVERLINED.sub(_repeating, text))
     text = _SECOND.sub(lambda found: f" D2{{{found[2] or found[5]}}}{{{found[3] or found[6]}}} ", text)
+    text = _LESS.sub(r"\1 \\setminus ", text)
     text = _WITHOUT.sub(r"\1 \\setminus ", _ANY_REAL.sub("", text))
     if (bounded := _RANGE.fullmatch(text)) is not None:
         return _range(bounded)

@@ -84,3 +84,20 @@ def test_a_line_that_disowns_the_one_below_leaves_no_answer(above: str) -> None:
 )
 def test_other_lines_above_an_answer_do_not_matter(above: str) -> None:
     assert final_answers(f"{above}\nANSWER: B", marker=True).texts == ("B",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "same"),
+    [
+        ("y = (-1, 2)", "unequal"),
+        ("y \\in (-1, 2)", "unequal"),
+        ("-1 < y < 2", "unequal"),
+        ("-1 < x < 2", "equal"),
+        ("x \\in (-1, 2)", "equal"),
+        ("x = (-1, 2)", "equal"),
+        ("S = (-1, 2)", "equal"),
+        ("-1, 2", "unequal"),
+    ],
+)
+def test_an_inequality_is_solved_for_the_name_that_it_has(answer: str, same: str) -> None:
+    assert compare("(-1, 2)", answer, Terms(intent="Solve the inequality |2x - 1| < 3.")).verdict == same

@@ -197,6 +197,13 @@ def test_a_recorded_address_that_is_no_page_any_more_is_not_valid(status: int, w
     assert found.status == wanted
 
 
+def test_each_page_that_was_opened_goes_by_its_own_answer() -> None:
+    recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7", 403)
+    recorded = ended_at(recorded, f"{SHOP}/kettles")
+    tried = [visited(0, "/catalogue/kettle_7"), visited(1, "/kettles"), visited(1, "/kettles", "find")]
+    assert statuses(checked(buy(solution=None), recorded, tried)) == ["blocked", "valid"]
+
+
 def test_a_recorded_address_that_leads_elsewhere_is_broken() -> None:
     recorded = ended_at(trial([at("/sorry")]), f"{SHOP}/sorry")
     found = checked(buy(solution=None), recorded, [visited(0, "/sorry")])

@@ -85,7 +85,7 @@ def test_a_solution_that_reaches_what_is_forbidden_is_broken() -> None:
     assert checked(task, trial([at("/catalogue")]), [did(0), did(1)]).status == "valid"
     found = checked(task, trial([at("/catalogue"), at("/checkout")]), [did(0), did(1)])
     assert found.status == "broken"
-    assert "forbidden" in found.why
+    assert found.why == f'forbidden: url of shopping includes "/checkout": the solution reaches it: {SHOP}/checkout'
 
 
 def test_a_failed_verdict_is_never_valid() -> None:
@@ -119,7 +119,8 @@ def test_a_site_that_is_down_or_lets_nobody_in_breaks_no_task(
 
 
 def test_an_answer_to_a_frame_is_not_the_pages() -> None:
-    recorded = ended_at(ended_at(trial([at("/")]), "http://ads.test/", 403), f"{SHOP}/", 200)
+    recorded = ended_at(trial([at("/")]), f"{SHOP}/", 200)
+    recorded = replace(recorded, requests=(*recorded.requests, *ended_at(recorded, "http://ads.test/", 403).requests))
     assert checked(buy(), recorded, [did(0, found=False)]).status == "broken"
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.testing import make_task
 from pytest_webarena.upkeep.findings import known_of, untried
 from pytest_webarena.upkeep.replaying import Tried
@@ -151,6 +153,19 @@ def test_a_site_that_breaks_under_the_replay_is_down() -> None:
     assert found.status == "site down"
     assert found.why == "the site breaks when the task is replayed, and stands without that: It has died."
     assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
+
+
+def test_a_check_that_the_site_does_not_answer_tells_that_it_is_down() -> None:
+    task = make_task("""
+        intent: Look
+        sites: [shopping]
+        checks: [{page: {open: /, locate: css=h1, includes: Shop}}]
+        solution: [{goto: /catalogue}]
+    """)
+    told: dict[str, Any] = {"outcome": "error", "message": f"{NO_VERDICT}no answer"}
+    recorded = trial([at("/catalogue")])
+    assert checked(task, recorded, [did(0), did(1)], cause="site", **told).status == "site down"
+    assert checked(task, recorded, [did(0), did(1)], cause="task", **told).status == "untried"
 
 
 def test_what_needs_a_judge_is_untried_and_so_is_its_task() -> None:

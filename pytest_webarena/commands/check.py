@@ -70,7 +70,10 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(f"--every: expected a number of days above 0, found {options.every:g}")
     tasks = _tasks(options.tasks)
     if options.flags is not None:
-        history.flag(read_flags(options.flags))
+        flags = read_flags(options.flags)
+        history.flag(flags)
+        if strangers := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
+            print(f"--flags {options.flags}: of no task that was named: {', '.join(strangers)}", file=sys.stderr)
     due = [task for task in tasks if not options.only_due or history.due(task, every=options.every * DAY)]
     if not due:
         found = [entry.at for task in tasks if (entry := history.last(task)) is not None]

@@ -35,6 +35,8 @@ def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False
         return f"the catalogue {catalogue.name} has no site {', '.join(told)}{live} (--sites, --site-url)"
     if task.skip:
         return f"the task says skip: {task.skip}"
+    if task.xfail:
+        return f"the task says xfail: {task.xfail}"
     if not allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
     if task.solution is None and not (task.source.get("recorded") and any(key_node_checks(task))):

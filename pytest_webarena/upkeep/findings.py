@@ -101,6 +101,8 @@ def find(
         if status == "broken" and (other := obstacle(evidence, task)):
             parts, status = tuple(_held_up(parts, other)), other.status
         first = next((each for each in parts if each.status == status), None)
+        if status == "untried" and inconclusive and record.cause == "site":
+            status = "site down"  # what a check asked of it was not answered
         why = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
         if not parts:
             status, why = (

@@ -30,6 +30,12 @@ tasks:
     skip: not yet
     checks: [{answer: x}]
     solution: [{stop: x}]
+  - id: wrong
+    sites: [homepage]
+    intent: What is it?
+    xfail: out of order
+    checks: [{answer: x}]
+    solution: [{stop: y}]
 """
 
 
@@ -43,18 +49,26 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
     tasks: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from pytest_webarena.tasks import load_tasks
+
+    (later,) = [task for task in load_tasks(tasks) if task.id == "later"]
+    entry = Entry(
+        task="later", digest=later.digest, at=time.time(), status="valid"
+    )  # just checked, and asked for again
+    History(Path("webarena-upkeep")).add(entry)
     assert main(["check", str(tasks)]) == 3
     said = capsys.readouterr().out
-    assert "untried        3  nobody could tell" in said
+    assert "untried        4  nobody could tell" in said
     assert "it has no solution, and no key nodes with recorded addresses" in said
     assert "the catalogue embedded has no site nowhere" in said
     assert "the task says skip: not yet" in said
+    assert "the task says xfail: out of order" in said
     report = json.loads(Path("webarena-upkeep/report.json").read_text())
-    assert [each["status"] for each in report["tasks"]] == ["untried"] * 3
+    assert [each["status"] for each in report["tasks"]] == ["untried"] * 4
     assert Path("webarena-upkeep/report.html").is_file()
     alerts = json.loads(Path("webarena-upkeep/alerts.json").read_text())
-    assert [each["task"] for each in alerts["alerts"]] == ["open", "elsewhere", "later"]
-    assert len(History(Path("webarena-upkeep")).entries) == 3
+    assert [each["task"] for each in alerts["alerts"]] == ["open", "elsewhere", "later", "wrong"]
+    assert len(History(Path("webarena-upkeep")).entries) == 5
 
 
 def test_tasks_of_the_live_web_say_which_sites_they_lack(
@@ -77,18 +91,21 @@ def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=time.time() - 3 * 86_400, status="valid"))
     assert main(["check", str(tasks), "--only-due"]) == 4
-    assert "none of 3 tasks is due; the next one is in 27 days" in capsys.readouterr().out
+    assert "none of 4 tasks is due; the next one is in 27 days" in capsys.readouterr().out
     assert not Path("webarena-upkeep/report.json").exists()
     flags = Path("flags.jsonl")
-    flags.write_text(json.dumps({"task": "open", "reason": "The answer is wrong.", "at": time.time()}) + "\n")
+    told = [{"task": "open", "reason": "The answer is wrong.", "at": time.time()}, {"task": "no", "reason": "Odd."}]
+    flags.write_text("".join(json.dumps(each) + "\n" for each in told))
     assert main(["check", str(tasks), "--only-due", "--flags=flags.jsonl", "--alerts=deep/alerts.json"]) == 3
-    assert "reported: The answer is wrong." in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "reported: The answer is wrong." in said.out
+    assert "--flags flags.jsonl: of no task that was named: no" in said.err
     report = json.loads(Path("webarena-upkeep/report.json").read_text())
     assert [each["task"] for each in report["tasks"]] == ["open"]
-    assert report["not_due"] == ["elsewhere", "later"]
+    assert report["not_due"] == ["elsewhere", "later", "wrong"]
     assert json.loads(Path("deep/alerts.json").read_text())["alerts"][0]["flags"][0]["reason"] == "The answer is wrong."
     assert main(["check", str(tasks), "--only-due", "--every=2", "--format=json"]) == 3
-    assert len(json.loads(capsys.readouterr().out)["tasks"]) == 3
+    assert len(json.loads(capsys.readouterr().out)["tasks"]) == 4
 
 
 def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:

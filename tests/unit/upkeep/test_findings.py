@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.testing import make_task
 from pytest_webarena.upkeep.findings import known_of, untried
 from pytest_webarena.upkeep.replaying import Tried
@@ -85,7 +87,7 @@ def test_a_solution_that_reaches_what_is_forbidden_is_broken() -> None:
     assert checked(task, trial([at("/catalogue")]), [did(0), did(1)]).status == "valid"
     found = checked(task, trial([at("/catalogue"), at("/checkout")]), [did(0), did(1)])
     assert found.status == "broken"
-    assert "forbidden" in found.why
+    assert found.why == f'forbidden: url of shopping includes "/checkout": the solution reaches it: {SHOP}/checkout'
 
 
 def test_a_failed_verdict_is_never_valid() -> None:
@@ -119,7 +121,8 @@ def test_a_site_that_is_down_or_lets_nobody_in_breaks_no_task(
 
 
 def test_an_answer_to_a_frame_is_not_the_pages() -> None:
-    recorded = ended_at(ended_at(trial([at("/")]), "http://ads.test/", 403), f"{SHOP}/", 200)
+    recorded = ended_at(trial([at("/")]), f"{SHOP}/", 200)
+    recorded = replace(recorded, requests=(*recorded.requests, *ended_at(recorded, "http://ads.test/", 403).requests))
     assert checked(buy(), recorded, [did(0, found=False)]).status == "broken"
 
 
@@ -150,6 +153,19 @@ def test_a_site_that_breaks_under_the_replay_is_down() -> None:
     assert found.status == "site down"
     assert found.why == "the site breaks when the task is replayed, and stands without that: It has died."
     assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
+
+
+def test_a_check_that_the_site_does_not_answer_tells_that_it_is_down() -> None:
+    task = make_task("""
+        intent: Look
+        sites: [shopping]
+        checks: [{page: {open: /, locate: css=h1, includes: Shop}}]
+        solution: [{goto: /catalogue}]
+    """)
+    told: dict[str, Any] = {"outcome": "error", "message": f"{NO_VERDICT}no answer"}
+    recorded = trial([at("/catalogue")])
+    assert checked(task, recorded, [did(0), did(1)], cause="site", **told).status == "site down"
+    assert checked(task, recorded, [did(0), did(1)], cause="task", **told).status == "untried"
 
 
 def test_what_needs_a_judge_is_untried_and_so_is_its_task() -> None:
@@ -195,6 +211,13 @@ def test_a_recorded_address_that_is_no_page_any_more_is_not_valid(status: int, w
     found = checked(buy(solution=None), recorded, [visited(0, "/catalogue/kettle_7")])
     assert statuses(found) == [wanted, "untried"]
     assert found.status == wanted
+
+
+def test_each_page_that_was_opened_goes_by_its_own_answer() -> None:
+    recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7", 403)
+    recorded = ended_at(recorded, f"{SHOP}/kettles")
+    tried = [visited(0, "/catalogue/kettle_7"), visited(1, "/kettles"), visited(1, "/kettles", "find")]
+    assert statuses(checked(buy(solution=None), recorded, tried)) == ["blocked", "valid"]
 
 
 def test_a_recorded_address_that_leads_elsewhere_is_broken() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from pytest_webarena.results.comparing.quantiles import normal_quantile, student
 from pytest_webarena.results.comparing.repeats import spread_of
 from pytest_webarena.results.comparing.sides import Side
 
-__all__ = ["Ground", "Need", "ground_of", "need_of", "smallest_difference", "tasks_needed"]
+__all__ = ["Ground", "Need", "blank_ground", "ground_of", "need_of", "smallest_difference", "tasks_needed"]
 
 _MOST_TASKS = 1_000_000
 
@@ -65,6 +66,20 @@ def ground_of(side: Side) -> Ground:
         single=spread is None,
         cost=cost.per_trial if cost is not None and not cost.unknown else None,
         seconds=seconds.per_trial if seconds is not None else None,
+    )
+
+
+def blank_ground(templates: Sequence[str]) -> Ground:
+    """What is known of tasks that nobody has tried, by their templates: that they are as uncertain as can be."""
+    sizes = Counter(templates).values()
+    return Ground(
+        tasks=len(templates),
+        templates=len(templates) ** 2 / sum(size**2 for size in sizes),
+        trials=1,
+        luck=0.25,
+        single=True,
+        cost=None,
+        seconds=None,
     )
 
 

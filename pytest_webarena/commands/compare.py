@@ -83,7 +83,8 @@ def _points(text: str) -> float:
 
 def _compare(options: argparse.Namespace) -> int:
     from pytest_webarena.results.comparing.comparison import choose, compare_all
-    from pytest_webarena.results.comparing.wording import in_markdown, in_words, plain
+    from pytest_webarena.results.comparing.plain_form import plain
+    from pytest_webarena.results.comparing.wording import in_markdown, in_words
 
     if options.markdown and options.json:
         raise UsageError("expected one of --markdown and --json, found both")

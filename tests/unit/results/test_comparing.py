@@ -19,8 +19,9 @@ from pytest_webarena.results.comparing.baseline import save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.effort import effort_of, growth_of, quantile
 from pytest_webarena.results.comparing.page import write_page
+from pytest_webarena.results.comparing.plain_form import plain
 from pytest_webarena.results.comparing.sides import Side, sides_of
-from pytest_webarena.results.comparing.wording import in_markdown, in_words, plain
+from pytest_webarena.results.comparing.wording import in_markdown, in_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord

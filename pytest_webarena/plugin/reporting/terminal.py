@@ -101,10 +101,8 @@ def _power_lines(settings: Settings) -> Iterator[str]:
     found = smallest_difference(ground, tasks=ground.tasks, trials=settings.trials, confidence=confidence)
     cost = f" · about {dollars(ground.cost * ground.tasks * settings.trials)} an agent" if ground.cost else ""
     where = shorter(settings.gate.baseline)
-    yield (
-        f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} "
-        f"can show {found * 100:.1f} points{cost}"
-    )
+    able = f"can show {found * 100:.1f} points" if found < 1 else "can't show any difference, however large"
+    yield f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} {able}{cost}"
 
 
 def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:

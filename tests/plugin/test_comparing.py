@@ -48,6 +48,12 @@ def test_a_run_of_several_agents_says_before_what_it_can_show(canned: pytest.Pyt
     assert not any("can show" in line for line in alone.outlines)
 
 
+def test_a_run_that_is_gone_on_with_is_held_against_it_as_a_whole(baseline: pytest.Pytester) -> None:
+    begun = baseline.runpytest("-x", "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second")
+    assert begun.ret == 11  # nobody knows of the other nineteen
+    assert baseline.runpytest("--resume=second", "--baseline=b.json").ret == 14
+
+
 def test_a_run_directory_will_do(baseline: pytest.Pytester) -> None:
     assert baseline.runpytest("--baseline=first", "--browser=firefox", "--run-dir=second").ret == 14
 

@@ -466,3 +466,17 @@ def test_costs_that_are_all_alike_have_not_changed(tmp_path: Path) -> None:
                 used = Usage(calls=1, cost=0.1)
                 make_trial(run, f"t{number}", agent="cot", trial=trial, usage=used, evidence=False, steps=())
     assert of(tmp_path / "a", tmp_path / "b").growth["cost"].interval == pytest.approx((1, 1))
+
+
+def test_two_tasks_of_a_fixed_price_are_no_proof_that_it_rose(tmp_path: Path) -> None:
+    for name, cost in (("cheap", 0.1), ("dear", 0.2)):
+        for count in (2, 12):
+            run = make_run(tmp_path / f"{name}{count}", agents=["cot"])
+            for number in range(count):
+                used = Usage(calls=1, cost=cost)
+                make_trial(run, f"t{number}", agent="cot", usage=used, evidence=False, steps=())
+    few, many = (of(tmp_path / f"cheap{n}", tmp_path / f"dear{n}").growth_beyond(0.2) for n in (2, 12))
+    assert few is not None
+    assert many is not None
+    assert few.p == 0.25
+    assert many.p < 0.001

@@ -83,7 +83,8 @@ def _points(text: str) -> float:
 
 def _compare(options: argparse.Namespace) -> int:
     from pytest_webarena.results.comparing.comparison import choose, compare_all
-    from pytest_webarena.results.comparing.wording import in_markdown, in_words, plain
+    from pytest_webarena.results.comparing.plain_form import plain
+    from pytest_webarena.results.comparing.wording import in_markdown, in_words
 
     if options.markdown and options.json:
         raise UsageError("expected one of --markdown and --json, found both")
@@ -147,7 +148,7 @@ def _power(options: argparse.Namespace) -> int:
     head = f"on these {ground.tasks} tasks"
     print(f"  {'trials':>6}  {'tasks':>7}  {'all':>8}  {'cost':>10}  {'one by one':>12}  {head}")
     for each in needs:
-        small = f"{smallest[each.trials] * 100:.1f} points"
+        small = f"{smallest[each.trials] * 100:.1f} points" if smallest[each.trials] < 1 else "none"
         if each.tasks is None:
             print(f"  {each.trials:>6}  {'–':>7}  {'–':>8}  {'–':>10}  {'–':>12}  {small}")
             continue

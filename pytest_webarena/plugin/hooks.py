@@ -130,6 +130,10 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    return terminal.resolution_lines(config, [item for item in items if isinstance(item, TaskItem)])
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     return terminal.header(config)
 

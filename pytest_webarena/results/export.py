@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.results.comparing.doubts import bounds
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdicts_of
@@ -148,6 +149,8 @@ def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
     guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
     told: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
+    if rate.errors:
+        told["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
     if rate.whole is not None:
         told["whole_set_interval95"] = list(rate.whole)
     if (found := rate.corrected) is not None:

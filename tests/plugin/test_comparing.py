@@ -39,6 +39,21 @@ def test_worse_than_the_baseline_has_an_exit_code(baseline: pytest.Pytester, wor
     assert said(result, "compared ").startswith("compared       oracle (second) is worse than oracle (b.json)")
 
 
+def test_a_run_of_several_agents_says_before_what_it_can_show(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks(*(f"t{number}" for number in range(20)))
+    result = canned.runpytest("--run-dir=run", "--agent=oracle", "--agent=null", "--trials=2", "--collect-only", "-v")
+    told = [line for line in result.outlines if "can show" in line]
+    assert told == ["webarena: 20 tasks × 2 can show 46.3 points between two agents that pass about half"]
+    alone = canned.runpytest("--run-dir=run", "--agent=oracle", "--collect-only", "-v")
+    assert not any("can show" in line for line in alone.outlines)
+
+
+def test_a_run_that_is_gone_on_with_is_held_against_it_as_a_whole(baseline: pytest.Pytester) -> None:
+    begun = baseline.runpytest("-x", "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second")
+    assert begun.ret == 11  # nobody knows of the other nineteen
+    assert baseline.runpytest("--resume=second", "--baseline=b.json").ret == 14
+
+
 def test_a_run_directory_will_do(baseline: pytest.Pytester) -> None:
     assert baseline.runpytest("--baseline=first", "--browser=firefox", "--run-dir=second").ret == 14
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row
 from pytest_webarena.results import Rate, Summary
+from pytest_webarena.results.comparing.doubts import bounds
 from pytest_webarena.results.wording import dollars, seconds_words, shortfall_words, usage_words
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ def summary_lines(
             yield from row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
             yield from row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
+        if summary.rate.errors and summary.rate.judged:
+            low, high = bounds(summary.rate.passed, summary.rate.judged, summary.rate.errors)
+            yield from row("", [f"whatever they would have been: {low:.1%} to {high:.1%} passed"], mark="yellow")
         if summary.shortfalls:
             yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
         if summary.unsure:

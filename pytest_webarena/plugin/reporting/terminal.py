@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_webarena.llm.ledger import LedgerLine
     from pytest_webarena.llm_judge import JudgeSettings
     from pytest_webarena.plugin.controller import Controller
+    from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.selection import LeftOut
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results import TrialRecord
@@ -47,6 +48,7 @@ __all__ = [
     "judge_lines",
     "left_out_lines",
     "rescored_lines",
+    "resolution_lines",
     "site_lines",
     "skipped_lines",
     "stopped_lines",
@@ -99,10 +101,30 @@ def _power_lines(settings: Settings) -> Iterator[str]:
     found = smallest_difference(ground, tasks=ground.tasks, trials=settings.trials, confidence=confidence)
     cost = f" · about {dollars(ground.cost * ground.tasks * settings.trials)} an agent" if ground.cost else ""
     where = shorter(settings.gate.baseline)
-    yield (
-        f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} "
-        f"can show {found * 100:.1f} points{cost}"
+    able = f"can show {found * 100:.1f} points" if found < 1 else "can't show any difference, however large"
+    yield f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} {able}{cost}"
+
+
+def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:
+    """How small a difference between its agents a run can show, where it has several; told before anything is spent."""
+    agents = {(item.agent_name, item.browser) for item in items}
+    if len(agents) < 2:
+        return []
+    settings = config.stash[SETTINGS]
+    if settings.audit or settings.rescore is not None:
+        return []
+    from pytest_webarena.results.comparing.planning import blank_ground, smallest_difference
+
+    templates = {item.task.id: item.task.template or item.task.id for item in items}
+    trials = len(items) / len(agents) / len(templates)
+    ground = blank_ground(list(templates.values()))
+    found = smallest_difference(
+        ground, tasks=ground.tasks, trials=trials, confidence=settings.gate.confidence, both=True
     )
+    many = f"{plural(ground.tasks, 'task')} × {trials:.3g}"
+    if found >= 1:
+        return [f"webarena: {many} can't show any difference between two agents, however large"]
+    return [f"webarena: {many} can show {found * 100:.1f} points between two agents that pass about half"]
 
 
 def _film_lines(settings: Settings) -> Iterator[str]:

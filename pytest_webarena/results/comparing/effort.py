@@ -128,7 +128,8 @@ def growth_of(
     bound = 1 + allowed
     spread = math.sqrt(max(0.0, yy - 2 * bound * xy + bound**2 * xx))
     excess = means[1] - bound * means[0]
-    p = student_tail(excess / spread, size - 1) if spread else float(excess <= 0)
+    # Without any spread only the number of clusters tells: so often all of them would grow by chance.
+    p = student_tail(excess / spread, size - 1) if spread > 1e-9 * means[0] else 0.5**size if excess > 0 else 1.0
     reach = student_quantile((1 + confidence) / 2, size - 1) ** 2
     a, b, c = means[0] ** 2 - reach * xx, means[0] * means[1] - reach * xy, means[1] ** 2 - reach * yy
     inside = b * b - a * c

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from pytest_webarena.results.comparing.quantiles import normal_quantile, student
 from pytest_webarena.results.comparing.repeats import spread_of
 from pytest_webarena.results.comparing.sides import Side
 
-__all__ = ["Ground", "Need", "ground_of", "need_of", "smallest_difference", "tasks_needed"]
+__all__ = ["Ground", "Need", "blank_ground", "ground_of", "need_of", "smallest_difference", "tasks_needed"]
 
 _MOST_TASKS = 1_000_000
 
@@ -50,7 +51,7 @@ def ground_of(side: Side) -> Ground:
     """What ``side`` tells of later runs at tasks like its own."""
     counts = side.counts
     judged = sum(judged for _, judged in counts)
-    rate = sum(passed for passed, _ in counts) / judged
+    rate = (sum(passed for passed, _ in counts) + 1) / (judged + 2)
     spread = spread_of(counts)
     sizes: dict[str, int] = {}
     for task in side.tasks.values():
@@ -61,10 +62,29 @@ def ground_of(side: Side) -> Ground:
         tasks=len(counts),
         templates=len(counts) ** 2 / sum(size**2 for size in sizes.values()),
         trials=judged / len(counts),
-        luck=spread.trials if spread is not None else rate * (1 - rate),
+        luck=_careful(spread.trials, judged - len(counts)) if spread is not None else rate * (1 - rate),
         single=spread is None,
         cost=cost.per_trial if cost is not None and not cost.unknown else None,
         seconds=seconds.per_trial if seconds is not None else None,
+    )
+
+
+def _careful(luck: float, freedom: int) -> float:
+    """Luck as seen with so many degrees of freedom, and once more as large as can be: none seen is not none."""
+    return (luck * freedom + 0.25) / (freedom + 1)
+
+
+def blank_ground(templates: Sequence[str]) -> Ground:
+    """What is known of tasks that nobody has tried, by their templates: that they are as uncertain as can be."""
+    sizes = Counter(templates).values()
+    return Ground(
+        tasks=len(templates),
+        templates=len(templates) ** 2 / sum(size**2 for size in sizes),
+        trials=1,
+        luck=0.25,
+        single=True,
+        cost=None,
+        seconds=None,
     )
 
 
@@ -81,7 +101,7 @@ def _variance(ground: Ground, difference: float, trials: float, *, both: bool) -
 def smallest_difference(
     ground: Ground, *, tasks: int, trials: float, power: float = 0.8, confidence: float = 0.95, both: bool = False
 ) -> float:
-    """The smallest difference of rates that is found with ``power`` by ``tasks`` with ``trials`` each; at most 1.
+    """The smallest difference of rates that is found with ``power`` by ``tasks`` with ``trials`` each; 1 if none is.
 
     With ``both``, the baseline is run anew with as many trials; else it is held against as it is.
     """
@@ -122,7 +142,10 @@ def tasks_needed(
 def _found(
     ground: Ground, difference: float, tasks: int, trials: float, power: float, confidence: float, both: bool
 ) -> bool:
-    freedom = max(1.0, tasks * ground.templates / ground.tasks - 1)
+    clusters = tasks * ground.templates / ground.tasks
+    if clusters < 1.5:  # of one template nothing can be said of others (`sample_interval`)
+        return False
+    freedom = max(1.0, clusters - 1)
     reach = student_quantile((1 + confidence) / 2, round(freedom, 1)) + normal_quantile(power)
     return abs(difference) >= reach * math.sqrt(_variance(ground, difference, trials, both=both) / tasks)
 

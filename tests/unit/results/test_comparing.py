@@ -19,8 +19,9 @@ from pytest_webarena.results.comparing.baseline import save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.effort import effort_of, growth_of, quantile
 from pytest_webarena.results.comparing.page import write_page
+from pytest_webarena.results.comparing.plain_form import plain
 from pytest_webarena.results.comparing.sides import Side, sides_of
-from pytest_webarena.results.comparing.wording import in_markdown, in_words, plain
+from pytest_webarena.results.comparing.wording import in_markdown, in_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
@@ -465,3 +466,17 @@ def test_costs_that_are_all_alike_have_not_changed(tmp_path: Path) -> None:
                 used = Usage(calls=1, cost=0.1)
                 make_trial(run, f"t{number}", agent="cot", trial=trial, usage=used, evidence=False, steps=())
     assert of(tmp_path / "a", tmp_path / "b").growth["cost"].interval == pytest.approx((1, 1))
+
+
+def test_two_tasks_of_a_fixed_price_are_no_proof_that_it_rose(tmp_path: Path) -> None:
+    for name, cost in (("cheap", 0.1), ("dear", 0.2)):
+        for count in (2, 12):
+            run = make_run(tmp_path / f"{name}{count}", agents=["cot"])
+            for number in range(count):
+                used = Usage(calls=1, cost=cost)
+                make_trial(run, f"t{number}", agent="cot", usage=used, evidence=False, steps=())
+    few, many = (of(tmp_path / f"cheap{n}", tmp_path / f"dear{n}").growth_beyond(0.2) for n in (2, 12))
+    assert few is not None
+    assert many is not None
+    assert few.p == 0.25
+    assert many.p < 0.001

@@ -11,7 +11,15 @@ import pytest
 from scipy import stats
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.results.comparing.planning import Ground, need_of, smallest_difference, tasks_needed
+from pytest_webarena.results.comparing.planning import (
+    Ground,
+    blank_ground,
+    ground_of,
+    need_of,
+    smallest_difference,
+    tasks_needed,
+)
+from pytest_webarena.results.comparing.sides import Side, SideTask, Try
 from tests.planted import plant
 
 
@@ -91,3 +99,26 @@ def test_a_difference_that_is_none_is_refused(value: str, capsys: pytest.Capture
     with pytest.raises(SystemExit):
         main(["power", f"--difference={value}"])
     assert "expected percentage points above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tasks", "templates", "passed", "trials"), [(1, 1, 0, 1), (1, 1, 0, 5), (30, 1, 0, 3), (30, 1, 3, 3)]
+)
+def test_one_template_can_show_nothing(tasks: int, templates: int, passed: int, trials: int) -> None:
+    ground = ground_of(uniform(tasks, templates, passed, trials))
+    assert smallest_difference(ground, tasks=tasks, trials=3) == 1
+
+
+def test_luck_that_was_not_seen_may_come_yet() -> None:
+    """Of a single trial that failed nobody knows that all will."""
+    once, often = (ground_of(uniform(tasks, tasks, 0, trials)) for tasks, trials in ((1, 1), (30, 3)))
+    assert once.luck == pytest.approx(2 / 9)
+    assert 0 < often.luck < 0.01
+    assert blank_ground(["a", "a", "b"]).luck == 0.25
+
+
+def uniform(tasks: int, templates: int, passed: int, trials: int) -> Side:
+    """A side whose tasks all went alike."""
+    tries = tuple(Try(trial=n + 1, outcome="passed" if n < passed else "failed") for n in range(trials))
+    found = {f"t{n}": SideTask(task=f"t{n}", cluster=f"c{n % templates}", tries=tries) for n in range(tasks)}
+    return Side(name="a", agent="a", browser="chromium", run="r", tasks=found)

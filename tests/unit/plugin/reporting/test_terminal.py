@@ -61,6 +61,7 @@ def test_errors_stand_beside_the_rate() -> None:
         "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error beside",
         "  stopped      answered 1, max_steps 1",
         "  errors by    site 1, not counted in the rate",
+        "               whatever they would have been: 33.3% to 66.7% passed",
         "  per trial    4.0 steps, 2.0 s",
     ]
 
@@ -133,6 +134,7 @@ def test_several_tries_tell_how_steady_the_agent_is() -> None:
     assert "  of 2 tries   2/3 tasks solved at least once, 1 always, pass@2 66.7%," in lines
     assert "               pass^2 33.3%, 50% of the spread is chance" in lines
     assert "  flaky        shaky 1/2" in lines
+    assert "               whatever they would have been: 42.9% to 57.1% passed" in lines  # the error
     whole = next(line for line in lines if line.startswith("  interval"))
     assert "if these tasks are all there are, and no sample" in whole
     alone = summary(record("steady"), record("never", "failed"))

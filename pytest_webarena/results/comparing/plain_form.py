@@ -1,0 +1,93 @@
+"""A comparison as plain data, for programs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pytest_webarena.results.comparing.comparison import Comparison, about
+from pytest_webarena.results.comparing.difference import Difference
+from pytest_webarena.results.comparing.effort import Effort
+from pytest_webarena.results.comparing.wording import headline, parted_at
+
+__all__ = ["plain"]
+
+
+def plain(each: Comparison) -> dict[str, Any]:
+    """For programs; the names are those of the classes' fields."""
+    found = each.difference
+
+    def side(of: Any) -> dict[str, Any]:
+        told = about(of)
+        return {
+            "agent": of.agent,
+            "browser": of.browser,
+            "run": of.run,
+            "path": str(of.path) if of.path is not None else None,
+            "errors": of.errors,
+            "missing": sum(of.missing.values()),
+            "stopped_by_until": of.looked,
+            **{name: told[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
+            "flaky": list(told["flaky"]),  # type: ignore[call-overload]
+        }
+
+    def difference(of: Difference) -> dict[str, Any]:
+        return {
+            "value": of.value, "rates": of.rates, "sample": of.sample, "whole": of.whole, "confidence": of.confidence,
+            "tasks": of.tasks, "clusters": of.clusters, "trials": of.trials, "repeated": of.repeated,
+        }  # fmt: skip
+
+    def effort(of: Effort) -> dict[str, Any]:
+        return {name: getattr(of, name) for name in Effort.__slots__ if name != "measure"}
+
+    return {
+        "verdict": each.verdict,
+        "verdict_here": each.verdict_here,
+        "headline": headline(each),
+        "first": side(each.first),
+        "second": side(each.second),
+        "difference": difference(found),
+        "p": each.p,
+        "adjusted": each.adjusted,
+        "test": each.test,
+        "bounds": each.bounds,
+        "judge": {
+            "asked": each.asked,
+            "corrected": {"value": corrected.value, "interval": corrected.interval}
+            if (corrected := each.corrected) is not None
+            else None,
+        },
+        "groups": [
+            {"kind": group.kind, "name": group.name, "p": group.p, "adjusted": group.adjusted,
+             **difference(group.difference)}
+            for group in each.groups
+        ],
+        "transitions": {
+            f"{'passed' if one else 'failed'} → {'passed' if other else 'failed'}": count
+            for (one, other), count in each.transitions.items()
+        },
+        "tasks": [
+            {
+                "task": task.task,
+                "fate": task.fate,
+                "first": [task.first.passed, task.first.judged],
+                "second": [task.second.passed, task.second.judged],
+                "trials": [one.folder for one in task.pair],
+                **({"parts_at": parted.step} if task.fate != "same" and (parted := parted_at(each, task)) else {}),
+            }
+            for task in each.fates
+        ],
+        "efforts": [{measure: effort(found) for measure, found in side.items()} for side in each.efforts],
+        "growth": {
+            measure: {"ratio": found.ratio, "interval": [_finite(bound) for bound in found.interval]}
+            for measure, found in each.growth.items()
+        },
+        "left_out": {reason: list(names) for reason, names in each.left_out.items()},
+        "changed": list(each.changed),
+        "differing": list(each.differing),
+        "no_comparison": list(each.forced),
+    }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

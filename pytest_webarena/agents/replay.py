@@ -23,11 +23,13 @@ from pytest_webarena.actions import (
     Target,
 )
 from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.agents.fields import field_value, written_anew
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.recording import Recording, find_recording
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import DialogPolicy
@@ -105,10 +107,25 @@ class ReplayAgent:
         return Reply(attempt.action, thought="; ".join(thoughts))
 
     def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
-        """Whether the step led where it had led."""
-        if not step.url_after or _place(step.url_after) == _place(observation.url):
+        """Whether the step led where it had led, and its field holds what it had held."""
+        if step.url_after and _place(step.url_after) != _place(observation.url):
+            return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+        _, then = self._held(step)
+        now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
+        if then is None or now is None or then == now:
             return []
-        return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+        where = f"{step.target.role} {step.target.name!r}" if step.target else ""
+        held = f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
+        return [self._diverged(f"after step {self._number} {held}")]
+
+    def _held(self, step: StepRecord) -> tuple[str | None, str | None]:
+        """What the step's field held before it and after it, as far as the recording shows."""
+        if step.target is None:
+            return None, None
+        later = next((each for each in self._recording.steps if each.index > step.index), None)
+        shown = [self._recording.seen(each) if each is not None else "" for each in (step, later)]
+        before, after = (field_value(text, step.target.role, step.target.name) for text in shown)
+        return before, after
 
     def _diverged(self, text: str) -> str:
         self._first = self._first or text
@@ -153,6 +170,8 @@ class ReplayAgent:
                 return
             yield _Try(_action(record, None), "")
             return
+        if kind == "type":
+            record = written_anew(record, *self._held(step)) or record
         for target, how in self._targets(step, observation):
             yield _Try(_action(record, target), how)
 

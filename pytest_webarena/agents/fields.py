@@ -1,4 +1,4 @@
-"""What form fields hold, read from observations as text: before and after a recorded step, and in its repetition."""
+"""Elements and what form fields hold, read from observations as text, recorded ones and those of a repetition."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["field_value", "written_anew"]
+__all__ = ["field_value", "named_elements", "written_anew"]
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
+_ELEMENT = re.compile(r"^\s*\[(\w+)\] (\w+) (?:'(.*?)'|(\"(?:[^\"\\]|\\.)*\"))(?= \w+:|$)", re.MULTILINE)
 _VALUE = re.compile(rf" value: ({_QUOTED}|\S+)")
 _FIELDS = frozenset({"combobox", "searchbox", "slider", "spinbutton", "textbox"})
+
+
+def named_elements(text: str) -> list[tuple[str, str, str]]:
+    """Id, role and name of all.
+
+    >>> named_elements("[3] link 'Home' url: /")
+    [('3', 'link', 'Home')]
+    """
+    return [(id, role, _read(quoted) if quoted else name) for id, role, name, quoted in _ELEMENT.findall(text)]
 
 
 def field_value(text: str, role: str, name: str) -> str | None:

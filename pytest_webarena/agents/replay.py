@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from pytest_webarena.actions import (
     Target,
 )
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.agents.fields import field_value, written_anew
+from pytest_webarena.agents.fields import field_value, named_elements, written_anew
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.recording import Recording, find_recording
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
-_LINE = re.compile(r"^\s*\[(\w+)\] (\w+) '(.*?)'(?= \w+:|$)", re.MULTILINE)
 _SIMILAR = 0.6
 """How alike two names must be (0 to 1) to be taken for the same thing."""
 
@@ -184,7 +182,7 @@ class ReplayAgent:
             if isinstance(recorded, Mapping) and "x" in recorded:
                 yield Point(float(recorded["x"]), float(recorded["y"])), ""
             return
-        now = [(id, role, name) for id, role, name in _LINE.findall(observation.text)]
+        now = [(id, role, name) for id, role, name in named_elements(observation.text)]
         twins = [id for id, role, name in now if hit.name and (role, name) == (hit.role, hit.name)]
         if twins:
             place, of = self._place_among_twins(step)
@@ -211,8 +209,8 @@ class ReplayAgent:
 
         For the end of a drag, of which nothing but its id is recorded.
         """
-        then = next(((role, name) for old, role, name in _LINE.findall(self._recording.seen(step)) if old == id), None)
-        now = [new for new, role, name in _LINE.findall(observation.text) if (role, name) == then]
+        then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
+        now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
         return now[0] if len(now) == 1 else id
 
     def _place_among_twins(self, step: StepRecord) -> tuple[int, int]:
@@ -220,7 +218,7 @@ class ReplayAgent:
         recorded, hit = step.action.get("target"), step.target
         if hit is None or not isinstance(recorded, Mapping) or "id" not in recorded:
             return 0, 0
-        seen = _LINE.findall(self._recording.seen(step))
+        seen = named_elements(self._recording.seen(step))
         twins = [id for id, role, name in seen if (role, name) == (hit.role, hit.name)]
         return (twins.index(str(recorded["id"])), len(twins)) if str(recorded["id"]) in twins else (0, 0)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import re
 import threading
 import time
 from collections import deque
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pytest_webarena.actions import Stop, as_record
+from pytest_webarena.agents.fields import named_elements
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
 
 __all__ = ["run_self_driven"]
-
-_FOCUSED = re.compile(r"\[\w+\] (\w+) '(.*)'")
 
 
 def run_self_driven(
@@ -232,8 +230,9 @@ class _Watch:
             look.observation = self._session.observe()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
-            elif begun is not None and begun.move.focused and (match := _FOCUSED.match(look.observation.focused)):
-                look.target = TargetRecord(role=match[1], name=match[2])
+            elif begun is not None and begun.move.focused:
+                for _, role, name in named_elements(look.observation.focused)[:1]:
+                    look.target = TargetRecord(role=role, name=name)
         except BrowserError:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
             # browser is gone, reading the final state says so.

@@ -60,6 +60,7 @@ def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_p
     [
         (["[9] button 'Save'"], Click(Element("9")), ""),
         (["[9] link 'Save'", "[10] button 'Save' focused: True"], Click(Element("10")), ""),
+        (['[9] link "Don\'t save"', "[10] button 'Save'"], Click(Element("10")), ""),
         (["[9] link 'Other'"], Click(Selector('role=button[name="Save"s]')), "outside of what was shown"),
     ],
 )
@@ -68,6 +69,13 @@ def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], 
     reply = first(recorded, *lines)
     assert reply.action == action
     assert how in reply.thought
+
+
+def test_a_name_with_an_apostrophe_is_a_name(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "target": TargetRecord(role="button", name="Don't save")}, STOP])
+    assert first(recorded, "[8] button 'Save'", '\t[9] button "Don\'t save" focused: True').action == Click(
+        Element("9")
+    )
 
 
 @pytest.mark.parametrize(

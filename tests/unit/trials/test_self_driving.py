@@ -77,6 +77,7 @@ class FakeSession:
         self.error = error
         self.followed: list[str] = []
         self.acted = 0
+        self.focused = "[4] textbox 'Name' required: False"
 
     def has_acted(self) -> None:
         self.acted += 1
@@ -89,9 +90,7 @@ class FakeSession:
         if self.error is not None:
             raise self.error
         tabs = (SimpleNamespace(active=True),)
-        return SimpleNamespace(
-            url="http://a.test/", text="page", tabs=tabs, focused="[4] textbox 'Name' required: False"
-        )
+        return SimpleNamespace(url="http://a.test/", text="page", tabs=tabs, focused=self.focused)
 
     def element_at(self, x: float, y: float) -> TargetRecord:
         return TargetRecord(role="button", name="Save", x=x, y=y)
@@ -198,6 +197,13 @@ def test_a_page_that_was_there_before_the_next_command_is_the_step_befores(drive
     assert kinds(episode) == ["click", "type", "stop"]
     assert [step.url_after for step in episode.steps[:2]] == ["http://a.test/next", "http://a.test/"]
     assert all(seconds >= 0 for step in episode.steps for seconds in step.seconds.values())
+
+
+def test_the_field_with_the_focus_may_have_an_apostrophe_in_its_name(driven: FakeDriven) -> None:
+    session = FakeSession()
+    session.focused = '[4] textbox "Child\'s name" required: False'
+    episode = run(driven, lambda url: driven.say("Input.insertText", text="rye"), session)
+    assert (episode.steps[0].target.role, episode.steps[0].target.name) == ("textbox", "Child's name")
 
 
 def test_a_page_that_was_there_before_the_answer_is_the_last_steps(driven: FakeDriven) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check as TaskCheck
 
 __all__ = [
-    "AUDIT_AGENTS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "AuditTrial", "Replay",
+    "AUDIT_AGENTS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "SKIP", "AuditTrial", "Replay",
     "audit_trials", "is_unachievable", "last_effective_step",
 ]  # fmt: skip
 
@@ -39,6 +39,7 @@ ORACLE = "oracle"
 SHORT = "audit-short"
 MUTE = "audit-mute"
 SIBLING = "audit-sibling"
+SKIP = "audit-skip"
 
 NULL_FAMILY = {
     "null": "doing nothing and answering nothing",
@@ -51,10 +52,13 @@ MUTANTS = {
     SHORT: "replays the solution without its last effective step",
     MUTE: "replays the solution and keeps the answer to itself",
     SIBLING: "replays the solution of another instance of the template",
+    SKIP: "replays the solution without one of the steps that key nodes are for",
 }
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
 
+_MOST_SKIPPED = 2
+"""Steps of a task with key nodes that are left out, one at a time, beside the last effective one."""
 _IDLE = (Stop, Scroll, Hover, Noop, Invalid)
 """Steps that only look, or end."""
 
@@ -69,6 +73,8 @@ class AuditTrial:
     """The task with the solution that the agent replays, and a digest to match."""
     manner: str
     """What the agent does, to be read after "passed by": ``leaving out step 3 of 4 (click …)``."""
+    without: int | None = None
+    """Index of the step that it leaves out."""
 
     @property
     def must_pass(self) -> bool:
@@ -82,12 +88,23 @@ def audit_trials(task: Task, family: Sequence[Task], *, oracle_runs: int = 2) ->
     Agents that couldn't differ from one already there are left out: answers matter only to checks that may see them.
     """
 
-    def trial(agent: str, manner: str, number: int = 1, solution: tuple[Action, ...] | None = None) -> AuditTrial:
+    def trial(
+        agent: str,
+        manner: str,
+        number: int = 1,
+        solution: tuple[Action, ...] | None = None,
+        without: int | None = None,
+    ) -> AuditTrial:
         changed = task
         if solution is not None:
             changed = replace(task, solution=solution)
             changed = replace(changed, digest=digest(changed))
-        return AuditTrial(agent=agent, trial=number, task=changed, manner=manner)
+        return AuditTrial(agent=agent, trial=number, task=changed, manner=manner, without=without)
+
+    def leaving_out(agent: str, index: int, number: int = 1) -> AuditTrial:
+        steps = task.solution or ()
+        what = f"step {index + 1} of {len(steps)} ({describe_step(steps[index])})"
+        return trial(agent, f"leaving out {what}", number, (*steps[:index], *steps[index + 1 :]), index)
 
     found = [trial(ORACLE, "replaying the solution")]
     if task.skip:
@@ -98,10 +115,9 @@ def audit_trials(task: Task, family: Sequence[Task], *, oracle_runs: int = 2) ->
             found.append(trial(agent, manner))
     if task.solution is None:
         return tuple(found)
-    if (index := last_effective_step(task)) is not None:
-        short = (*task.solution[:index], *task.solution[index + 1 :])
-        what = f"step {index + 1} of {len(task.solution)} ({describe_step(task.solution[index])})"
-        found.append(trial(SHORT, f"leaving out {what}", solution=short))
+    if (last := last_effective_step(task)) is not None:
+        found.append(leaving_out(SHORT, last))
+        found += [leaving_out(SKIP, index, number) for number, index in enumerate(_to_skip(task, last), start=1)]
     if answered and not _only_answers(task) and _answer(task):
         mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
@@ -133,6 +149,16 @@ def last_effective_step(task: Task) -> int | None:
     if all(_is_data(check) for check in checks):
         active = [index for index in active if _may_change_data(solution[index])] or active
     return active[-1]
+
+
+def _to_skip(task: Task, last: int) -> list[int]:
+    """The steps before the last effective one that key nodes are likeliest for: what was entered, then what was
+    pressed. What leads somewhere is no such step: without it, the rest is not there, so nothing is learnt."""
+    if not any(check.kind == "key_nodes" for check in _leaves(task.checks)):
+        return []
+    acts = [(index, step) for index, step in enumerate((task.solution or ())[:last]) if _may_change_data(step)]
+    acts.sort(key=lambda act: not isinstance(act[1], Type | Select | Check))
+    return sorted(index for index, _ in acts[:_MOST_SKIPPED])
 
 
 class Replay:

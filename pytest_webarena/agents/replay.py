@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,11 +22,13 @@ from pytest_webarena.actions import (
     Target,
 )
 from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.agents.fields import field_value, named_elements, written_anew
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.recording import Recording, find_recording
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import DialogPolicy
@@ -35,16 +36,10 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["KIND", "ReplayAgent", "ReplayKeys", "elements_shown"]
+__all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
-_LINE = re.compile(r"^\s*\[(\w+)\] (\w+) '(.*?)'(?= \w+:|$)", re.MULTILINE)
 _SIMILAR = 0.6
 """How alike two names must be (0 to 1) to be taken for the same thing."""
-
-
-def elements_shown(observation: str) -> list[tuple[str, str, str]]:
-    """Id, role and name of each element that an observation's text lists."""
-    return _LINE.findall(observation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +105,25 @@ class ReplayAgent:
         return Reply(attempt.action, thought="; ".join(thoughts))
 
     def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
-        """Whether the step led where it had led."""
-        if not step.url_after or _place(step.url_after) == _place(observation.url):
+        """Whether the step led where it had led, and its field holds what it had held."""
+        if step.url_after and _place(step.url_after) != _place(observation.url):
+            return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+        _, then = self._held(step)
+        now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
+        if then is None or now is None or then == now:
             return []
-        return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+        where = f"{step.target.role} {step.target.name!r}" if step.target else ""
+        held = f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
+        return [self._diverged(f"after step {self._number} {held}")]
+
+    def _held(self, step: StepRecord) -> tuple[str | None, str | None]:
+        """What the step's field held before it and after it, as far as the recording shows."""
+        if step.target is None:
+            return None, None
+        later = next((each for each in self._recording.steps if each.index > step.index), None)
+        shown = [self._recording.seen(each) if each is not None else "" for each in (step, later)]
+        before, after = (field_value(text, step.target.role, step.target.name) for text in shown)
+        return before, after
 
     def _diverged(self, text: str) -> str:
         self._first = self._first or text
@@ -158,6 +168,8 @@ class ReplayAgent:
                 return
             yield _Try(_action(record, None), "")
             return
+        if kind == "type":
+            record = written_anew(record, *self._held(step)) or record
         for target, how in self._targets(step, observation):
             yield _Try(_action(record, target), how)
 
@@ -170,7 +182,7 @@ class ReplayAgent:
             if isinstance(recorded, Mapping) and "x" in recorded:
                 yield Point(float(recorded["x"]), float(recorded["y"])), ""
             return
-        now = [(id, role, name) for id, role, name in _LINE.findall(observation.text)]
+        now = [(id, role, name) for id, role, name in named_elements(observation.text)]
         twins = [id for id, role, name in now if hit.name and (role, name) == (hit.role, hit.name)]
         if twins:
             place, of = self._place_among_twins(step)
@@ -197,8 +209,8 @@ class ReplayAgent:
 
         For the end of a drag, of which nothing but its id is recorded.
         """
-        then = next(((role, name) for old, role, name in _LINE.findall(self._recording.seen(step)) if old == id), None)
-        now = [new for new, role, name in _LINE.findall(observation.text) if (role, name) == then]
+        then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
+        now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
         return now[0] if len(now) == 1 else id
 
     def _place_among_twins(self, step: StepRecord) -> tuple[int, int]:
@@ -206,7 +218,7 @@ class ReplayAgent:
         recorded, hit = step.action.get("target"), step.target
         if hit is None or not isinstance(recorded, Mapping) or "id" not in recorded:
             return 0, 0
-        seen = _LINE.findall(self._recording.seen(step))
+        seen = named_elements(self._recording.seen(step))
         twins = [id for id, role, name in seen if (role, name) == (hit.role, hit.name)]
         return (twins.index(str(recorded["id"])), len(twins)) if str(recorded["id"]) in twins else (0, 0)
 

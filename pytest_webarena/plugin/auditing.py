@@ -46,7 +46,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     trials: tuple[AuditTrial, ...] = metafunc.function.__dict__[_PLAN]
     names = ("webarena_agent_name", "trial")
     metafunc.fixturenames.extend(names)  # the function has no such arguments; the runner reads the callspec
-    ids = [f"{trial.agent}-trial{trial.trial}" if trial.must_pass else trial.agent for trial in trials]
+    several = {trial.agent for trial in trials if trial.trial > 1 or trial.must_pass}
+    ids = [f"{trial.agent}-trial{trial.trial}" if trial.agent in several else trial.agent for trial in trials]
     metafunc.parametrize(names, [(trial.agent, trial.trial) for trial in trials], ids=ids)
 
 

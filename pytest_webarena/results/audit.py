@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from pytest_webarena.agents.audit_trials import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
-from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
@@ -255,10 +255,33 @@ def _key_nodes(task: Task, found: _Found, evidence: _Evidence) -> Iterator[str]:
         return
     for atom in _atoms(record):
         yield from (f"key node '{part.what}' is free: a first page reaches it" for part in atom.parts if part.free)
+    yield from _left_out(record, found)
     recorded = evidence(record)
     if recorded is not None:
         for spec in specs:
             yield from doubts(spec, recorded)
+
+
+def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
+    """What came of the solution without a step: it should have lost the key nodes of that step, and no others."""
+    reached = _nodes(whole)
+    for trial, record in found:
+        if record is None or trial.without is None or not (left := _nodes(record)):
+            continue
+        step = f"step {trial.without} of the solution"
+        for place, part in reached.items():
+            if place not in left or not part.by or part.free or part.function.startswith("url"):
+                continue
+            if part.step == trial.without and left[place].by:
+                yield f"key node '{part.what}' was reached without {step}, too"
+            elif part.step != trial.without and not (left[place].by or left[place].open or _broke_off(trial, record)):
+                yield f"without {step} key node '{part.what}' was lost, too"
+
+
+def _nodes(record: TrialRecord) -> dict[tuple[str, int], Part]:
+    """The key nodes that were to be reached, by check and place in its list."""
+    atoms = [atom for atom in _atoms(record) if atom.kind == "key_nodes"]
+    return {(atom.path, number): part for atom in atoms for number, part in enumerate(atom.parts) if not part.forbidden}
 
 
 def _audited(trial: AuditTrial, record: TrialRecord | None) -> AuditedTrial:

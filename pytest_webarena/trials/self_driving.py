@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
-import re
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pytest_webarena.actions import Stop, as_record
+from pytest_webarena.agents.fields import named_elements
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
-from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated
+from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage, cut
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven
+    from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import Session
 
 __all__ = ["run_self_driven"]
-
-_FOCUSED = re.compile(r"\[\w+\] (\w+) '(.*)'")
 
 
 def run_self_driven(
@@ -66,6 +67,16 @@ def _drive(driven: Driven, agent: AgentWorker) -> None:
 
 
 @dataclass(slots=True, kw_only=True)
+class _Look:
+    """What there was to see before a step."""
+
+    started: float
+    observation: Observation | None = None
+    target: TargetRecord | None = None
+    seconds: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
 class _Open:
     """The step under way."""
 
@@ -100,6 +111,8 @@ class _Watch:
         self._began = clock()
         self._steps: list[StepRecord] = []
         self._open: _Open | None = None
+        self._later: deque[Event] = deque()
+        """What has come already and has to wait."""
         self._answer: str | None = None
         self._usage: Usage | None = None
         self._over: float | None = None
@@ -124,7 +137,7 @@ class _Watch:
         while True:
             left = self._limits.seconds - self._now()
             try:
-                event = self._driven.events.get(timeout=max(0.0, left))
+                event = self._later.popleft() if self._later else self._driven.events.get(timeout=max(0.0, left))
             except queue.Empty:
                 self._over = self._now()
                 self._finish()
@@ -143,15 +156,30 @@ class _Watch:
 
     def _begun(self, event: Begun) -> Ending | None:
         began = self._now()
-        self._finish()
-        if (ending := self._too_many()) is not None:
+        # The agent may hear of a page sooner than we do. By looking we come to know all that were there before this
+        # command, which still waits.
+        look = self._look(event)
+        ending = self._arrived()
+        if ending is None:
+            self._finish(until=look.started)
+            ending = self._too_many()
+        if ending is not None:
             self._over = began
             event.refuse(ending.detail)
             return ending
-        self._begin(event, event.action, event.raw)
+        self._begin(event, event.action, event.raw, look)
         self._held += self._now() - began
         event.go()
         return None
+
+    def _arrived(self) -> Ending | None:
+        """Credit pages that have come to the step under way."""
+        here = []
+        while not self._driven.events.empty():
+            here.append(self._driven.events.get())
+        self._later.extend(each for each in here if not isinstance(each, Navigated))
+        endings = (self._navigated(each) for each in here if isinstance(each, Navigated))
+        return next((ending for ending in endings if ending is not None), None)
 
     def _navigated(self, event: Navigated) -> Ending | None:
         """The first one after a step is its effect; others the page did by itself, or a script of the agent."""
@@ -173,8 +201,11 @@ class _Watch:
     def _ended(self, event: Ended) -> Ending:
         self.returned = True
         self._over = self._now()
-        self._finish()
         error = event.error
+        look = self._look(None) if error is None else None
+        if look is not None:
+            self._arrived()
+        self._finish(until=look.started if look is not None else None)
         if isinstance(error, AgentTimeout):
             return Ending("time", f"the limit of {self._limits.seconds:g} s")
         if isinstance(error, AgentCrashed):
@@ -197,7 +228,8 @@ class _Watch:
             found = f"found {len(said):,}"
             return Ending("agent_crash", f"expected an answer of at most {LONGEST_TEXT:,} characters, {found}")
         self._answer = said or ""
-        self._begin(None, as_record(Stop(self._answer)), result.raw if isinstance(result, Reply) else self._answer)
+        raw = result.raw if isinstance(result, Reply) else self._answer
+        self._begin(None, as_record(Stop(self._answer)), raw, look)
         self._finish(usage=self._usage)
         return Ending("answered", "the agent returned")
 
@@ -206,31 +238,38 @@ class _Watch:
             return Ending("max_steps", f"the limit of {self._limits.steps} steps")
         return None
 
-    def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str) -> None:
-        started = self._now()
-        target: TargetRecord | None = None
-        url, text_file, shot_file, tab = "", "", "", 0
+    def _look(self, begun: Begun | None) -> _Look:
+        look = _Look(started=self._now())
         try:
             self._session.follow(begun.target if begun is not None else "")
-            observation = self._session.observe()
-            url = observation.url
-            tab = next((number for number, each in enumerate(observation.tabs) if each.active), 0)
-            text_file, shot_file = self._recorder.observed(len(self._steps), observation)
+            look.observation = self._session.observe()
             if begun is not None and begun.move.point is not None:
-                target = self._session.element_at(*begun.move.point)
-            elif begun is not None and begun.move.focused and (match := _FOCUSED.match(observation.focused)):
-                target = TargetRecord(role=match[1], name=match[2])
+                look.target = self._session.element_at(*begun.move.point)
+            elif begun is not None and begun.move.focused:
+                for _, role, name in named_elements(look.observation.focused)[:1]:
+                    look.target = TargetRecord(role=role, name=name)
         except BrowserError:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
             # browser is gone, reading the final state says so.
             pass
+        look.seconds = self._now() - look.started
+        return look
+
+    def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
+        look = look or self._look(begun)
+        url, text_file, shot_file, tab = "", "", "", 0
+        if (observation := look.observation) is not None:
+            url = observation.url
+            tab = next((number for number, each in enumerate(observation.tabs) if each.active), 0)
+            with contextlib.suppress(BrowserError):
+                text_file, shot_file = self._recorder.observed(len(self._steps), observation)
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=target, tab=tab, started=started, observed=self._now() - started,
+            target=look.target, tab=tab, started=look.started, observed=look.seconds,
         )  # fmt: skip
 
-    def _finish(self, usage: Usage | None = None) -> None:
-        """Write the step under way: what came of it is known now."""
+    def _finish(self, usage: Usage | None = None, *, until: float | None = None) -> None:
+        """Write the step under way, which went on until now or ``until``: what came of it is known now."""
         step, self._open = self._open, None
         if step is None:
             return
@@ -248,7 +287,7 @@ class _Watch:
             started=round(step.started, 3),
             seconds={
                 "observe": round(step.observed, 4),
-                "execute": round(self._now() - step.started - step.observed, 4),
+                "execute": round((until or self._now()) - step.started - step.observed, 4),
             },
             usage=usage,
         ).bounded()

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto, Stop, answers_dialogs
 from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.fields import named_elements
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
-from pytest_webarena.agents.replay import elements_shown
 from pytest_webarena.checks.key_nodes.model import ElementTarget, KeyNodes, UrlTarget, ValueTarget
 from pytest_webarena.results.files import read_lines, write_lines
 from pytest_webarena.upkeep.otherwise import Known, Way, ways_to_find, ways_to_step
@@ -166,7 +166,7 @@ class Replayer:
 
     def _is_one_of_many(self, way: Way, observation: Observation) -> bool:
         shown = [
-            name for _, role, name in elements_shown(observation.text) if name == way.name and way.role in ("", role)
+            name for _, role, name in named_elements(observation.text) if name == way.name and way.role in ("", role)
         ]
         return len(shown) > 1
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_webarena.browser.driven.hub import Command
 
-__all__ = ["Begun", "Ended", "Move", "Navigated", "Trajectory", "read_move"]
+__all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_move"]
 
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
 _MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})

@@ -312,24 +312,39 @@ const numberOf = el => {
   return number;
 };
 let writing = null;  // the field of the last event that was told, if it was input
-let unsaid = null;  // what it holds after further letters
-let timer = 0;
-const LEAVING = ['beforeunload', 'pagehide', 'blur'];
+let unsaid = null;  // and what it holds after further letters, of which nobody has been told yet
+let latest = 0;  // when the last of them came
+let waiting = false;
+let leaving = false;
 // Each letter told by itself would cost as much as typing it. So further ones are told together: a moment later (sooner
 // than anybody finds the page at rest), before the next event, before the document goes.
 const catchUp = () => {
   if (unsaid === null) return;
-  send(unsaid);
+  send(JSON.stringify(unsaid));
   unsaid = null;
-  clearTimeout(timer);
-  for (const type of LEAVING) window.removeEventListener(type, catchUp, true);
+};
+const PAUSE = 30;
+const look = () => {
+  const left = unsaid === null ? 0 : latest + PAUSE - performance.now();
+  waiting = left > 0;
+  if (waiting) setTimeout(look, left);
+  else catchUp();
+};
+const later = () => {
+  latest = performance.now();
+  if (!waiting) {
+    waiting = true;
+    setTimeout(look, PAUSE);
+  }
+  if (!leaving) {
+    leaving = true;  // for good: to come and go with each burst costs more than to stay
+    for (const type of ['beforeunload', 'pagehide', 'blur']) window.addEventListener(type, catchUp, true);
+  }
 };
 const tell = (el, event, value, sign) => {
   if (event === 'input' && writing === el) {  // who it is was said with the first letter
-    if (unsaid === null) for (const type of LEAVING) window.addEventListener(type, catchUp, true);
-    unsaid = JSON.stringify({again: numberOf(el), value: value});
-    clearTimeout(timer);
-    timer = setTimeout(catchUp, 30);
+    unsaid = {again: numberOf(el), value: value};
+    later();
     return;
   }
   catchUp();
@@ -346,6 +361,7 @@ const tell = (el, event, value, sign) => {
 // --- listening
 
 const LISTENED = ['click', 'dblclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'keydown', 'SIGN'];
+const LETTERS = new Set(['keydown', 'beforeinput', 'input']);
 const seen = new WeakSet();  // events: those of shadow trees come by more than once
 const adopted = new WeakSet();
 const clicked = new WeakSet();  // boxes whose next change is a trusted click's
@@ -362,9 +378,13 @@ const elementOf = node => {
 };
 
 const onEvent = event => {
+  const type = event.type, at = event.target;
+  // Letters are many, and a field of text that the window is told of is in no shadow tree and has none to be found.
+  const letter = event.currentTarget === window && LETTERS.has(type) && isElement(at) && isText(at);
+  if (letter && type === 'keydown' && event.key !== 'Enter') return;
   if (seen.has(event)) return;
   seen.add(event);
-  const path = event.composedPath();
+  const path = letter ? [at] : event.composedPath();
   // Changes and submits stay within their shadow tree. Something else has come out of it before: a click, a key.
   for (const node of path) {
     if (kindOf(node) === 11 && !adopted.has(node)) {
@@ -372,7 +392,7 @@ const onEvent = event => {
       listenTo(node);
     }
   }
-  const el = elementOf(path[0]), type = event.type, trusted = event.isTrusted;
+  const el = elementOf(path[0]), trusted = event.isTrusted;
   if (!el) return;
   if (type === 'SIGN') {
     tell(el, 'change', valueOf(el), `${event.detail}`.slice(0, 100));
@@ -427,7 +447,10 @@ const listenTo = node => {
 };
 
 // `document.open` takes all listeners away.
-const observer = new MutationObserver(() => listenTo(window));
+const observer = new MutationObserver(() => {
+  leaving = false;
+  listenTo(window);
+});
 let watched = null;
 const again = () => {
   if (watched === document) return;

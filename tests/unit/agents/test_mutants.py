@@ -15,6 +15,7 @@ from pytest_webarena.agents.audit_trials import (
     MUTE,
     SHORT,
     SIBLING,
+    SKIP,
     AuditTrial,
     audit_trials,
     last_effective_step,
@@ -246,5 +247,5 @@ def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
 
 def test_all_agents_can_be_found_and_those_that_see_solutions_say_so() -> None:
     found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
-    assert {name for name, agent in found.items() if agent.privileged} == {"oracle", SHORT, MUTE, SIBLING}
+    assert {name for name, agent in found.items() if agent.privileged} == {"oracle", SHORT, MUTE, SIBLING, SKIP}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

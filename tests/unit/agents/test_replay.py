@@ -60,6 +60,7 @@ def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_p
     [
         (["[9] button 'Save'"], Click(Element("9")), ""),
         (["[9] link 'Save'", "[10] button 'Save' focused: True"], Click(Element("10")), ""),
+        (['[9] link "Don\'t save"', "[10] button 'Save'"], Click(Element("10")), ""),
         (["[9] link 'Other'"], Click(Selector('role=button[name="Save"s]')), "outside of what was shown"),
     ],
 )
@@ -68,6 +69,13 @@ def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], 
     reply = first(recorded, *lines)
     assert reply.action == action
     assert how in reply.thought
+
+
+def test_a_name_with_an_apostrophe_is_a_name(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "target": TargetRecord(role="button", name="Don't save")}, STOP])
+    assert first(recorded, "[8] button 'Save'", '\t[9] button "Don\'t save" focused: True').action == Click(
+        Element("9")
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,6 +112,65 @@ def test_what_has_no_effect_is_tried_elsewhere_until_nothing_is_left(recorded: R
     assert "similar name ('Save it')" in replies[2].thought
     assert replies[4].ended[0] == "invalid"
     assert "step 0 of 2 (click button 'Save') can't be repeated at http://s.test/: no effect" in replies[4].ended[1]
+
+
+NAME = TargetRecord(role="textbox", name="Name", selector="#name")
+TYPE = {"kind": "type", "target": {"id": "4"}, "text": "Bo", "clear": False, "enter": False}
+
+
+TYPED: list[dict[str, Any]] = [
+    {"action": TYPE, "target": NAME, "url_after": "http://s.test/"},
+    {**STOP, "url_after": "http://s.test/"},
+]
+
+
+def observed(run: RunDir, *texts: str) -> None:
+    """What the recorded agent saw before each step."""
+    (folder,) = run.trials.iterdir()
+    for number, text in enumerate(texts):
+        (folder / "attempt-1" / "observations" / f"{number:03}.txt").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text", "clear"),
+    [
+        (" value: 'Ada'", " value: 'Bo'", "Bo", True),  # all of it was marked, by whatever means
+        (" value: 'Ada'", " value: 'AdaBo'", "AdaBo", True),  # the cursor need not be where it was
+        (" value: 'Ada'", " value: 'BoAda'", "BoAda", True),
+        (' value: "A\'da"', ' value: "A\'Bo" focused: True', "A'Bo", True),
+        ("", " value: 'Bo'", "Bo", False),
+        (" value: 'Ada'", " value: 'BO-1'", "Bo", False),  # the page made something else of it
+        (" value: '•••'", " value: '•••••'", "Bo", False),
+    ],
+)
+def test_a_field_is_written_so_that_it_holds_what_it_held(
+    recorded: RunDir, before: str, after: str, text: str, clear: bool
+) -> None:
+    make_trial(recorded, steps=TYPED)
+    observed(recorded, f"[4] textbox 'Name'{before}", f"[4] textbox 'Name'{after}")
+    agent = replay(recorded)
+    reply = agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
+    assert reply.action == Type(Element("9"), text, clear=clear)
+    assert agent.act(seen(f"[9] textbox 'Name'{after}")).thought.endswith("no divergence")
+
+
+def test_a_field_that_holds_something_else_is_a_divergence(recorded: RunDir) -> None:
+    make_trial(recorded, steps=TYPED)
+    observed(recorded, "[4] textbox 'Name' value: 'Ada'", "[4] textbox 'Name' value: 'Bo'")
+    agent = replay(recorded)
+    agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
+    thought = agent.act(seen("[9] textbox 'Name' value: 'AdaBo'")).thought
+    assert "after step 0 expected 'Bo' in textbox 'Name', found 'AdaBo'" in thought
+    assert "no divergence" not in thought
+
+
+@pytest.mark.parametrize("now", ["[9] textbox 'Name'\n[10] textbox 'Name'", "[9] textbox 'Other' value: 'x'", ""])
+def test_fields_that_are_not_shown_or_not_alone_are_no_divergence(recorded: RunDir, now: str) -> None:
+    make_trial(recorded, steps=TYPED)
+    observed(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
+    agent = replay(recorded)
+    agent.act(seen("[9] textbox 'Name'"))
+    assert agent.act(seen(now)).thought.endswith("no divergence")
 
 
 def test_it_says_where_it_went_another_way(recorded: RunDir) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_webarena.agents.audit_trials import audit_trials
+from pytest_webarena.agents.audit_trials import SKIP, audit_trials
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.results.audit import TaskAudit, audit
 from pytest_webarena.testing import make_task
-from tests.unit.checks.key_nodes.trials import at, event, trial
+from tests.unit.checks.key_nodes.trials import at, event, trial, typed
 
 TASK = make_task("""
 intent: Buy it
@@ -55,3 +55,64 @@ def test_a_node_that_does_not_need_its_step_is_noted() -> None:
 def test_nodes_that_fall_together_are_noted() -> None:
     at_once = trial([at("/kettle"), event("html > a#buy")])
     assert "one step reaches several key nodes: 'kettle', 'bought'" in audited(at_once).notes
+
+
+LONG = make_task("""
+intent: Buy two
+sites: [shopping]
+checks:
+  - key_nodes:
+      - {url: {includes: /kettle}, name: kettle}
+      - {value: {locate: "#qty", exact: 2}, name: two}
+      - {element: "#gift", name: wrapped}
+      - {element: "#buy", name: bought}
+solution: [{goto: /kettle}, {click: css=#open}, {fill: {css=#qty: 2}}, {click: css=#gift}, {click: css=#buy}]
+""")
+KETTLE, OPEN, TWO, GIFT, BUY = (
+    [at("/kettle")],
+    [event("html > a#open")],
+    [typed("html > input#qty", "2")],
+    [event("html > a#gift")],
+    [event("html > a#buy")],
+)
+
+
+def notes_of(*left: Evidence) -> tuple[str, ...]:
+    """What is noted when the trials that leave out a step went as given."""
+    planned = audit_trials(LONG, [LONG])
+    whole = trial(KETTLE, OPEN, TWO, GIFT, BUY)
+    went = iter(left)
+    records = []
+    for each in planned:
+        short = trial(KETTLE, OPEN, TWO, GIFT, [])
+        recorded = whole if each.must_pass else next(went) if each.agent == SKIP else short
+        verdict = judge(LONG, recorded)
+        records.append(
+            TrialRecord(
+                key=TrialKey(LONG.id, each.agent, each.trial),
+                task_digest=each.task.digest,
+                outcome="passed" if verdict.passed else "failed",
+                verdict=verdict.to_json(),
+                steps=5,
+            )
+        )
+    (found,) = audit([(LONG, planned)], records).tasks
+    return tuple(note for note in found.notes if "without" in note)
+
+
+def test_what_was_entered_is_left_out_first_and_no_more_than_two_steps() -> None:
+    planned = [each for each in audit_trials(LONG, [LONG]) if each.agent == SKIP]
+    assert [(each.trial, each.without) for each in planned] == [(1, 1), (2, 2)]
+    assert planned[1].manner == "leaving out step 3 of 6 (type css=#qty '2')"
+    assert len({each.task.digest for each in planned}) == 2
+
+
+def test_without_its_step_a_node_must_be_lost_and_no_other() -> None:
+    without_open, without_two = trial(KETTLE, [], TWO, GIFT, BUY), trial(KETTLE, OPEN, [], GIFT, BUY)
+    assert notes_of(without_open, without_two) == ()
+    assert notes_of(without_open, trial(KETTLE, OPEN, TWO, GIFT, BUY)) == (
+        "key node 'two' was reached without step 2 of the solution, too",
+    )
+    assert notes_of(without_open, trial(KETTLE, OPEN, [], [], BUY)) == (
+        "without step 2 of the solution key node 'wrapped' was lost, too",
+    )

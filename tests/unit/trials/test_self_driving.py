@@ -79,6 +79,7 @@ class FakeSession:
         self.error = error
         self.followed: list[str] = []
         self.acted = 0
+        self.focused = "[4] textbox 'Name' required: False"
 
     def has_acted(self) -> None:
         self.acted += 1
@@ -91,9 +92,7 @@ class FakeSession:
         if self.error is not None:
             raise self.error
         tabs = (SimpleNamespace(active=True),)
-        return SimpleNamespace(
-            url="http://a.test/", text="page", tabs=tabs, focused="[4] textbox 'Name' required: False"
-        )
+        return SimpleNamespace(url="http://a.test/", text="page", tabs=tabs, focused=self.focused)
 
     def element_at(self, x: float, y: float) -> TargetRecord:
         return TargetRecord(role="button", name="Save", x=x, y=y)
@@ -179,6 +178,74 @@ def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None
     assert kinds(episode) == ["goto", "goto", "stop"]
     assert [step.url_after for step in episode.steps[:2]] == ["http://a.test/1", "http://a.test/2"]
     assert episode.steps[1].url_before == "http://a.test/1"
+
+
+class LateNews(FakeSession):
+    """The second time somebody looks, it turns out that the page is another one."""
+
+    def __init__(self, driven: FakeDriven) -> None:
+        super().__init__()
+        self.driven = driven
+        self.looks = 0
+
+    def observe(self) -> Any:
+        self.looks += 1
+        if self.looks == 2:
+            self.driven.events.put(Navigated(url="http://a.test/next"))
+        return super().observe()
+
+
+def test_a_page_that_was_there_before_the_next_command_is_the_step_befores(driven: FakeDriven) -> None:
+    """An agent that is quick hears of a page, and acts on it, before the harness has heard of it."""
+
+    def drive(url: str) -> str:
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        driven.say("Input.insertText", text="rye")
+        return "done"
+
+    episode = run(driven, drive, LateNews(driven))
+    assert kinds(episode) == ["click", "type", "stop"]
+    assert [step.url_after for step in episode.steps[:2]] == ["http://a.test/next", "http://a.test/"]
+    assert all(seconds >= 0 for step in episode.steps for seconds in step.seconds.values())
+
+
+def test_the_field_with_the_focus_may_have_an_apostrophe_in_its_name(driven: FakeDriven) -> None:
+    session = FakeSession()
+    session.focused = '[4] textbox "Child\'s name" required: False'
+    episode = run(driven, lambda url: driven.say("Input.insertText", text="rye"), session)
+    assert (episode.steps[0].target.role, episode.steps[0].target.name) == ("textbox", "Child's name")
+
+
+def test_a_page_that_was_there_before_the_answer_is_the_last_steps(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    episode = run(driven, drive, LateNews(driven))
+    assert [(step.action["kind"], step.url_after) for step in episode.steps] == [
+        ("click", "http://a.test/next"),
+        ("stop", "http://a.test/"),
+    ]
+    assert episode.ending.reason == "answered"
+
+
+def test_commands_that_come_at_once_wait_for_their_turn(driven: FakeDriven) -> None:
+    """While one is looked at, others may come, and the end of it all."""
+
+    def drive(url: str) -> str:
+        both = [
+            threading.Thread(target=driven.say, args=("Page.navigate",), kwargs={"url": f"http://a.test/{number}"})
+            for number in range(4)
+        ]
+        for each in both:
+            each.start()
+        for each in both:
+            each.join()
+        return "done"
+
+    episode = run(driven, drive)
+    assert kinds(episode) == ["goto"] * 4 + ["stop"]
+    assert {step.value for step in episode.steps[:4]} == {f"http://a.test/{number}" for number in range(4)}
 
 
 def test_at_the_step_limit_its_access_ends(driven: FakeDriven) -> None:

@@ -1,0 +1,71 @@
+"""Elements and what form fields hold, read from observations as text, recorded ones and those of a repetition."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["field_value", "named_elements", "written_anew"]
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
+_ELEMENT = re.compile(r"^\s*\[(\w+)\] (\w+) (?:'(.*?)'|(\"(?:[^\"\\]|\\.)*\"))(?= \w+:|$)", re.MULTILINE)
+_VALUE = re.compile(rf" value: ({_QUOTED}|\S+)")
+_FIELDS = frozenset({"combobox", "searchbox", "slider", "spinbutton", "textbox"})
+
+
+def named_elements(text: str) -> list[tuple[str, str, str]]:
+    """Id, role and name of all.
+
+    >>> named_elements("[3] link 'Home' url: /")
+    [('3', 'link', 'Home')]
+    """
+    return [(id, role, _read(quoted) if quoted else name) for id, role, name, quoted in _ELEMENT.findall(text)]
+
+
+def field_value(text: str, role: str, name: str) -> str | None:
+    """What the only field with this role and name holds; None where there is no telling.
+
+    >>> field_value("[3] textbox 'Name' required: True value: 'Ada'", "textbox", "Name")
+    'Ada'
+    >>> field_value("[3] textbox 'Name'", "textbox", "Name")
+    ''
+    """
+    if role not in _FIELDS:
+        return None
+    found = [rest for kind, quoted, rest in _LINE.findall(text) if (kind, _read(quoted)) == (role, name)]
+    if len(found) != 1:
+        return None
+    value = _VALUE.search(found[0])
+    return _read(value[1]) if value else ""
+
+
+def written_anew(action: Mapping[str, Any], before: str | None, after: str | None) -> dict[str, Any] | None:
+    """The typing ``action`` so that its field holds ``after`` again, whatever was marked or where the cursor was; None
+    where it is that already, or the page made something else of the text.
+
+    >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
+    {'kind': 'type', 'text': 'Bo', 'clear': True}
+    >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
+    {'kind': 'type', 'text': 'AdaBo', 'clear': True}
+    """
+    text = str(action.get("text", ""))
+    if action.get("clear") or not before or not after or text not in after or set(after) <= {"•"}:
+        return None
+    rest = after.replace(text, "", 1)
+    return {**action, "text": after, "clear": True} if _is_part(rest, before) else None
+
+
+def _is_part(rest: str, before: str) -> bool:
+    """Whether ``rest`` is what is left of ``before`` around a place where something was marked, or nothing."""
+    return any(before.startswith(rest[:cut]) and before.endswith(rest[cut:]) for cut in range(len(rest) + 1))
+
+
+def _read(shown: str) -> str:
+    try:
+        value = ast.literal_eval(shown)
+    except (ValueError, SyntaxError):
+        return shown
+    return value if isinstance(value, str) else shown

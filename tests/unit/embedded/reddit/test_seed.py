@@ -13,6 +13,7 @@ from werkzeug.test import Client
 
 from pytest_webarena.embedded import reddit, wikipedia, world
 from pytest_webarena.embedded.reddit.members import HANDLES, PASSWORDS
+from pytest_webarena.embedded.reddit.threads import common_slots
 from pytest_webarena.embedded.reddit.topics import boards, read
 
 
@@ -100,6 +101,13 @@ def test_the_first_page_is_about_many_things(database: Any) -> None:
     bodies = [row[0][:24] for row in database.execute("select body from posts order by heat desc limit 50")]
 
     assert max(bodies.count(body) for body in bodies) <= 3
+
+
+def test_threads_of_a_week_are_not_all_about_one_book(database: Any) -> None:
+    newest = "select posts.title from posts join forums f on f.id = forum where f.name = 'books' order by posts.id desc limit 16"
+    titles = " ".join(row[0] for row in database.execute(newest))
+
+    assert max(titles.count(book) for book in common_slots()["book"]) <= 3
 
 
 def test_people_are_those_of_the_world(database: Any) -> None:

@@ -104,7 +104,10 @@ def test_the_first_page_is_about_many_things(database: Any) -> None:
 
 
 def test_threads_of_a_week_are_not_all_about_one_book(database: Any) -> None:
-    newest = "select posts.title from posts join forums f on f.id = forum where f.name = 'books' order by posts.id desc limit 16"
+    newest = (
+        "select posts.title from posts join forums f on f.id = forum where f.name = 'books'"
+        " order by posts.id desc limit 16"
+    )
     titles = " ".join(row[0] for row in database.execute(newest))
 
     assert max(titles.count(book) for book in common_slots()["book"]) <= 3

@@ -46,18 +46,17 @@ def oauth() -> ResponseReturnValue:
 
 @v4.before_request
 def identify() -> ResponseReturnValue | None:
-    """Who asks, by token in a header, or by the browser's session for reading."""
+    """Who asks, by token in a header, or by the session."""
     token = request.headers.get("PRIVATE-TOKEN", "") or request.args.get("private_token", "")
     scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
     token = token or (bearer if scheme.lower() == "bearer" else "")
     reading = request.method in ("GET", "HEAD")
     load_user()
-    if not reading:
-        g.user = None
     if not token:
+        # The browser's session is good for reading only: a page elsewhere could use it.
         return None if reading else (jsonify(message="401 Unauthorized"), 401)
     username = token.partition("~")[0]
-    if hmac.compare_digest(token, _session_token(username)):
+    if hmac.compare_digest(token.encode(), _session_token(username).encode()):
         g.user = database().execute("SELECT * FROM users WHERE username = ?", (username,)).fetchone()
         return None
     found = by_token(token)

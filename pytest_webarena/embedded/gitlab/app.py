@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from flask import Flask, g, request
+from flask import Flask, g, render_template, request
+from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded import clock, world
 from pytest_webarena.embedded.gitlab import (
@@ -43,6 +44,7 @@ def _site() -> Flask:
     site.jinja_env.globals.update(title_of_site="Millrace", region=world.REGION, with_query=_with_query)
     site.before_request(load_user)
     site.context_processor(_common)
+    site.register_error_handler(OverflowError, _too_large)
     for module in (accounts, explore, api, projects, members, file_pages, web_edit, issues, planning, merge_requests):
         site.register_blueprint(module.pages)
     site.register_blueprint(wire)
@@ -50,6 +52,11 @@ def _site() -> Flask:
     for name in site.jinja_env.list_templates():
         site.jinja_env.get_template(name)
     return site
+
+
+def _too_large(_error: OverflowError) -> ResponseReturnValue:
+    """No row has a number that SQLite can't hold."""
+    return render_template("error.html", code=404, title="Not Found", message="There is nothing with this number."), 404
 
 
 def _common() -> dict[str, object]:

@@ -6,7 +6,7 @@ from math import cos, pi, sin, sqrt
 from typing import Any
 
 from pytest_webarena.embedded import landscape, world
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.map.ground import Ground, moved
 from pytest_webarena.embedded.map.places import Place
 

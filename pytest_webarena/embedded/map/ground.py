@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import cos, hypot, pi, radians, sin
 
 from pytest_webarena.embedded import landscape, world
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.map.names import STREETS
 
 __all__ = ["Edge", "Ground", "Node", "ground", "metres_between"]

@@ -9,7 +9,7 @@ from math import cos, pi, sin
 from types import MappingProxyType
 
 from pytest_webarena.embedded import landscape, world
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.map.ground import ground, metres_between, moved
 from pytest_webarena.embedded.map.names import ANIMALS, GOODS, SAINTS, SURNAMES, THINGS, TREES
 

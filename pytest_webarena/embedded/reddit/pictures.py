@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 
 __all__ = ["SCENES", "draw"]
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from pytest_webarena.embedded import world
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.reddit.members import HANDLES, PASSWORDS
 from pytest_webarena.embedded.reddit.pictures import draw
 from pytest_webarena.embedded.reddit.tables import HEAT_CAP, HEAT_STEP, INDEXES, TABLES, TRIGGERS

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from pytest_webarena.embedded import landscape, world
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.reddit.members import HANDLES
 from pytest_webarena.embedded.reddit.topics import Board, Piece, Said, Text, Topic, lines_of, text
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.gitlab.objects import Signature
-from pytest_webarena.embedded.gitlab.seeding.chance import Chance
 from pytest_webarena.embedded.gitlab.seeding.drafts import Draft
 from pytest_webarena.embedded.gitlab.store import Store
 from pytest_webarena.embedded.world import PEOPLE

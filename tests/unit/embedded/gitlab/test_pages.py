@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from werkzeug.test import Client
 
 from tests.unit.embedded.crawling import StrictPage, crawl, faults
@@ -16,12 +17,16 @@ _SENT = re.compile(
     r"|/notes/\d+/edit$|/(done|done_all|sign_out|reset_feed_token|go/\w+)$|_members/\d+$|\.git"
 )
 """Where forms are sent to, which is no page."""
+_LIKE_OTHERS = re.compile(
+    r"/-/(tree|blob|raw|blame|commits|compare|graphs|edit|new|delete)/(?!main)|/-/commit/.*[89a-f]$|/users/"
+)
+"""Files of other branches, half of the commits."""
 
 
 def _left_out(path: str) -> bool:
     """Filters by whatever can be filtered by would be without end; most projects are like each other."""
     plain, _, query = path.partition("?")
-    if _SENT.search(plain) or (query and not query.startswith(("state=", "page="))):
+    if _SENT.search(plain) or _LIKE_OTHERS.search(plain) or (query and not query.startswith(("state=", "page="))):
         return True
     parts = plain.split("/")
     inside = len(parts) > 3 and parts[1] not in ("users", "groups", "explore", "dashboard")
@@ -64,3 +69,61 @@ def test_reading_changes_nothing(dario: Client, data_dir: object, pristine: byte
     for path in ("/dashboard/todos", "/makers/pagefold/-/merge_requests/4", "/makers/pagefold/-/blame/main/README.md"):
         assert dario.get(path).status_code == 200
     assert (data_dir / "main.sqlite3").read_bytes() == pristine  # type: ignore[operator]
+
+
+ODD = (
+    "x",
+    "-1",
+    "0",
+    "9" * 30,
+    "%00",
+    "%2e%2e",
+    "a%20b",
+    "%F0%9F%99%82",
+    "'",
+    "%25",
+    "main...main",
+    "...",
+    "#1",
+    "refs/heads/main",
+)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_addresses_are_answered(dario: Client, odd: str) -> None:
+    here = "/makers/pagefold"
+    for path in ("", "/-/issues/", "/-/merge_requests/", "/-/milestones/", "/-/commit/", "/-/tree/", "/-/blob/main/",
+                 "/-/raw/", "/-/blame/main/", "/-/commits/", "/-/compare/", "/-/graphs/", "/-/edit/main/",
+                 "/-/new/main/",
+                 "/-/delete/main/", "/-/labels/", "/-/issues?page=", "/-/issues?label_name[]=", "/-/issues?sort=",
+                 "/-/issues?milestone_title=", "/-/commits/main?page=", "/-/commits/main?author=", "/-/compare?from=",
+                 "/-/merge_requests/new?merge_request[source_branch]=", "/-/issues/new?issue[milestone_id]=",
+                 "/-/go/tree?ref=", "/-/branches?search=", "/-/project_members?search="):  # fmt: skip
+        assert dario.get(f"{here}{path}{odd}").status_code < 500, path
+    for path in ("/", "/groups/{}/-/group_members", "/users/", "/search?scope=", "/search?search=", "/explore?topic=",
+                 "/search?scope=blobs&search=", "/search?scope=commits&search=",
+                 "/dashboard/issues?assignee_username=",
+                 "/api/v4/projects/", "/api/v4/projects/7/issues/", "/api/v4/projects/7/repository/files/",
+                 "/api/v4/projects?per_page=", "/api/v4/projects/7/repository/tree?ref=",
+                 "/makers/pagefold.git/info/refs?service="):  # fmt: skip
+        assert dario.get(path.format(odd) if "{}" in path else f"{path}{odd}").status_code < 500, path
+
+
+@pytest.mark.parametrize("odd", ["", "9" * 30, "\x00", "é🙂", "a/../b", "-x", "x" * 5000])
+def test_odd_forms_are_answered(dario: Client, odd: str) -> None:
+    names = ("title", "description", "text", "path", "message", "branch", "branch_name", "tag_name", "ref", "color",
+             "line",
+             "due_date", "start_date", "assignee", "label", "milestone", "reviewer", "username", "role", "expires",
+             "name", "namespace", "visibility", "merge_request[source_branch]", "merge_request[target_branch]", "tip",
+            "next",
+             "merge_request[target_project_id]", "default_branch", "topics", "confirm",
+             "status_message", "email")  # fmt: skip
+    sent = dict.fromkeys(names, odd)
+    for path in ("/-/issues", "/-/issues/1/edit", "/-/issues/1/notes", "/-/issues/1/notes/1/edit", "/-/merge_requests",
+                 "/-/merge_requests/4/edit", "/-/merge_requests/4/merge", "/-/new/main", "/-/edit/main/README.md",
+                 "/-/branches", "/-/branches/delete", "/-/tags", "/-/labels/new", "/-/milestones/new", "/edit",
+                 "/-/project_members", "/-/project_members/1", "/-/forks/new", "/-/delete/main/README.md"):  # fmt: skip
+        assert dario.post(f"/makers/pagefold{path}", data=sent).status_code < 500, path
+    for path in ("/projects/new", "/groups/new", "/-/profile", "/-/profile/status", "/users/sign_in", "/oauth/token",
+                 "/-/profile/personal_access_tokens"):  # fmt: skip
+        assert dario.post(path, data=sent).status_code < 500, path

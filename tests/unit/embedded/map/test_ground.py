@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.embedded import landscape, world
 from pytest_webarena.embedded import map as atlas
-from pytest_webarena.embedded.map.chance import Chance
+from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.map.ground import ground
 from pytest_webarena.embedded.map.places import CATEGORIES, places
 from pytest_webarena.embedded.map.routing import ENGINES, Network

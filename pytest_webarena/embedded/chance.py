@@ -21,6 +21,10 @@ class Chance:
         """True that often."""
         return self._next() < probability
 
+    def between(self, low: float, high: float) -> float:
+        """A number from ``low`` to ``high``."""
+        return low + (high - low) * self._next()
+
     def whole(self, low: int, high: int) -> int:
         """A whole number from ``low`` to ``high``, both included."""
         return low + int((high - low + 1) * self._next())
@@ -30,7 +34,7 @@ class Chance:
         return items[int(len(items) * self._next())]
 
     def some_of(self, items: Sequence[T], number: int) -> list[T]:
-        """``number`` different ones of ``items``; all, if there are fewer."""
+        """``number`` different ones of ``items``, in an order of their own; all, if there are fewer."""
         left, found = list(items), list[T]()
         while left and len(found) < number:
             found.append(left.pop(int(len(left) * self._next())))

@@ -9,6 +9,7 @@
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
         │   ├── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   ├── SiteRestless      its page never stops writing
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
         ├── ModelError            cause "model": the model endpoint
@@ -56,6 +57,7 @@ __all__ = [
     "SiteBusy",
     "SiteError",
     "SiteMissing",
+    "SiteRestless",
     "TaskError",
     "TaskFailed",
     "TaskFileError",
@@ -134,6 +136,13 @@ class SiteError(TrialError):
 
 class SiteMissing(SiteError):
     """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
+
+    again = False
+
+
+class SiteRestless(SiteError):
+    """A page kept writing by itself, so nobody knows whether what the agent has set off is over. Nobody is blamed, and
+    another attempt would meet the same."""
 
     again = False
 

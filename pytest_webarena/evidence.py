@@ -242,6 +242,8 @@ class Unfinished:
     """Since it began."""
     waits_for: Literal["browser", "site", "rest"]
     """What is still to come: the rest of the request, the site's answer, or the rest of that."""
+    repeated: bool = False
+    """Whether its page has done the same over and over with nobody's help, so that it may be none of the agent's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

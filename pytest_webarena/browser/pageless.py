@@ -88,6 +88,7 @@ class Pageless:
         yield
 
     acting_since = 0.0
+    acting_first = 0.0
 
     def has_acted(self) -> None:
         """There is nothing to act on."""

@@ -93,6 +93,8 @@ class Session:
         self._reader_or_none: CheckReader | None = None
         self._acting: float | None = None
         """The monotonic time when the last action began that may have done something."""
+        self._first: float | None = None
+        """The same of the first such action."""
         self._acted = -math.inf
         """The monotonic time when it was over, or what came of it."""
         self._trusted = True
@@ -193,6 +195,11 @@ class Session:
     def acting_since(self) -> float:
         """Seconds since the last action began that may have done something; 0 when there was none."""
         return time.monotonic() - self._acting if self._acting is not None else 0.0
+
+    @property
+    def acting_first(self) -> float:
+        """The same of the first such action; 0 also where somebody else acts, and nobody knows since when."""
+        return time.monotonic() - self._first if self._first else 0.0
 
     def has_acted(self) -> None:
         """Somebody else did, until now."""
@@ -357,6 +364,7 @@ class Session:
         began = time.monotonic()
         if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
             self._acting = self._acted = began
+            self._first = self._first or began
         done = Performed()
         acted: float | None = None
         stuck = ""

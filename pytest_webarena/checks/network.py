@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,8 @@ FORM: Record[NetworkSpec] = Record(
             doc=(
                 "Its address: host and path are these, and these query parameters are there. In the path, `*` stands "
                 "for anything but `/`, and `**` for anything; a slash written `%2F` is part of a name for `*`, and "
-                "equal to `/` elsewhere."
+                "equal to `/` elsewhere, and `%2A` is the character `*`. A last slash counts, unless the path ends "
+                "with `*`. Of a parameter that is named twice there must be two."
             ),
             example="- network: {url: '/search/?q=kettle'}",
         ),
@@ -222,7 +224,7 @@ def _at(pattern: str, url: str) -> bool:
     wanted, actual = parse_url(pattern), parse_url(url)
     if wanted is None or actual is None or wanted.origin != actual.origin:
         return False
-    return same_path(actual, wanted) and not [pair for pair in wanted.query if pair not in actual.query]
+    return same_path(actual, wanted) and not Counter(wanted.query) - Counter(actual.query)
 
 
 def _shown(found: Sequence[RequestRecord], requests: Sequence[RequestRecord]) -> str:

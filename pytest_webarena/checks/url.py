@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -144,8 +145,8 @@ def _reason(spec: UrlSpec, url: str, sites: Mapping[str, str]) -> str:
             return reasons[0] if len(reasons) == 1 else "it is none of them"
     parameters = actual.parameters
     for name, values in spec.query.items():
-        if absent := [value for value in values if value not in parameters.get(name, ())]:
-            return f"the query lacks {name}={absent[0]}"
+        if absent := Counter(values) - Counter(parameters.get(name, ())):
+            return f"the query lacks {name}={next(iter(absent))}"
     if spec.regex is not None:
         return judge_text(TextMatch(regex=spec.regex), url).why
     return ""

@@ -278,7 +278,7 @@ class Exchange:
         data, self._partial = self._partial, b""
         used = body.feed(data, 0) if body is not None and data else 0
         self._response = head
-        self._entry.status = head.status
+        self._log.answered(self._entry, head.status)
         self._entry.response_head = text
         self._cancel_timer()
         # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
@@ -297,7 +297,7 @@ class Exchange:
         upstream = self._upstream
         assert upstream is not None
         self._response = head
-        self._entry.status = 101
+        self._log.answered(self._entry, 101)
         self._entry.response_head = text
         self._cancel_timer()
         upstream.sink = None

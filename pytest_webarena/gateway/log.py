@@ -139,7 +139,7 @@ class RequestLog:
     def __init__(
         self, *, body_limit: int, max_entries: int, max_bytes: int, over: Callable[[], None] = lambda: None
     ) -> None:
-        """``over`` is called when a request that may have changed something, or was broken off, is over."""
+        """``over`` is called when somebody who waits for a request may go on: it has an answer, or is over."""
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
@@ -194,13 +194,17 @@ class RequestLog:
         entry.reply = Capture(limit)
         return entry.reply
 
+    def answered(self, entry: Entry, status: int) -> None:
+        """A site, or the gateway itself, has begun to answer."""
+        entry.status = status
+        self._over()
+
     def finish(self, entry: Entry) -> None:
         """The exchange is over. Later calls change nothing."""
         if entry.seconds is None:
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
-            if entry.writes or entry.abandoned:
-                self._over()
+            self._over()
             if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
                 self._doubtful = True
             self._note_author(entry)
@@ -238,7 +242,7 @@ class RequestLog:
     def _note_news(self, entry: Entry) -> None:
         if entry.refused:
             return
-        key = entry.method, re.split("[?#]", entry.url, maxsplit=1)[0]
+        key = entry.method, _without_query(entry.url)
         known = self._failed.get(key)
         if known is None and len(self._failed) >= _ANSWERED:
             return
@@ -270,10 +274,53 @@ class RequestLog:
         """Those of them that may change something, the oldest first."""
         return sorted((entry for entry in self._open if entry.writes), key=lambda entry: entry.started)
 
-    def reads_given_up(self, since: float) -> list[Entry]:
-        """Those that the browser has broken off while a site was at them, and begun since a monotonic time."""
-        given_up = (entry for entry in self._open if entry.abandoned and not entry.writes and entry.started >= since)
-        return sorted(given_up, key=lambda entry: entry.started)
+    def reads_unanswered(self, since: float) -> list[Entry]:
+        """Others, begun since a monotonic time, that a site has not begun to answer, whoever asked and whatever for: a
+        page, a tab that is yet to come, a download, a worker. Or that the browser has broken off while a site was at
+        them. Polling is none."""
+        fresh = (
+            entry
+            for entry in self._open
+            if entry.method in SAFE_METHODS and not entry.refused and entry.started >= since
+            if entry.abandoned or (entry.status is None and not self._polled(entry, since))
+        )
+        return sorted(fresh, key=lambda entry: entry.started)
+
+    def of_page(self, entry: Entry, first: float) -> bool:
+        """Whether a page makes this write by itself, as it did before the agent first acted, at a monotonic time: that
+        very one is open since then, or the same, to the last byte, was open then or had been made twice."""
+        if entry.started < first:
+            return True
+        before = [
+            other
+            for other in self._entries
+            if other.started < first and (other.method, other.url) == (entry.method, entry.url)
+            if other.request_bytes == entry.request_bytes and _body(other) == _body(entry)
+        ]
+        return len(before) > 1 or any(each.seconds is None or each.started + each.seconds >= first for each in before)
+
+    def repeated(self, entry: Entry, since: float) -> bool:
+        """Whether the same address has answered such a request twice since a monotonic time, when the agent did
+        nothing: that may be a page's heartbeat, or the rest of what the agent has set off."""
+        same = (
+            other
+            for other in self._entries
+            if other is not entry and other.started >= since and other.seconds is not None and not other.failed
+            if other.method == entry.method and _without_query(other.url) == _without_query(entry.url)
+        )
+        return sum(1 for _ in same) > 1
+
+    def _polled(self, entry: Entry, since: float) -> bool:
+        """Whether the same was under way at ``since``, or has been answered meanwhile."""
+        for other in self._entries:
+            if other is entry or other.method != entry.method:
+                continue
+            ended = math.inf if other.seconds is None else other.started + other.seconds
+            if other.started < since <= ended and _without_query(other.url) == _without_query(entry.url):
+                return True
+            if since <= other.started and ended <= entry.started and other.url == entry.url and not other.failed:
+                return True
+        return False
 
     def totals(self) -> Totals:
         return Totals(
@@ -285,12 +332,21 @@ class RequestLog:
         )
 
 
+def _body(entry: Entry) -> bytes | None:
+    """What was kept of what it sent."""
+    return bytes(entry.body.data) if entry.body is not None else None
+
+
+def _without_query(url: str) -> str:
+    return re.split("[?#]", url, maxsplit=1)[0]
+
+
 def _count(entry: Entry, missing: Counter[tuple[str, str]]) -> None:
     """Count a request that was not kept; the more there are, the less exactly."""
     if entry.refused:
         return
     method = entry.method if entry.method in _KNOWN_METHODS else ""
-    url = re.split("[?#]", entry.url, maxsplit=1)[0]
+    url = _without_query(entry.url)
     key = method, url if len(url) <= _LONGEST else ""
     missing[key if key in missing or len(missing) < _UNRECORDED else (method, "")] += 1
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.client import BrowserConnection, Owner
-from pytest_webarena.gateway.log import RequestLog, Totals
+from pytest_webarena.gateway.log import SAFE_METHODS, RequestLog, Totals
 from pytest_webarena.gateway.routes import RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Route
@@ -225,31 +225,36 @@ class GatewaySession:
         """Requests in flight that may change something, those of the harness included. WebSockets are none."""
         return self._unfinished(0.0)
 
-    def _unfinished(self, reads: float) -> list[Unfinished]:
+    def _unfinished(self, reads: float, first: float = 0.0) -> list[Unfinished]:
         now = time.monotonic()
-        entries = [entry for log in (self.log, self._harness_log) for entry in log.writes_in_flight()]
+        writes = [entry for entry in self.log.writes_in_flight() if not (first and self.log.of_page(entry, first))]
+        entries = [*writes, *self._harness_log.writes_in_flight()]
         return [
             Unfinished(
                 method=entry.method,
                 url=entry.url,
                 seconds=round(now - entry.started, 3),
                 waits_for="browser" if not entry.sent else "site" if entry.status is None else "rest",
+                repeated=bool(reads) and self.log.repeated(entry, now - reads),
             )
-            for entry in (*entries, *(self.log.reads_given_up(now - reads) if reads else ()))
+            for entry in (*entries, *(self.log.reads_unanswered(now - reads) if reads else ()))
         ]
 
-    async def writes_over(self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0) -> list[Unfinished]:
+    async def writes_over(
+        self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
+    ) -> list[Unfinished]:
         """Wait until none is `unfinished`, at most ``seconds``; what still is.
 
-        Other requests count, too, that were begun within the last ``reads`` seconds and broken off by the browser, for
-        sites go on with them. ``quiet``: and until so many seconds have passed since something was over that pages may
-        act on, by whatever means.
+        Other requests count, too, that were begun within the last ``reads`` seconds, until a site answers: sites go on
+        with them even where the browser has broken them off. What a page writes by itself since before the agent first
+        acted, ``acted`` seconds ago, does not. ``quiet``: and until so many seconds have passed since something was
+        over that pages may act on, by whatever means.
         """
         began = time.monotonic()
         deadline, waited = began + seconds, -math.inf
         while not self.closed:
             now = time.monotonic()
-            left = self._unfinished(reads and reads + now - began)
+            left = self._unfinished(reads and reads + now - began, acted and began - acted)
             pause = max(self.log.news, waited) + quiet - now if quiet and not left else 0.0
             if now >= deadline or not (left or pause > 0):
                 return left
@@ -262,8 +267,9 @@ class GatewaySession:
                 continue
             finally:
                 self._waiting.discard(over)
-            waited = time.monotonic() if left else waited
-        return self.unfinished
+            if any(each.method not in SAFE_METHODS for each in left):  # what reads bring is news, or polling
+                waited = time.monotonic()
+        return self._unfinished(0.0)
 
     def _over(self) -> None:
         for waiting in self._waiting:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
@@ -28,6 +29,11 @@ TRACE = "trace.zip"
 """File of an attempt's for Playwright's trace viewer."""
 VIDEOS = "videos"
 """Folder of an attempt's with a video of each tab."""
+
+_EVIDENCE = "evidence.json"
+_STEPS, _NETWORK, _SIGNALS = "steps.jsonl", "network.jsonl", "signals.jsonl"
+_DIGESTS = "files"
+"""Key in `_EVIDENCE`: the SHA-256 of each other file that belongs to the evidence. Older versions wrote none."""
 
 
 class AttemptWriter:
@@ -60,14 +66,14 @@ class AttemptWriter:
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
-        path = self.path / "steps.jsonl"
+        path = self.path / _STEPS
         with recording(path), path.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
     def signalled(self, signals: Sequence[Signal]) -> None:
         """Append what the session has recorded since; `finish` writes it once more, with what came last."""
         if signals:
-            write_lines(self.path / "signals.jsonl", map(asdict, signals), mode="a")
+            write_lines(self.path / _SIGNALS, map(asdict, signals), mode="a")
 
     def remembered(self, before: str, after: str | None) -> None:
         """Keep what the agent was told of earlier trials, and what it leaves to later ones if that is something new."""
@@ -86,19 +92,23 @@ class AttemptWriter:
         self._write(name, text.encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
-        """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
+        """Keep the evidence. Steps are there already; pages and traffic get files of their own, and a digest each: a
+        file that is cut or missing later must not look like an agent that did less."""
         data = evidence.to_json()
         del data["steps"]
-        write_lines(self.path / "network.jsonl", data.pop("requests"))
+        write_lines(self.path / _NETWORK, data.pop("requests"))
         if (signals := data.pop("signals")) is not None:
-            write_lines(self.path / "signals.jsonl", signals)
+            write_lines(self.path / _SIGNALS, signals)
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
         for page in data["pages"]:
             page["html"] = self._write(
                 f"pages/{page['step']}.html", scrub(page["html"]).encode("utf-8", "surrogatepass")
             )
-        write_atomically(self.path / "evidence.json", json.dumps(scrub_plain(data)))
+        lines = [name for name in (_STEPS, _NETWORK, _SIGNALS) if (self.path / name).exists()]
+        with recording(self.path / _EVIDENCE):
+            digests = {name: _digest(self.path / name) for name in (*lines, *_texts(data))}
+        write_atomically(self.path / _EVIDENCE, json.dumps({**scrub_plain(data), _DIGESTS: digests}))
 
     def _write(self, name: str, data: bytes) -> str:
         target = self.path / name
@@ -115,19 +125,82 @@ def _image_suffix(data: bytes) -> str:
     return "png" if data.startswith(b"\x89PNG") else "webp" if data[8:12] == b"WEBP" else "jpg"
 
 
+def _texts(data: Mapping[str, Any]) -> list[str]:
+    """The files with pages that ``data`` names."""
+    return [tab["html"] for tab in (*data["tabs"], *data.get("pages", ()))]
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def read_evidence(attempt: Path) -> Evidence:
-    """The evidence of one attempt, from its folder. `ValueError` when it is not all there."""
+    """The evidence of one attempt, from its folder. `ValueError` names the file that is not there, or not whole."""
+    file = attempt / _EVIDENCE
     try:
-        data = json.loads((attempt / "evidence.json").read_text(encoding="utf-8"))
-        data["steps"] = read_lines(attempt / "steps.jsonl")
-        data["requests"] = read_lines(attempt / "network.jsonl")
-        signals = attempt / "signals.jsonl"
-        data["signals"] = read_lines(signals) if signals.exists() else None
-        for tab in (*data["tabs"], *data.get("pages", ())):
-            tab["html"] = (attempt / tab["html"]).read_text(encoding="utf-8", errors="surrogatepass")
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise TypeError(f"a {type(data).__name__}")
+        texts = _texts(data)
     except OSError as error:
-        raise ValueError(f"{attempt}: expected the evidence of a finished attempt, found none: {error}") from error
-    return Evidence.from_json(data)
+        raise ValueError(
+            f"{file}: expected the evidence of a finished attempt, found none: {error.strerror}"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{file}: expected the evidence of a finished attempt, found what can't be read: {error}"
+        ) from error
+    _require_whole(attempt, data)
+    for name, key in ((_STEPS, "steps"), (_NETWORK, "requests"), (_SIGNALS, "signals")):
+        file = attempt / name
+        try:
+            data[key] = read_lines(file) if name != _SIGNALS or file.exists() else None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{file}: expected lines of JSON, found that it is cut or damaged: {error}") from error
+    for page, name in zip((*data["tabs"], *data.get("pages", ())), texts, strict=True):
+        file = attempt / name
+        try:
+            page["html"] = file.read_text(encoding="utf-8", errors="surrogatepass")
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"{file}: expected a page of the evidence, found none that can be read: {error}"
+            ) from error
+    if _DIGESTS not in data:
+        _require_told(attempt, data)
+    data.pop(_DIGESTS, None)
+    try:
+        return Evidence.from_json(data)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{attempt}: expected evidence, found some that lacks or adds a field: {error}") from error
+
+
+def _require_whole(attempt: Path, data: Mapping[str, Any]) -> None:
+    """`ValueError` unless all files are what they were when the evidence was written."""
+    if not isinstance(digests := data.get(_DIGESTS, {}), Mapping):
+        raise ValueError(f"{attempt / _EVIDENCE}: {_DIGESTS}: expected a mapping, found {type(digests).__name__}")
+    for name, digest in digests.items():
+        try:
+            found = _digest(attempt / name)
+        except OSError as error:
+            raise ValueError(
+                f"{attempt / name}: expected a file of the evidence, found none: {error.strerror}"
+            ) from error
+        if found != digest:
+            raise ValueError(f"{attempt / name}: expected the file as it was written, found that it is cut or changed")
+
+
+def _require_told(attempt: Path, data: Mapping[str, Any]) -> None:
+    """The same for evidence of versions that wrote no digests: as far as what was counted then tells."""
+    if not (attempt / _NETWORK).exists():  # it was always written, if only empty
+        raise ValueError(f"{attempt / _NETWORK}: expected a file of the evidence, found none")
+    after, signals = data.get("signals_after") or (), data["signals"]
+    if len(data["steps"]) < len(after):
+        raise ValueError(f"{attempt / _STEPS}: expected {len(after)} steps, found {len(data['steps'])}: it is cut")
+    least = max((*after, data.get("signals_before") or 0))
+    if least > len(signals or ()):
+        raise ValueError(
+            f"{attempt / _SIGNALS}: expected at least {least} signals, found {len(signals or ())}: it is cut or missing"
+        )
 
 
 def read_steps(attempt: Path) -> tuple[StepRecord, ...]:

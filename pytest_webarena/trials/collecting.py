@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.checks import collect, needs
-from pytest_webarena.errors import BrowserError, SiteError
+from pytest_webarena.errors import BrowserError, SiteError, SiteRestless
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
 from pytest_webarena.gateway.log import SAFE_METHODS
 from pytest_webarena.trials.options import TrialOptions
@@ -160,7 +160,12 @@ class Collector:
         finally:
             self.waited = time.monotonic() - began
         if self._needs.sites:
-            require_answers(self.unfinished, self._write_timeout, "the agent's last step")
+            self._require_answers(self.unfinished)
+
+    def _require_answers(self, left: Sequence[Unfinished]) -> None:
+        if any(each.repeated for each in left):
+            self._stage.check_sites(ask=True)  # a site that hangs is no restless page
+        require_answers(left, self._write_timeout, "the agent's last step")
 
     def _wait(self, lease: Lease, limit: Deadline) -> None:
         session, quiet = self._stage.session, 0.0
@@ -168,22 +173,25 @@ class Collector:
             if self._needs.sites and self._write_timeout:
                 moving = session.come_to_rest(limit.left(), quiet=self._quiet_time)
                 quiet = self._quiet_time if moving and session.acting_since else 0.0
+            reads = session.acting_since if self._needs.sites else 0.0
+            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
             left = self._writes_left(lease, limit, quiet)
             self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
             self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
             if left or not self._needs.sites:
                 return
             waited, self.unanswered = session.reads_left(limit.left())
-            if not waited or self.unanswered:
+            if self.unanswered or not (waited or asked):  # what came may be a page that asks for more
                 return
 
     def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
         session = self._stage.session
         reads = session.acting_since if self._needs.sites else 0.0
-        while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads)):
+        acted = session.acting_first if self._needs.sites else 0.0
+        while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.holds_writes(limit.left()):
                 break
-            if not (left := lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
+            if not (left := lease.writes_over(0, acted=acted)):  # the browser has lost sight of it, for nobody has it
                 break
         return left
 
@@ -191,6 +199,12 @@ class Collector:
 def require_answers(left: Sequence[Unfinished], waited: float, after: str) -> None:
     """`SiteError` when a site had ``waited`` seconds for an answer and gave none; nothing if nobody wanted to wait."""
     late = next((each for each in left if each.waits_for == "site"), None)
+    if late is not None and waited and late.repeated:
+        raise SiteRestless(
+            f"expected {late.method} {late.url} to be over within {waited:g} s after {after}, found that its page "
+            "makes it over and over: nobody knows whether that is what was set off last, or goes on for ever "
+            "(--write-timeout waits longer, or with 0 not at all)"
+        )
     if late is not None and waited:
         raise SiteError(
             f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: nobody "

@@ -69,8 +69,10 @@ class Rescorer:
     def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:
         try:
             evidence = read_evidence(attempt)
-        except (ValueError, KeyError, TypeError) as error:
-            raise _NothingCollected from error
+        except ValueError as error:
+            if not _was_judged(record):
+                raise _NothingCollected from error
+            return _damaged(record, error)
         session, options = self._judge.session(record.key.folder), self._options
         began = time.monotonic()
         facts = {name: getattr(task, name) for name in _TASK}
@@ -109,6 +111,27 @@ class Rescorer:
 
 class _NothingCollected(Exception):
     """The attempt that counts left no evidence."""
+
+
+def _was_judged(record: TrialRecord) -> bool:
+    """Whether checks were ever asked, which takes evidence: a trial that failed before has a verdict without any."""
+    return any(
+        verdict and verdict.get("results") for verdict in (record.verdict, *(e.get("verdict") for e in record.history))
+    )
+
+
+def _damaged(record: TrialRecord, why: ValueError) -> TrialRecord:
+    """The record of a trial whose evidence is not what it was: neither what was said of it can be checked, nor what it
+    would be now."""
+    message = (
+        f"{why}. Nobody can judge this trial again: bring the file back and judge once more, or run the trial anew"
+    )
+    decided = Decided("error", "harness", message)
+    last = [replace(each, **decided._asdict()) for each in record.attempts[-1:]]
+    return replace(
+        record, **decided._asdict(), score=None, verdict=None, verdicts={}, grading="", judge=None,
+        attempts=(*record.attempts[:-1], *last),
+    )  # fmt: skip
 
 
 def _said(record: TrialRecord) -> str:

@@ -74,7 +74,7 @@ def _run_attempts(
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
-        if record.cause == "site" and _acted(record, plan):
+        if record.cause == "site" and again and _acted(record, plan):
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
             plan = replace(plan, options=patience)  # a site that is slow to save is not broken

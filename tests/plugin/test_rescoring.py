@@ -208,6 +208,27 @@ def test_what_was_not_collected_is_inconclusive(pytester: pytest.Pytester, store
     assert [each["outcome"] for each in record_of(run, "colour").history] == ["passed"]
 
 
+def test_damaged_evidence_takes_the_verdict_with_it(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(capital="Paris", length="12", colour=None)
+    attempts = {name: run.folder(TrialKey(name, "gone", 1)).path / "attempt-1" for name in ("capital", "length")}
+    whole = (attempts["capital"] / "evidence.json").read_text()
+    (attempts["capital"] / "evidence.json").write_text(whole[: len(whole) // 2])
+    (attempts["length"] / "network.jsonl").unlink()
+    for judged_again in (True, False):  # the second time nothing new is said, and nothing old comes back
+        result = pytester.runpytest_inprocess("--rescore=run")
+        result.assert_outcomes(errors=3)
+        changed = "2 passed → error" if judged_again else "no outcome changed"
+        result.stdout.fnmatch_lines([f"judged again   {changed}*"])
+    assert f"{attempts['length'] / 'network.jsonl'}: expected a file" in record_of(run, "length").message
+    record = record_of(run, "capital")
+    assert f"{attempts['capital'] / 'evidence.json'}: expected the evidence" in record.message
+    assert (record.cause, record.score, record.verdict, record.verdicts) == ("harness", None, None, {})
+    assert [each["outcome"] for each in record.history] == ["passed"]
+    (attempts["capital"] / "evidence.json").write_text(whole)
+    result = pytester.runpytest_inprocess("--rescore=run", "-k", "capital")
+    result.assert_outcomes(passed=1)
+
+
 def test_workers_share_the_trials_of_several_agents(pytester: pytest.Pytester, store: Store) -> None:
     run = store(agents=("one", "other"), trials=2, capital="Paris", length="11", colour="blue")
     (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11"))

@@ -37,8 +37,8 @@ PUBLIC: dict[str, str] = {
     ),
     "errors": (
         "AgentAbsent AgentError BrowserError BudgetError Cause DeclaredError HarnessError JudgeError ModelError "
-        "Problem RecordingError Shortfall SiteBusy SiteError SiteMissing TaskError TaskFailed TaskFileError TooLarge "
-        "TrialError Unready UsageError WebArenaError closest error_of recording unwritten"
+        "Problem RecordingError Shortfall SiteBusy SiteError SiteMissing SiteRestless TaskError TaskFailed "
+        "TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION SeenPage "

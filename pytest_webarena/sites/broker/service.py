@@ -241,9 +241,11 @@ class LeaseService:
         await self.check(lease)
         return self._lease(lease).session.requests()
 
-    async def writes(self, lease: str, timeout: float, quiet: float, reads: float) -> list[Unfinished]:
+    async def writes(
+        self, lease: str, timeout: float, quiet: float, reads: float, acted: float = 0.0
+    ) -> list[Unfinished]:
         """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
-        return await self._lease(lease).session.writes_over(timeout, quiet=quiet, reads=reads)
+        return await self._lease(lease).session.writes_over(timeout, quiet=quiet, reads=reads, acted=acted)
 
     async def unrecorded(self, lease: str) -> list[Unrecorded]:
         """What is missing in `requests`, for want of room."""

@@ -160,13 +160,16 @@ class Lease:
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
-    def writes_over(self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0) -> tuple[Unfinished, ...]:
+    def writes_over(
+        self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
+    ) -> tuple[Unfinished, ...]:
         """Wait until every request that may change a site is over, at most ``seconds``; those that are not.
 
-        So are, if their page has broken them off, others that were begun within the last ``reads`` seconds.
+        So are others that were begun within the last ``reads`` seconds and that no site has begun to answer.
+        Those are not that a page makes by itself, as before the agent first acted, ``acted`` seconds ago.
         ``quiet``: and until nothing that pages may act on has been over for so long. Polling is no such thing.
         """
-        answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads)
+        answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
         left = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in left)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_webarena.gateway.log import Entry, RequestLog
 from tests.unit.gateway.conftest import Browser
 
 if TYPE_CHECKING:
@@ -220,7 +222,6 @@ def test_a_read_that_its_page_has_broken_off_goes_on_at_the_site(world: World) -
     browser = world.browser(session)
     browser.send(f"GET {HOME}/add HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
     assert slow.got.wait(10)
-    assert world.run(session.writes_over(LONG, reads=LONG)) == []  # somebody waits for its answer
     browser.close()
     world.until(lambda: not session.connections)
     assert world.run(session.writes_over(LONG)) == []
@@ -230,6 +231,89 @@ def test_a_read_that_its_page_has_broken_off_goes_on_at_the_site(world: World) -
     assert world.run(session.writes_over(LONG, reads=LONG)) == []
     (request,) = world.requests(session)
     assert (request.status, session.upstream_error, session.in_flight) == (200, "", 0)
+
+
+def test_reads_of_any_kind_are_waited_for_until_they_are_answered(world: World) -> None:
+    """New tabs, downloads, workers: whoever asked, and whether or not any page knows."""
+    slow = Slow()
+    session, _ = world.serve_raw(slow)
+    head = f"GET {HOME}/report?n=1 HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode()
+    browser = world.browser(session)
+    browser.send(head)
+    assert slow.got.wait(10)
+    assert world.run(session.writes_over(LONG)) == []
+    assert world.run(session.writes_over(LONG, reads=1e-9)) == []  # it was there before the action
+    (late,) = world.run(session.writes_over(0.01, reads=LONG))
+    assert (late.method, late.url, late.waits_for) == ("GET", f"{HOME}/report?n=1", "site")
+
+    async def both() -> list[Unfinished]:
+        waiting = asyncio.ensure_future(session.writes_over(LONG, reads=LONG))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        slow.go_on.set()
+        return await waiting
+
+    assert world.run(both()) == []
+    assert browser.response()[0] == 200
+    world.until(lambda: not session.in_flight)
+    slow.go_on.clear()
+    slow.got.clear()
+    browser.send(head)
+    assert slow.got.wait(10)
+    assert world.run(session.writes_over(LONG, reads=LONG)) == []  # asked for again, once it was answered: polling
+    browser.close()
+    other = world.browser(session)
+    slow.got.clear()
+    other.send(head.replace(b"n=1", b"n=2"))
+    assert slow.got.wait(10)
+    assert world.run(session.writes_over(0.01, reads=LONG))
+    world.call(slow.go_on.set)
+
+
+def test_a_poll_that_an_action_found_under_way_is_none() -> None:
+    log = RequestLog(body_limit=1, max_entries=9, max_bytes=999)
+    first = log.begin("GET", f"{HOME}/poll?1", "")
+    time.sleep(0.001)  # so that the clock has moved
+    action = time.monotonic()
+    log.answered(first, 200)
+    log.finish(first)
+    log.begin("GET", f"{HOME}/poll?2", "")
+    tunnel, fresh = log.begin("CONNECT", "a.test:443", ""), log.begin("GET", f"{HOME}/new", "")
+    assert log.reads_unanswered(action) == [fresh]
+    log.answered(fresh, 200)  # a stream, which may never end
+    assert log.reads_unanswered(action) == []
+    assert tunnel.seconds is None
+
+
+def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() -> None:
+    log = RequestLog(body_limit=99, max_entries=99, max_bytes=9999)
+
+    def write(body: bytes, *, over: bool = True) -> Entry:
+        entry = log.begin("POST", f"{HOME}/api", "")
+        capture = log.capture(entry)
+        assert capture is not None
+        capture.data += body
+        entry.request_bytes = len(body)
+        if over:
+            log.answered(entry, 200)
+            log.finish(entry)
+        return entry
+
+    held, _ = write(b"wait", over=False), [write(b"beat") for _ in range(2)]
+    write(b"once")
+    time.sleep(0.001)  # so that the clock has moved
+    first = time.monotonic()
+    beat, other, once = write(b"beat", over=False), write(b"save", over=False), write(b"once", over=False)
+    assert [log.of_page(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
+    assert not log.of_page(beat, log._entries[0].started)  # nobody knows: it may have been the agent
+    log.answered(held, 200)
+    log.finish(held)
+    assert log.of_page(write(b"wait", over=False), first)  # a poll that is held open
+    assert not log.repeated(other, first)
+    for _ in range(2):
+        write(b"more")
+    assert log.repeated(other, first)
+    assert not log.repeated(other, time.monotonic())
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState, TargetRecord
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
+from pytest_webarena.signals import AddressChanged
 
 KEY = TrialKey("shop.coffee", "oracle", 1)
 RECORD = TrialRecord(key=KEY, outcome="passed", score=1.0, attempts=(Attempt(number=1, outcome="passed"),), tags=("a",))
@@ -55,6 +57,34 @@ def test_records_and_evidence_come_back_as_they_were(tmp_path: Path) -> None:
     assert run.records() == [RECORD]
     assert read_evidence(attempt) == EVIDENCE
     assert read_evidence(attempt).url == "http://b.test/"
+
+
+@pytest.mark.parametrize("digests", [True, False], ids=["told", "older"])
+@pytest.mark.parametrize("harm", ["cut", "cut-at-a-line", "missing", "changed"])
+@pytest.mark.parametrize("name", ["evidence.json", "steps.jsonl", "network.jsonl", "signals.jsonl", "tabs/0.html"])
+def test_damaged_evidence_is_named(tmp_path: Path, name: str, harm: str, digests: bool) -> None:
+    if name == "evidence.json" and harm != "missing":
+        harm = "cut"
+    old_ones_cannot_tell = (name == "network.jsonl" and harm == "cut-at-a-line") or harm == "changed"
+    if not digests and (old_ones_cannot_tell or (name.endswith("html") and harm != "missing")):
+        return
+    signals = tuple(AddressChanged(time=float(n), tab=0, url=f"http://a.test/{n}") for n in range(2))
+    evidence = replace(EVIDENCE, requests=2 * EVIDENCE.requests, signals=signals, signals_after=(1, 2))
+    attempt = write(RunDir(tmp_path), evidence=evidence)
+    told = json.loads((attempt / "evidence.json").read_text())
+    if not digests:
+        del told["files"]
+        (attempt / "evidence.json").write_text(json.dumps(told))
+    assert read_evidence(attempt) == evidence
+    data = (attempt / name).read_bytes()
+    if harm == "missing":
+        (attempt / name).unlink()
+    else:
+        last = data.rstrip().rfind(b"\n") + 1
+        harmed = {"cut": data[: len(data) - 5], "cut-at-a-line": data[:last], "changed": data.swapcase()}[harm]
+        (attempt / name).write_bytes(harmed)
+    with pytest.raises(ValueError, match=re.escape(f"{attempt / name}: expected")):
+        read_evidence(attempt)
 
 
 def test_keys_that_look_alike_get_folders_of_their_own() -> None:

@@ -15,10 +15,12 @@ import pytest
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.errors import SiteError
+from pytest_webarena.evidence import Unfinished
 from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
 from pytest_webarena.results.statistics import summarise
+from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
@@ -63,6 +65,13 @@ class Site:
             raise SiteError("it ended with exit code 3")
 
 
+class RestlessSite(Site):
+    """Works, but a page of its never stops writing."""
+
+    def writes_over(self, seconds: float, **more: float) -> tuple[Unfinished, ...]:  # type: ignore[override]
+        return (Unfinished(method="POST", url="http://shop.test/beat", seconds=0.1, waits_for="site", repeated=True),)
+
+
 class Resources:
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -94,10 +103,12 @@ class Resources:
         return None
 
 
-def run(tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None, seconds: float = 0.2) -> TrialRecord:
+def run(
+    tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None, seconds: float = 0.2, task: Task = TASK
+) -> TrialRecord:
     definition = AgentDefinition(id="a", make=lambda assignment: agent or ScriptedAgent(Stop("42")), digest="d")
     limits = EpisodeLimits(seconds=5 if agent is None else seconds)
-    plan = TrialPlan(task=TASK, agent=definition, trial=1, limits=limits, options=TrialOptions(env_retries=retries))
+    plan = TrialPlan(task=task, agent=definition, trial=1, limits=limits, options=TrialOptions(env_retries=retries))
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, Resources(site), run_dir.folder(TrialKey("t", "a", 1)))
     (kept,) = run_dir.records()
@@ -107,6 +118,15 @@ def run(tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None, seco
 
 def told(record: TrialRecord) -> list[str]:
     return [f"{each.outcome} {each.cause or ''}".strip() for each in record.attempts]
+
+
+def test_a_page_that_never_stops_writing_is_nobodys_failure(tmp_path: Path) -> None:
+    site = RestlessSite()
+    task = make_task("intent: Save\nsites: [shop]\nchecks: [{network: {url: /save}}]", id="t")
+    record = run(tmp_path, site, task=task)
+    assert told(record) == ["error site"]
+    assert "its page makes it over and over" in record.message
+    assert site.leases == 1  # neither another attempt nor a control
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,16 @@ class FakeSession:
     def own_pages(self) -> Iterator[None]:
         yield
 
+    acting_since = acting_first = 0.0
+
+    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+        return False
+
     def holds_writes(self, seconds: float) -> bool:
         return False
+
+    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+        return False, ()
 
 
 class FakeResources:

@@ -14,6 +14,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
+from pytest_webarena.browser.out_of_view import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.page_parts import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
@@ -31,6 +32,8 @@ _TRIES = 2
 """How often a page that can't be looked at is opened."""
 _PAGES = 3
 """How many pages a page may lead to by itself until the last one is taken as it is."""
+_FRAMES = 3
+"""How deep frames that load late may be in others to be looked at."""
 _LATE = 1.0
 """How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
 
@@ -39,7 +42,10 @@ _NO_PAGE = re.compile(r"Download is starting|ERR_ABORTED|NS_BINDING_ABORTED")
 
 # What is drawn, as far as scripts can reach: also what is in open shadow roots and in frames of the same site, after
 # the text around them. `innerText` of what is not drawn would be all of its text.
-_PAGE_TEXT = r"""() => {
+_PAGE_TEXT = (
+    "() => {"
+    + DRAWN
+    + r"""
   const texts = [];
   const inner = root => {
     for (const el of root.querySelectorAll('*')) {
@@ -64,9 +70,12 @@ _PAGE_TEXT = r"""() => {
     texts.push(document.body ? document.body.innerText : document.documentElement?.textContent);
     inner(document);
   };
-  page(document);
-  return texts.filter(text => text && text.trim()).join('\n');
+  return drawn(() => {
+    page(document);
+    return texts.filter(text => text && text.trim()).join('\n');
+  });
 }"""
+)
 
 _TEXT_OF = r"""
 const textOf = el => {
@@ -91,17 +100,20 @@ _MOVING = """() => [
 
 _PASSWORD = "() => [...document.querySelectorAll('input[type=password]')].some(field => field.checkVisibility())"
 
-_TEXTS = "elements => {" + _TEXT_OF + "return elements.map(textOf); }"
+_TEXTS = "elements => {" + DRAWN + _TEXT_OF + "return drawn(() => elements.map(textOf)); }"
 
 # `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
 _SCRIPT = (
     "async source => {"
+    + DRAWN
     + _TEXT_OF
     + """
   const plain = value => value instanceof Node ? textOf(value)
     : value instanceof NodeList || value instanceof HTMLCollection ? [...value].map(textOf)
     : Array.isArray(value) ? value.map(plain) : value;
-  const value = plain(await (0, eval)(source));
+  const promise = drawn(() => (0, eval)(source));
+  const found = await promise;
+  const value = drawn(() => plain(found));
   return value === undefined ? null : value;
 }"""
 )
@@ -177,6 +189,10 @@ async def _opened(
         await settle(tab, limits, deadline)
         status = response.status if response is not None else None
         parts.leave_out(response)
+        for _ in range(_FRAMES):
+            if not await load_frames(tab, seconds=deadline.left(limits.hang)):
+                break
+            await settle(tab, limits, deadline)
         refresh = response.headers.get("refresh", "") if response is not None else ""
         reading = await read_tab(
             tab, locate, prepare, limits, deadline, status=status, wait=_LATE, late=late, refresh=refresh
@@ -227,6 +243,9 @@ async def read_tab(
             await settle(tab, limits, deadline)
             if late:
                 owed = await _outwait(tab, limits, deadline, "")
+        if late and not owed.waiting and (frame := await unloaded_frame(tab, seconds=seconds)):
+            why = f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it"
+            owed = _Owed(waiting=why)
         reading = await _read(tab, locate, seconds, wait)
     except ScriptFailed as failure:
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)

@@ -423,6 +423,43 @@ def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_comple
         assert verdict.passed, f"{check}: {verdict}"
 
 
+@pytest.mark.skipif(BROWSER != "chromium", reason="which frames a Firefox loads late is its own")
+def test_what_is_out_of_view_is_on_the_page(open_session: OpenSession, web: Web) -> None:
+    """Browsers lay it out, and load frames, only when somebody scrolls there."""
+    far = "<div style='height: 20000px'>Board</div>"
+    style = "<style>li { content-visibility: auto; contain-intrinsic-size: 1px 1000px }</style>"
+    closed = "<p style='content-visibility: hidden'>Tea</p>"
+    web.put("/", f"{style}{closed}<ul>{'<li>Milk</li>' * 20}<li id=last style='color: red'>Seed</li></ul>")
+    web.put("/framed", f"{far}<iframe loading=lazy src=/inner></iframe>")
+    web.put("/inner", f"{far}<iframe loading=lazy src=/seed></iframe>")
+    web.put("/seed", "Seed")
+    session = open_session(deadlines=CALM)
+    session.open_tabs(["http://a.test/"])
+    session.tabs()
+    live = visit(session, web)
+    for way in ("", "open: /, "):
+        for condition in (
+            "includes: Seed",
+            "excludes: Tea",
+            "locate: css=li, includes: Seed",
+            "locate: 'js=document.querySelector(\"#last\").innerText', exact: Seed",
+            "locate: 'js=document.querySelector(\"#last\")', exact: Seed",
+        ):
+            verdict = look(session, live, f"[{{page: {{{way}{condition}}}}}]")
+            assert verdict.passed, f"{way}{condition}: {verdict}"
+        assert look(session, live, f"[{{page: {{{way}excludes: Seed}}}}]").passed is False
+    html = live.read_page(open=None, locate=None).html
+    assert 'style="color: red' in html
+    assert "visibility: visible" not in html  # it is left as it was
+    assert "<li>Milk</li>" in html
+    assert look(session, live, "[{page: {open: /framed, includes: Seed}}]").passed
+    assert look(session, live, "[{page: {open: /framed, excludes: Seed}}]").passed is False
+    session.open_tabs(["http://a.test/framed"])
+    verdict = look(session, live, "[{page: {excludes: Seed}}]")  # which is the agent's, and is left as it is
+    assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
+    assert "has not loaded its frame http://a.test/inner" in " ".join(str(verdict).split())
+
+
 ASKED_AGAIN = """<script type=module>
     const ask = (way, more) => fetch('/items?' + way, more).then(answer => answer.text())
     const form = () => { const made = new FormData(); made.append('op', 'list'); return made }

@@ -6,19 +6,18 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from urllib.parse import urljoin
+from dataclasses import dataclass, replace
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Request, Response
 
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
-from pytest_webarena.browser.reports import PageEvent, PageReading
+from pytest_webarena.browser.out_of_view import DRAWN, load_frames, unloaded_frame
+from pytest_webarena.browser.page_parts import Parts, doubt
+from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
-from pytest_webarena.browser.tabs.cut_requests import is_document
 from pytest_webarena.browser.tabs.navigation import load
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -33,6 +32,8 @@ _TRIES = 2
 """How often a page that can't be looked at is opened."""
 _PAGES = 3
 """How many pages a page may lead to by itself until the last one is taken as it is."""
+_FRAMES = 3
+"""How deep frames that load late may be in others to be looked at."""
 _LATE = 1.0
 """How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
 
@@ -41,7 +42,10 @@ _NO_PAGE = re.compile(r"Download is starting|ERR_ABORTED|NS_BINDING_ABORTED")
 
 # What is drawn, as far as scripts can reach: also what is in open shadow roots and in frames of the same site, after
 # the text around them. `innerText` of what is not drawn would be all of its text.
-_PAGE_TEXT = r"""() => {
+_PAGE_TEXT = (
+    "() => {"
+    + DRAWN
+    + r"""
   const texts = [];
   const inner = root => {
     for (const el of root.querySelectorAll('*')) {
@@ -66,9 +70,12 @@ _PAGE_TEXT = r"""() => {
     texts.push(document.body ? document.body.innerText : document.documentElement?.textContent);
     inner(document);
   };
-  page(document);
-  return texts.filter(text => text && text.trim()).join('\n');
+  return drawn(() => {
+    page(document);
+    return texts.filter(text => text && text.trim()).join('\n');
+  });
 }"""
+)
 
 _TEXT_OF = r"""
 const textOf = el => {
@@ -93,17 +100,20 @@ _MOVING = """() => [
 
 _PASSWORD = "() => [...document.querySelectorAll('input[type=password]')].some(field => field.checkVisibility())"
 
-_TEXTS = "elements => {" + _TEXT_OF + "return elements.map(textOf); }"
+_TEXTS = "elements => {" + DRAWN + _TEXT_OF + "return drawn(() => elements.map(textOf)); }"
 
 # `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
 _SCRIPT = (
     "async source => {"
+    + DRAWN
     + _TEXT_OF
     + """
   const plain = value => value instanceof Node ? textOf(value)
     : value instanceof NodeList || value instanceof HTMLCollection ? [...value].map(textOf)
     : Array.isArray(value) ? value.map(plain) : value;
-  const value = plain(await (0, eval)(source));
+  const promise = drawn(() => (0, eval)(source));
+  const found = await promise;
+  const value = drawn(() => plain(found));
   return value === undefined ? null : value;
 }"""
 )
@@ -152,96 +162,6 @@ async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) ->
             await tabs.close_all()
 
 
-class _Unanswered:
-    """What a page asked for that could change what it shows, and the site had no answer to: too many requests, a
-    failure of its own, a connection that broke. What such a page lacks is not known to be missing. An answer that came
-    when the page asked again counts.
-
-    What the gateway refuses is no failure of the site: pages ask for much that is elsewhere.
-    """
-
-    _TYPES = frozenset({"document", "script", "xhr", "fetch", "eventsource", "other"})
-    """Those with which pages get their content: objects and workers are among the others."""
-    _STATUSES = (408, 425, 429, 431)
-    _REFUSALS = (401, 403)
-    _MANY = 100
-    """So many of what was refused are enough to find one that tells."""
-    _BROKEN = re.compile(
-        r"ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|CONTENT_|INCOMPLETE_|INVALID_(HTTP|CHUNKED)|RESPONSE_|HTTP2_)"
-        r"|NS_ERROR_NET_(RESET|INTERRUPT|TIMEOUT|PARTIAL|EMPTY)"
-    )
-
-    def __init__(self, tab: Tab) -> None:
-        self._found: dict[str, str] = {}
-        self._streams: set[Request] = set()
-        self._turned_away: dict[str, tuple[str, int, str]] = {}
-        tab.page.on("response", self._on_response)
-        tab.page.on("requestfailed", self._on_failed)
-
-    @property
-    def first(self) -> str:
-        """One of these, as `PageReading.waiting` puts it; empty when there is none."""
-        return next(iter(self._found.values()), "")
-
-    @property
-    def turned_away(self) -> tuple[tuple[str, int, str], ...]:
-        """See `PageReading.turned_away`."""
-        return tuple(self._turned_away.values())
-
-    def leave_out(self, response: Response | None) -> None:
-        """That one is judged apart, by its status."""
-        if response is not None:
-            self._found.pop(_asked(response.request), None)
-            self._turned_away.pop(_asked(response.request), None)
-
-    def _on_response(self, response: Response) -> None:
-        request = response.request
-        if not self._matters(request):
-            return
-        if is_document(request):  # of the tab: what its last document lacked is no matter any more
-            self._found.clear()
-            self._turned_away.clear()
-        if response.status in self._STATUSES or response.status >= 500:
-            self._found[_asked(request)] = f"got status {response.status} for {_named(request)}"
-            return
-        self._found.pop(_asked(request), None)
-        first, landed = _first(request), response.url
-        if 300 <= response.status < 400:
-            landed = urljoin(landed, response.headers.get("location", ""))
-        if response.status in self._REFUSALS or landed != first.url:
-            if len(self._turned_away) < self._MANY:
-                self._turned_away[_asked(request)] = first.url, response.status, landed
-        else:
-            self._turned_away.pop(_asked(request), None)
-        if request.resource_type == "eventsource":
-            self._streams.add(request)
-
-    def _on_failed(self, request: Request) -> None:
-        failure = self._BROKEN.search(request.failure or "")
-        if failure and self._matters(request) and request not in self._streams:  # those end, and are begun again
-            self._found[_asked(request)] = f"got no whole answer for {_named(request)} ({request.failure})"
-
-    def _matters(self, request: Request) -> bool:
-        ahead = {"purpose", "sec-purpose"} & request.headers.keys()  # fetched for a later page
-        return request.resource_type in self._TYPES and not ahead
-
-
-def _named(request: Request) -> str:
-    return f"{request.method} {shorten(request.url, 100)}"
-
-
-def _asked(request: Request) -> str:
-    """What the page asked for, wherever that led it."""
-    first = _first(request)
-    return f"{first.method} {first.url}"
-
-
-def _first(request: Request) -> Request:
-    while request.redirected_from is not None:
-        request = request.redirected_from
-    return request
-
-
 async def _opened(
     tabs: Tabs,
     url: str,
@@ -253,7 +173,7 @@ async def _opened(
     late: bool,
 ) -> PageReading:
     tab = await tabs.open()
-    unanswered = _Unanswered(tab)
+    parts = Parts(tab)
     try:
         seconds = deadline.left(limits.navigation)
         try:
@@ -268,14 +188,18 @@ async def _opened(
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
         await settle(tab, limits, deadline)
         status = response.status if response is not None else None
-        unanswered.leave_out(response)
+        parts.leave_out(response)
+        for _ in range(_FRAMES):
+            if not await load_frames(tab, seconds=deadline.left(limits.hang)):
+                break
+            await settle(tab, limits, deadline)
         refresh = response.headers.get("refresh", "") if response is not None else ""
         reading = await read_tab(
             tab, locate, prepare, limits, deadline, status=status, wait=_LATE, late=late, refresh=refresh
         )
         if late:
-            waiting = reading.waiting or unanswered.first
-            reading = replace(reading, waiting=waiting, turned_away=unanswered.turned_away)
+            waiting, doubts = reading.waiting or parts.first, (*reading.doubts, *parts.doubts)
+            reading = replace(reading, waiting=waiting, doubts=doubts, turned_away=parts.turned_away)
         form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
         return replace(reading, asks_password=bool(form))
     finally:
@@ -305,10 +229,10 @@ async def read_tab(
         raise DialogOpened
     seconds = deadline.left(limits.hang)
     error = ""
-    waiting = ""
+    owed = _Owed()
     try:
         if late:
-            waiting = await _outwait(tab, limits, deadline, refresh)
+            owed = await _outwait(tab, limits, deadline, refresh)
         for source in prepare:
             try:
                 await tab.evaluate(_SCRIPT, source, seconds=seconds, what="preparing a page for a check")
@@ -318,16 +242,19 @@ async def read_tab(
         if prepare:
             await settle(tab, limits, deadline)
             if late:
-                waiting = await _outwait(tab, limits, deadline, "")
+                owed = await _outwait(tab, limits, deadline, "")
+        if late and not owed.waiting and (frame := await unloaded_frame(tab, seconds=seconds)):
+            why = f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it"
+            owed = _Owed(waiting=why)
         reading = await _read(tab, locate, seconds, wait)
     except ScriptFailed as failure:
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
         raise TooLarge(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
-    return replace(reading, status=status, error=error, waiting=waiting)
+    return replace(reading, status=status, error=error, waiting=owed.waiting, doubts=owed.doubts)
 
 
-async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> str:
+async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> _Owed:
     """Give ``tab``, which has come to rest, the time of a second look, and each page that it leads to; what it still
     has not got then."""
     for _ in range(_PAGES):
@@ -341,22 +268,33 @@ async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str
             [limits.second_look] * bool(moving) + [each for each in delays if each <= limits.answers], default=0
         )
         if not moment:
-            return ""
+            return _Owed()
         await tab.run(asyncio.sleep(deadline.left(moment)), moment + limits.hang, "giving a page time")
         events = await settle(tab, limits, deadline)
         if (owed := _owed(tab, events)) or tab.document == document:
             return owed
         refresh = ""
-    return ""
+    return _Owed()
 
 
-def _owed(tab: Tab, events: Sequence[PageEvent]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Owed:
+    """What a page has waited for in vain, for certain and perhaps."""
+
+    waiting: str = ""
+    doubts: tuple[Doubt, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting or self.doubts)
+
+
+def _owed(tab: Tab, events: Sequence[PageEvent]) -> _Owed:
     """What was waited for in vain. A request that is under way by chance, as pages that poll have them, is not."""
     for event in events:
         if event.kind == "loading":
-            return f"was on its way to {shorten(event.url, 100)}, which did not answer"
-    late = next((request for request, key in tab.inflight.items() if key in tab.endless), None)
-    return f"was still waiting for {late.method} {shorten(late.url, 100)}" if late is not None else ""
+            return _Owed(waiting=f"was on its way to {shorten(event.url, 100)}, which did not answer")
+    late = (request for request, key in tab.inflight.items() if key in tab.endless)
+    return _Owed(doubts=tuple(doubt(each, "waiting", begun=each in tab.answering) for each in late))
 
 
 async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> PageReading:

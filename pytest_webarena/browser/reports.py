@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_webarena.evidence import JsonValue, TargetRecord
+from pytest_webarena.text import shorten
 
-__all__ = ["DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading"]
+__all__ = ["Doubt", "DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading"]
 
 EventKind = Literal[
     "dialog", "download", "file_dialog", "loading", "popup", "refused", "script_stopped", "search", "tab_closed"
@@ -57,6 +58,29 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """What the browser alone does not tell: whether it was answered, and how."""
+
+    kind: Literal["waiting", "given_up", "blocked"]
+    """Without an answer, as far as the browser tells: it does not when nobody reads the answer, and of some workers
+    never; given up by the page; kept from the page by the browser, whatever came."""
+    method: str
+    url: str
+    begun: bool = False
+    """Whether the head of an answer came."""
+    script: bool = False
+    """Whether it is asked for as a script: of those of shared workers the browser never tells an answer."""
+    since: float = 0.0
+    """When it can have been asked for at the earliest, in Unix seconds."""
+
+    def __str__(self) -> str:
+        named = f"{self.method} {shorten(self.url, 100)}"
+        if self.kind == "waiting":
+            return f"was still waiting for {named}"
+        return f"gave up {named} before its answer had come" if self.kind == "given_up" else f"did not get {named}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageReading:
     """What a check read from a page."""
 
@@ -79,6 +103,8 @@ class PageReading:
     """Why there is no page of a site, for the current tab: what the gateway said in its place."""
     waiting: str = ""
     """What a page had asked for and not got when it was read, so that nobody knows what it will show."""
+    doubts: tuple[Doubt, ...] = ()
+    """What it may have asked for in vain, too, which only the gateway knows."""
     asks_password: bool = False
     """Whether a page that was opened shows a field for a password."""
     signed_out: str = ""

@@ -137,10 +137,12 @@ class Exchange:
         self._browser.transport.resume_reading()
 
     def pause_download(self) -> None:
+        self._entry.unread = True
         if self._upstream is not None:
             self._upstream.transport.pause_reading()
 
     def resume_download(self) -> None:
+        self._entry.unread = False
         if self._upstream is not None:
             self._upstream.transport.resume_reading()
 
@@ -328,7 +330,7 @@ class Exchange:
     def _finish(self, *, clean: bool) -> None:
         """The response is complete. ``clean``: nothing followed it on the connection."""
         connection, self._upstream = self._upstream, None
-        self._over = True
+        self._over = self._entry.whole = True
         if connection is not None:
             connection.sink = None
             head = self._response

@@ -73,7 +73,9 @@ class Entry:
         "started",
         "status",
         "time",
+        "unread",
         "url",
+        "whole",
     )
 
     def __init__(self, method: str, url: str, head: str) -> None:
@@ -94,6 +96,10 @@ class Entry:
         self.response_bytes = 0
         self.sent = False
         """Whether the replica has been sent all of the request, so that an answer is its turn."""
+        self.whole = False
+        """Whether all of the replica's answer was passed on."""
+        self.unread = False
+        """Whether the answer waits for the browser to take more of it."""
         self.seconds: float | None = None
         self.time = time.time()
         self.started = time.monotonic()
@@ -102,6 +108,14 @@ class Entry:
     def writes(self) -> bool:
         """Whether it is a request that may change something. Of tunnels nobody knows; they never end."""
         return self.method not in SAFE_METHODS and self.method != "CONNECT" and not self.refused
+
+    @property
+    def state(self) -> str:
+        """What became of it: ``own`` (the gateway answered itself), ``whole`` (the site's answer was passed on, all of
+        it), ``cut`` (it was not), ``unread`` (it is held up because the browser takes no more of it), ``open``."""
+        if self.own or self.whole:
+            return "own" if self.own else "whole"
+        return "cut" if self.abandoned or self.seconds is not None else "unread" if self.unread else "open"
 
     @property
     def failed(self) -> bool:
@@ -224,6 +238,14 @@ class RequestLog:
         ``url`` as it was requested; ``host:port`` for a tunnel. Apps and pages can neither forge this nor hide it.
         """
         return self._own.get(url, "")
+
+    def answers(self, method: str, url: str, since: float) -> list[tuple[str, int | None]]:
+        """`Entry.state` and status of each of these requests since a Unix time, in the order of arrival.
+
+        None says that there was none; where that is not known, there is one of the state ``lost``.
+        """
+        found = [(e.state, e.status) for e in self._entries if e.url == url and e.method == method and e.time >= since]
+        return found or ([("lost", None)] if self._unrecorded else [])
 
     @property
     def doubtful(self) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.browser.login import signed_in
+from pytest_webarena.browser.page_parts import CLIENTS_FAULT, doubts_left
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
@@ -89,6 +91,7 @@ class LiveTrial:
         """Read the current tab, or ``open`` in a page of the harness's own; ``/path`` is on the task's first site."""
         if not open:
             reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
+            reading = self._decided(reading, harness=False)
             said = self._lease.own_answer(_as_requested(reading.url)) if self._lease is not None else ""
             # The agent has gone there: a page of no site, which shows nothing. What the gateway wrote is no content.
             return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
@@ -99,6 +102,7 @@ class LiveTrial:
             self._require_a_site(url, url)
             raise
         self._require_a_site(url, reading.url)
+        reading = self._decided(reading, harness=True)
         signed_out = self._shut_out(url, reading.url, asks_password=reading.asks_password)
         return replace(reading, signed_out=signed_out, shut_out=self._kept_from(reading))
 
@@ -183,14 +187,28 @@ class LiveTrial:
             return ""
         return f"it asks for a password, and {known[site.name]} is not signed in to the site {site.name} any more"
 
+    def _decided(self, reading: PageReading, *, harness: bool) -> PageReading:
+        """With what the gateway knows of requests of which the browser does not tell the end."""
+        if reading.waiting or not reading.doubts:
+            return reading
+        if self._lease is None:
+            return replace(reading, waiting=str(reading.doubts[0]))
+        ask = partial(self._lease.answers, harness=harness)
+        return replace(reading, waiting=doubts_left(reading.doubts, ask))
+
     def _kept_from(self, page: PageReading) -> str:
-        """What a page that was opened as somebody was refused, or led to a sign-in page for; empty for nothing."""
+        """What a page that was opened was refused, or was led to a sign-in page for; empty for nothing."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         doors = [site for site in sites if _visitor(site, self._users)]
-        for asked, status, landed in page.turned_away if doors else ():
+        for asked, status, landed in page.turned_away:
+            ours = _origin(asked) in map(_origin, self.sites.values())
+            if ours and status in CLIENTS_FAULT:
+                return f"got status {status} for {shorten(asked, 100)}, as for a visitor's cookies"
+            if not doors:
+                continue
             if sent_to_the_door(doors, asked, landed) is not None:
                 return f"was led to a sign-in page for {shorten(asked, 100)}"
-            if status in _REFUSALS and _origin(asked) in map(_origin, self.sites.values()):
+            if ours and status in _REFUSALS:
                 return f"got status {status} for {shorten(asked, 100)}"
         return ""
 

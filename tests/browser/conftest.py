@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,8 @@ class Web:
     def __init__(self) -> None:
         self.pages: dict[str, Page] = {}
         self.requests: list[Request] = []
+        self.log: list[list[Any]] = []
+        """Method, address, time, state and status of each, as a gateway knows them."""
         self.released = threading.Event()
         """Handlers that hang wait for it, so that a test never leaves one behind."""
         web = self
@@ -70,7 +73,10 @@ class Web:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(length).decode()
                 request = Request(method=self.command, url=self.path, headers=dict(self.headers), body=body)
+                noted: list[Any] = [self.command, self.path, time.time(), "open", None]
+                web.log.append(noted)
                 reply = web.answer(request)
+                noted[4] = reply.status
                 content = reply.body.encode() if isinstance(reply.body, str) else reply.body
                 pieces = [content] if isinstance(content, bytes) else content
                 try:
@@ -85,10 +91,12 @@ class Web:
                     self.end_headers()
                     for piece in pieces:
                         self.wfile.write(piece)
+                    noted[3] = "whole"
                 except OSError:
                     self.close_connection = True
+                    noted[3] = "cut"
 
-            do_POST = do_GET
+            do_POST = do_OPTIONS = do_GET
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
@@ -113,6 +121,10 @@ class Web:
             return Reply(body="<title>Not found</title>Not found", status=404)
         made = page(request) if callable(page) else page
         return Reply(body=made) if isinstance(made, str) else made
+
+    def answers(self, method: str, url: str, since: float, *, harness: bool = True) -> list[tuple[str, int | None]]:
+        """As `Lease.answers`."""
+        return [(each[3], each[4]) for each in self.log if each[:2] == [method, url] and each[2] >= since]
 
     def put(self, path: str, page: Page) -> str:
         """Serve ``page`` at ``path`` of the site ``a.test`` (or at a full address); the address."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +45,7 @@ def visit(session: Session, web: Web, **site: Any) -> LiveTrial:
         sites={"board": access},
         harness_proxy=web.proxy,
         own_answer=lambda url, harness=False: "",
+        answers=web.answers,
         check=lambda ask=False: None,
     )
     return LiveTrial(session, cast("Any", lease))
@@ -334,11 +337,16 @@ def test_what_is_missing_on_a_page_whose_scripts_got_no_answer_decides_nothing(
     session.open_tabs(["about:blank"])
     live = visit(session, web)
     conditions = ("page: {open: /, excludes: Seed}", "not: {page: {open: /, includes: Seed}}")
-    for status, condition in itertools.product((408, 425, 429, 431, 500, 503), conditions):
+    for status, condition in itertools.product((408, 425, 429, 500, 503), conditions):
         web.put("/items", web.reply("no", status))
         verdict = look(session, live, f"[{{{condition}}}]")
         assert (verdict.passed, verdict.cause) == (None, "site"), f"{status}, {condition}: {verdict}"
         assert f"got status {status} for GET http://a.test/items" in " ".join(str(verdict).split())
+    for status, condition in itertools.product((400, 413, 419, 431), conditions):  # to what the agent's cookies provoke
+        web.put("/items", web.reply("no", status))
+        verdict = look(session, live, f"[{{{condition}}}]")
+        assert verdict.passed is False, f"{status}, {condition}: {verdict}"
+        assert f"got status {status} for http://a.test/items" in " ".join(str(verdict).split())
     assert look(session, live, "[{page: {open: /, includes: Board, excludes: Seed}}]").passed
     assert look(session, live, "[{page: {open: /, excludes: Board}}]").passed is False
 
@@ -394,8 +402,9 @@ def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_comple
         <link rel=prefetch href=/busy><link rel=manifest href=/busy><script src=/gone></script>
         <iframe src=/refused></iframe><script src=https://elsewhere.test/x.js></script>
         <script>navigator.sendBeacon('/busy')
-        const stop = new AbortController(); fetch('/held', {signal: stop.signal}).catch(() => 0)
-        stop.abort()</script>"""
+        const stop = new AbortController(); fetch('/again', {signal: stop.signal}).catch(() => 0)
+        stop.abort(); fetch('/again')</script>"""
+    web.put("/again", "none")
     web.put("/busy", web.reply("no", 503))
     web.put("/gone", web.reply("no", 404))
     web.put("/refused", web.reply("no", 403))
@@ -414,14 +423,175 @@ def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_comple
         assert verdict.passed, f"{check}: {verdict}"
 
 
+@pytest.mark.skipif(BROWSER != "chromium", reason="which frames a Firefox loads late is its own")
+def test_what_is_out_of_view_is_on_the_page(open_session: OpenSession, web: Web) -> None:
+    """Browsers lay it out, and load frames, only when somebody scrolls there."""
+    far = "<div style='height: 20000px'>Board</div>"
+    style = "<style>li { content-visibility: auto; contain-intrinsic-size: 1px 1000px }</style>"
+    closed = "<p style='content-visibility: hidden'>Tea</p>"
+    web.put("/", f"{style}{closed}<ul>{'<li>Milk</li>' * 20}<li id=last style='color: red'>Seed</li></ul>")
+    web.put("/framed", f"{far}<iframe loading=lazy src=/inner></iframe>")
+    web.put("/inner", f"{far}<iframe loading=lazy src=/seed></iframe>")
+    web.put("/seed", "Seed")
+    session = open_session(deadlines=CALM)
+    session.open_tabs(["http://a.test/"])
+    session.tabs()
+    live = visit(session, web)
+    for way in ("", "open: /, "):
+        for condition in (
+            "includes: Seed",
+            "excludes: Tea",
+            "locate: css=li, includes: Seed",
+            "locate: 'js=document.querySelector(\"#last\").innerText', exact: Seed",
+            "locate: 'js=document.querySelector(\"#last\")', exact: Seed",
+        ):
+            verdict = look(session, live, f"[{{page: {{{way}{condition}}}}}]")
+            assert verdict.passed, f"{way}{condition}: {verdict}"
+        assert look(session, live, f"[{{page: {{{way}excludes: Seed}}}}]").passed is False
+    html = live.read_page(open=None, locate=None).html
+    assert 'style="color: red' in html
+    assert "visibility: visible" not in html  # it is left as it was
+    assert "<li>Milk</li>" in html
+    assert look(session, live, "[{page: {open: /framed, includes: Seed}}]").passed
+    assert look(session, live, "[{page: {open: /framed, excludes: Seed}}]").passed is False
+    session.open_tabs(["http://a.test/framed"])
+    verdict = look(session, live, "[{page: {excludes: Seed}}]")  # which is the agent's, and is left as it is
+    assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
+    assert "has not loaded its frame http://a.test/inner" in " ".join(str(verdict).split())
+
+
+ASKED_AGAIN = """<script type=module>
+    const ask = (way, more) => fetch('/items?' + way, more).then(answer => answer.text())
+    const form = () => { const made = new FormData(); made.append('op', 'list'); return made }
+    await ask('get')
+    await ask('get', {headers: {Authorization: 'renewed', 'X-Request-Id': '2'}})
+    await ask('post', {method: 'POST', body: 'list'})
+    await ask('post', {method: 'POST', body: 'list'})
+    await ask('form', {method: 'POST', body: form()})
+    await ask('form', {method: 'POST', body: form()})
+    await ask('gone')
+    </script>"""
+OTHERS = {
+    "body": "await ask({method: 'POST', body: 'list'}); await ask({method: 'POST', body: 'me'})",
+    "header": "await ask({headers: {'X-Page': '2'}}); await ask({headers: {'X-Page': '1'}})",
+    "method": "await ask({}); await ask({method: 'HEAD'})",
+    "at once": "await Promise.all([ask({}), ask({})])",
+    "file": """const file = text => ({method: 'POST', body: new Blob([text])})
+        await ask(file('list')); await ask(file('me'))""",
+}
+
+
 def test_a_script_that_asks_again_gets_its_answer(open_session: OpenSession, web: Web) -> None:
-    statuses = iter([429])
-    web.put("/", "<script>fetch('/items').then(() => fetch('/items')); fetch('/gone')</script>")
-    web.put("/items", lambda request: web.reply("none", next(statuses, 200)))
-    web.put("/gone", lambda request: web.reply("no", 404))
+    """And only if it asks for the same: APIs of one address answer many questions."""
+    asked: set[str] = set()
+
+    def answer(request: Request) -> Reply:
+        again, way = request.url in asked, request.url.partition("?")[2]
+        asked.add(request.url)
+        return web.reply("none", 404 if way == "gone" else 200 if again else 503)
+
+    web.put("/items", answer)
+    web.put("/", ASKED_AGAIN)
     session = open_session()
     session.open_tabs(["about:blank"])
-    assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
+    live = visit(session, web)
+    verdict = look(session, live, "[{page: {open: /, excludes: Seed}}]")
+    assert verdict.passed, str(verdict)
+    assert len(asked) == 4
+    wrong = []
+    for how, script in OTHERS.items():
+        asked.clear()
+        web.put(
+            "/", f"<script type=module>const ask = more => fetch('/items', more).then(a => a.text()); {script}</script>"
+        )
+        verdict = look(session, live, "[{page: {open: /, excludes: Seed}}]")
+        if (verdict.passed, verdict.cause) != (None, "site") or "got status 503" not in " ".join(str(verdict).split()):
+            wrong.append((how, str(verdict)))
+    assert not wrong
+
+
+GIVEN_UP = {
+    "fetch": """<script>const stop = new AbortController(); fetch('/held', {signal: stop.signal}).catch(() => 0)
+        when.then(() => stop.abort())</script>""",
+    "XMLHttpRequest": """<script>const x = new XMLHttpRequest(); x.open('GET', '/held'); x.send()
+        when.then(() => x.abort())</script>""",
+    "body": """<script>const stop = new AbortController(); fetch('/begun', {signal: stop.signal}).then(a => a.text())
+        .catch(() => 0); when.then(() => stop.abort())</script>""",
+    "frame": """<iframe src=/held></iframe>
+        <script>when.then(() => document.querySelector('iframe').remove())</script>""",
+}
+NOT_MISSED = {
+    "asked again": """<script>const stop = new AbortController()
+        fetch('/second', {signal: stop.signal}).catch(() => fetch('/second').then(a => a.text()))
+        when.then(() => stop.abort())</script>""",
+    "another frame": """<iframe src=/held></iframe>
+        <script>when.then(() => document.querySelector('iframe').src = '/asked')</script>""",
+    "another page": "<script>fetch('/held').catch(() => 0); when.then(() => location.href = '/asked')</script>",
+    "not read": "<script>fetch('/ping'); fetch('/much'); fetch('/ping').then(a => a.body.cancel())</script>",
+    "shared worker": "<script>new SharedWorker('/shared')</script>",
+    "preflight": "<script>fetch('http://b.test/free', {headers: {'X-A': '1'}}).then(a => a.text())</script>",
+    "no such api": "<script>fetch('http://b.test/none', {headers: {'X-A': '1'}}).catch(() => 0)</script>",
+}
+BLOCKED = {
+    "status 503 when the browser asked": "http://b.test/busy",
+    "status 403 when the browser asked": "http://b.test/shut",
+    "status 502 for GET": "http://b.test/down",
+}
+
+
+@pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
+def test_what_became_of_a_pages_requests_is_known_where_the_browser_does_not_tell(
+    open_session: OpenSession, web: Web
+) -> None:
+    """What the page gave up, what its browser kept from it, and what nobody read."""
+    held = threading.Event()
+    second = iter([True])
+
+    def hold(request: Request) -> str:
+        if not request.url.endswith("/second") or next(second, False):
+            held.set()
+            web.released.wait(60)
+        return "none"
+
+    web.put("/held", hold)
+    web.put("/second", hold)
+    web.put("/asked", lambda request: str(held.wait(60)))  # the page goes on when the site was asked
+    web.put("/begun", lambda request: web.reply(begun(held, web.released)))
+    unkept = {"Cache-Control": "no-store"}
+    web.put("/ping", Reply(body="none", headers=unkept))
+    web.put("/much", Reply(body="x" * 300_000, headers=unkept))
+    web.file("/shared", "onconnect = () => 0", "text/javascript")
+    allowed = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
+    for path, status, others in (("free", 200, 200), ("none", 404, 200), ("busy", 503, 200), ("shut", 403, 200)):
+        first, then = Reply(status=status, headers=allowed), Reply(status=others, headers=allowed)
+        web.put(f"http://b.test/{path}", partial(by_method, first, then))
+    web.put("http://b.test/down", web.reply("no", 502))
+    session = open_session(deadlines=replace(CALM, answers=1.0, settle=1.0, second_look=0.1))
+    session.open_tabs(["about:blank"])
+    live = visit(session, web)
+    wrong = []
+    cases = [(body, "gave up GET") for body in GIVEN_UP.values()] + [(body, "") for body in NOT_MISSED.values()]
+    cases += [(f"<script>fetch('{url}', {{headers: {{'X-A': '1'}}}})</script>", said) for said, url in BLOCKED.items()]
+    cases[-1] = (cases[-1][0].replace("'X-A'", "Accept"), cases[-1][1])  # which needs no asking
+    for body, said in cases:
+        held.clear()
+        when = "<script>const when = fetch('/asked').then(a => a.text())</script>" if "when." in body else ""
+        web.put("/", f"<p>Board</p>{when}{body}")
+        verdict = look(session, live, "[{page: {open: /, excludes: Seed}}]")
+        told = " ".join(str(verdict).split())
+        if not (verdict.passed if not said else (verdict.passed, verdict.cause) == (None, "site") and said in told):
+            wrong.append((body, told))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def by_method(options: Reply, others: Reply, request: Request) -> Reply:
+    return options if request.method == "OPTIONS" else others
+
+
+def begun(held: threading.Event, released: threading.Event) -> Iterator[bytes]:
+    yield b"see"
+    held.set()
+    released.wait(60)
 
 
 def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web: Web) -> None:

@@ -51,6 +51,8 @@ class Tab:
         """What the ``fast`` extractor knows of the tab's elements."""
         self.inflight: dict[Request, str] = {}
         """Requests that have no answer yet, with the key by which endless ones are told apart."""
+        self.answering: set[Request] = set()
+        """Those of them of which the head of an answer has come: of a body that nobody reads the end is never told."""
         self.pictures: dict[Request, str] = {}
         """The same of images that have not begun to arrive: they change nothing for now, but tell their page."""
         self.endless: set[str] = set()
@@ -390,6 +392,7 @@ class Tab:
         self.cuts.on_request(request)
         if request.redirected_from is not None:
             self.inflight.pop(request.redirected_from, None)
+            self.answering.discard(request.redirected_from)
         if (kind := request.resource_type) in _WAITED_FOR or kind == "image":
             found = self.inflight if kind in _WAITED_FOR else self.pictures
             found[request] = f"{request.method} {request.url.partition('?')[0]}"
@@ -397,9 +400,12 @@ class Tab:
 
     def _on_response(self, response: Response) -> None:
         self.pictures.pop(response.request, None)
+        if response.request in self.inflight:
+            self.answering.add(response.request)
 
     def _on_request_over(self, request: Request) -> None:
         self.inflight.pop(request, None)
+        self.answering.discard(request)
         self.pictures.pop(request, None)
         self.pulse()
 

@@ -50,6 +50,7 @@ class _Client:
         self._leases: set[str] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
+            "answers": service.answers,
             "check": service.check,
             "ended": service.ended,
             "gateway": self._gateway,

@@ -324,6 +324,12 @@ class LeaseService:
         """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
         return self._lease(lease).session.own_answer(url, harness=harness)
 
+    async def answers(
+        self, lease: str, method: str, url: str, since: float, harness: bool = False
+    ) -> list[tuple[str, int | None]]:
+        """What became of such requests since a Unix time: see `gateway.log.RequestLog.answers`."""
+        return self._lease(lease).session.logs[-1 if harness else 0].answers(method, url, since)
+
     def status(self, pid: int) -> BrokerStatus:
         """Everything, now."""
         apps, waiting = self._pool.status()

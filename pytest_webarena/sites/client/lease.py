@@ -214,6 +214,14 @@ class Lease:
         said: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
         return said
 
+    def answers(
+        self, method: str, url: str, since: float = 0.0, *, harness: bool = False
+    ) -> tuple[tuple[str, int | None], ...]:
+        """State and status of the answers to such requests of the agent's browser, or of the ``harness``, since a Unix
+        time: see `gateway.log.RequestLog.answers`."""
+        said = self._connection.call("answers", lease=self.id, method=method, url=url, since=since, harness=harness)
+        return tuple((state, status) for state, status in said)
+
     def keep(
         self, made: Mapping[str, Mapping[str, Mapping[str, Any]]], problems: Mapping[str, Mapping[str, str]]
     ) -> None:

@@ -24,6 +24,7 @@ requests   lease                                               list of `evidence
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; an error when a replica died or does not answer
 own_answer lease, url, harness                                 text of the gateway's own; empty when a site answered
+answers    lease, method, url, since (Unix time), harness      list of state and status, as `gateway.log` has them
 unrecorded lease                                               list of `evidence.Unrecorded`
 look       sites                                               site to `SiteAccess`, without a lease
 gateway                                                        `Grant` of no site

@@ -316,6 +316,41 @@ def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() 
     assert not log.repeated(other, time.monotonic())
 
 
+def test_what_became_of_a_request_is_known_where_a_browser_does_not_tell(world: World) -> None:
+    """Of an answer that nobody reads it never hears the end."""
+    slow = Slow()
+    session, _ = world.serve_raw(slow)
+
+    def states(path: str, since: float = 0.0) -> list[tuple[str, int | None]]:
+        return session.log.answers("GET", f"{HOME}{path}", since)
+
+    assert states("/add") == []
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/add HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
+    assert slow.got.wait(10)
+    assert states("/add") == [("open", None)]
+    world.call(slow.go_on.set)
+    assert browser.response()[0] == 200
+    world.until(lambda: not session.in_flight)
+    assert states("/add") == [("whole", 200)]
+    assert states("/add", time.time() + 60) == []
+    assert world.browser(session).get("http://other.test/")[0] == 403
+    assert session.log.answers("GET", "http://other.test/", 0.0) == [("own", 403)]
+
+
+def test_an_answer_that_nobody_reads_and_one_that_was_cut_are_told_apart(world: World) -> None:
+    session, _ = world.serve(lambda seen: b"HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n" + bytes(50_000_000))
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/much HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
+
+    def states() -> list[tuple[str, int | None]]:
+        return session.log.answers("GET", f"{HOME}/much", 0.0)
+
+    world.until(lambda: states() == [("unread", 200)])
+    browser.close()
+    world.until(lambda: states() == [("cut", 200)])
+
+
 @pytest.mark.parametrize(
     ("method", "statuses", "news"),
     [

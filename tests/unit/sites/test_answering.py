@@ -123,4 +123,6 @@ def test_the_gateways_own_answers_are_told_from_those_of_sites(client: BrokerCli
             get(lease, "http://other.test/")
         assert lease.own_answer("http://tiny.test/") == ""
         assert "not one of this task's sites" in lease.own_answer("http://other.test/")
+        assert lease.answers("GET", "http://tiny.test/") == (("whole", 200),)
+        assert lease.answers("GET", "http://tiny.test/", harness=True) == ()
         assert lease.unrecorded() == ()

@@ -23,7 +23,18 @@ from pytest_webarena.embedded.gitlab.records import (
 )
 from pytest_webarena.embedded.web import database, timestamp
 
-__all__ = ["choices", "find", "form_of", "may_change", "parts", "problem", "save_parts", "set_state", "talk_routes"]
+__all__ = [
+    "as_it_is",
+    "choices",
+    "find",
+    "form_of",
+    "may_change",
+    "parts",
+    "problem",
+    "save_parts",
+    "set_state",
+    "talk_routes",
+]
 
 MARKS = {"issue": "#", "merge_request": "!"}
 
@@ -102,12 +113,7 @@ def form_of(item: str, found: dict[str, Any] | None = None) -> dict[str, Any]:
             "confidential": "confidential" in source, "reviewers": source.getlist("reviewer", type=int),
         }  # fmt: skip
     if found is not None:
-        return {
-            "title": found["title"], "description": found["description"], "milestone": found["milestone_id"],
-            "assignees": [person["id"] for person in found["assignees"]], "due_date": found.get("due_date", ""),
-            "labels": [label["id"] for label in found["labels"]], "confidential": found.get("confidential", 0),
-            "reviewers": [person["id"] for person in found["reviewers"]],
-        }  # fmt: skip
+        return as_it_is(found)
     given = request.args
     return {
         "title": given.get(f"{item}[title]", "")[:255], "description": given.get(f"{item}[description]", ""),
@@ -115,6 +121,16 @@ def form_of(item: str, found: dict[str, Any] | None = None) -> dict[str, Any]:
             f"{item}[label_ids][]", type=int), "milestone": given.get(f"{item}[milestone_id]", type=int),
         "due_date": given.get(f"{item}[due_date]", ""), "confidential": False,
         "reviewers": given.getlist(f"{item}[reviewer_ids][]", type=int),
+    }  # fmt: skip
+
+
+def as_it_is(found: dict[str, Any]) -> dict[str, Any]:
+    """The form of an item as it stands."""
+    return {
+        "title": found["title"], "description": found["description"], "milestone": found["milestone_id"],
+        "assignees": [person["id"] for person in found["assignees"]], "due_date": found.get("due_date", ""),
+        "labels": [label["id"] for label in found["labels"]], "confidential": found.get("confidential", 0),
+        "reviewers": [person["id"] for person in found["reviewers"]],
     }  # fmt: skip
 
 

@@ -95,6 +95,9 @@ class Filling:
         chance = Chance(draft.path)
         namespace, _, path = draft.path.partition("/")
         started, ended = _span(path, chance)
+        if any("2025" in file or "2025-" in text for file, text in draft.files.items()):
+            # What tells of this spring can't be older than that.
+            started, ended = datetime(2025, 4, 28, 9), datetime(2025, 5, 13, 17, 30)
         team = self._team(draft, chance)
         number = self._insert(
             "projects", namespace_id=self._namespace(namespace), path=path, full_path=draft.path, name=draft.name,
@@ -276,6 +279,8 @@ class Filling:
         closer = self._users[issue.assignee or team[0]]
         open_milestones = [number for number, state in milestones if (state == "closed") == (closed is not None)]
         milestone = chance.one_of(open_milestones) if open_milestones and chance.happens(0.35) else None
+        if closed and _text(closed) < "2025-03-01":
+            milestone = None  # it was over before there were these milestones
         due = _date(_TODAY.date() + timedelta(days=chance.whole(-5, 60))) if chance.happens(0.2) and not closed else ""
         number = self._insert(
             "issues", project_id=project, iid=iid, title=issue.title, description=issue.description, author_id=author,

@@ -54,6 +54,8 @@ def test_private_projects_are_for_members(visitor: Client, dario_token: dict[str
     assert visitor.get(secret, headers=dario_token).get_json()["visibility"] == "private"
     assert visitor.get(f"{secret}/repository/tree", headers=guest).status_code == 403
     assert visitor.get(f"{secret}/merge_requests", headers=guest).status_code == 403
+    assert visitor.get(f"{secret}/merge_requests/1", headers=guest).status_code == 403
+    assert visitor.post(f"{secret}/fork", headers=guest).status_code == 403
     everything = visitor.get("/api/v4/projects?per_page=100").get_json()
     assert {each["visibility"] for each in everything} == {"public"}
 

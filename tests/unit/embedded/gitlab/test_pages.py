@@ -16,12 +16,16 @@ _SENT = re.compile(
     r"|/notes/\d+/edit$|/(done|done_all|sign_out|reset_feed_token|go/\w+)$|_members/\d+$|\.git"
 )
 """Where forms are sent to, which is no page."""
+_LIKE_OTHERS = re.compile(
+    r"/-/(tree|blob|raw|blame|commits|compare|graphs|edit|new|delete)/(?!main)|/-/commit/.*[89a-f]$|/users/"
+)
+"""Files of other branches, half of the commits."""
 
 
 def _left_out(path: str) -> bool:
     """Filters by whatever can be filtered by would be without end; most projects are like each other."""
     plain, _, query = path.partition("?")
-    if _SENT.search(plain) or (query and not query.startswith(("state=", "page="))):
+    if _SENT.search(plain) or _LIKE_OTHERS.search(plain) or (query and not query.startswith(("state=", "page="))):
         return True
     parts = plain.split("/")
     inside = len(parts) > 3 and parts[1] not in ("users", "groups", "explore", "dashboard")

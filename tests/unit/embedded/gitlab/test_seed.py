@@ -40,7 +40,7 @@ def test_there_is_enough_of_everything(rows: Rows) -> None:
     for table, least in (("users", 40), ("projects", 50), ("commits", 400), ("issues", 200), ("merge_requests", 45),
                          ("stars", 200), ("todos", 50)):  # fmt: skip
         assert rows(f"SELECT count(*) FROM {table}")[0][0] >= least, table
-    visibilities = dict(rows("SELECT visibility, count(*) FROM projects GROUP BY 1"))
+    visibilities: dict[str, int] = dict(rows("SELECT visibility, count(*) FROM projects GROUP BY 1"))
     assert min(visibilities.values()) >= 5
     assert rows("SELECT count(*) FROM parents WHERE position = 1")[0][0] >= 20
     assert {row[0] for row in rows("SELECT state FROM merge_requests")} == {"opened", "merged"}
@@ -75,7 +75,9 @@ def test_nothing_happens_before_its_time(rows: Rows) -> None:
 
 def test_finished_files_are_as_they_were_drafted(rows: Rows) -> None:
     for draft in all_drafts():
-        found = dict(rows("SELECT path, text FROM texts WHERE project = ? AND branch = 'main'", draft.path))
+        found: dict[str, str] = dict(
+            rows("SELECT path, text FROM texts WHERE project = ? AND branch = 'main'", draft.path)
+        )
         assert found.keys() == draft.files.keys()
         for path, text in draft.files.items():
             if not any(edit.path == path for request in draft.requests for edit in request.later):

@@ -56,6 +56,13 @@ def test_all_pages_for_members_are_sound(dario: Client) -> None:
     assert faults(pages, SITE) == []
 
 
+def test_filters_keep_the_topic(visitor: Client) -> None:
+    page = visitor.get("/explore?topic=maps").text
+
+    assert '<input type="hidden" name="topic" value="maps">' in page
+    assert 'name="topic"' not in visitor.get("/explore").text
+
+
 def test_a_missing_page_says_so(visitor: Client) -> None:
     response = visitor.get("/nobody/<b>all<b>/-/issues")
     assert response.status_code == 303  # whether there is such a project is for those who are signed in

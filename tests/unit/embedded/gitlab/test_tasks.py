@@ -1,0 +1,242 @@
+"""The shipped tasks on the code hosting: right answers pass, nobody passes for nothing, the data still say so."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_webarena.actions import Goto
+from pytest_webarena.embedded import gitlab, reddit, wikipedia
+from pytest_webarena.embedded import map as atlas
+from pytest_webarena.tasks import Task, load_tasks
+from tests.unit.embedded.live import LightSites, PristineJudge, said
+
+_SITES: Mapping[str, ModuleType] = {"gitlab": gitlab, "reddit": reddit, "wikipedia": wikipedia, "map": atlas}
+_FOLDER = Path(__file__).parents[4] / "tasks"
+_FILES = [*sorted(_FOLDER.glob("gitlab/*.yaml")), _FOLDER / "cross_site/code_hosting.yaml"]
+_TASKS = [task for path in _FILES for task in load_tasks(path)]
+_OWN = [task for task in _TASKS if task.sites == ("gitlab",)]
+_ANSWERED = [task for task in _TASKS if task.category == "information"]
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Where the data of each pristine site are; nothing here changes them."""
+    found = {}
+    for name, site in _SITES.items():
+        found[name] = tmp_path_factory.mktemp(f"{name}-of-tasks")
+        site.seed(found[name])
+    return found
+
+
+@pytest.fixture
+def judged(folders: Mapping[str, Path]) -> Callable[[Task], PristineJudge]:
+    """A judge of a task on pristine sites."""
+
+    def build(task: Task) -> PristineJudge:
+        assert not task.setup
+        live = LightSites(
+            {name: (Client(_SITES[name].create_app(folders[name])), folders[name]) for name in task.sites}
+        )
+        return PristineJudge(task, live, live.sites)
+
+    return build
+
+
+@pytest.fixture
+def query(folders: Mapping[str, Path]) -> Callable[..., list[tuple[Any, ...]]]:
+    """Looks straight into the code hosting's database."""
+
+    def run(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(folders["gitlab"] / "main.sqlite3")) as connection:
+            return connection.execute(sql, values).fetchall()
+
+    return run
+
+
+def test_there_are_enough_of_every_kind() -> None:
+    assert len({task.id for task in _TASKS}) == len(_TASKS)
+    assert len(_OWN) >= 45
+    assert len({task.template for task in _OWN}) >= 45
+    assert len(_TASKS) - len(_OWN) >= 15
+    assert set(Counter(task.category for task in _OWN)) == {"information", "navigation", "content", "unachievable"}
+    assert {tag for task in _OWN if task.category == "unachievable" for tag in task.tags} == {
+        "no-evidence",
+        "no-function",
+        "no-permission",
+    }
+    assert len({user for task in _OWN for user in task.user.values()}) >= 15
+
+
+@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    judged(task).refuses_who_does_nothing()
+
+
+@pytest.mark.parametrize("task", _ANSWERED, ids=lambda task: task.id)
+def test_answer_is_right_but_another_is_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    answer = said(task)
+    pristine = judged(task)
+    assert pristine.passes(answer)
+
+    same = [other for other in _ANSWERED if other.template == task.template and said(other) != answer]
+    assert not [other.id for other in same if pristine.passes(said(other))]
+    hedged = [f"{answer} or {other}" for other in task.filling.get("others", ())]
+    assert not [each for each in hedged if pristine.passes(each)]
+    if number := re.search(r"\d+(\.\d+)?", answer):
+        assert not pristine.passes(answer.replace(number[0], f"1{number[0]}"))
+
+
+@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+def test_task_takes_some_steps(task: Task) -> None:
+    assert task.solution is not None
+    assert len(task.solution) >= 3
+    # The way leads over links and forms, as an agent's does that knows no addresses.
+    gone = {action.url for action in task.solution if isinstance(action, Goto)}
+    assert not {url for url in gone if not url.startswith("reddit:/user/")} or task.id == "gitlab-correct-file.cardamom"
+
+
+_REACHED = """
+    WITH RECURSIVE reached(sha) AS (
+      SELECT refs.sha FROM refs JOIN projects ON projects.id = project_id
+      WHERE full_path = ? AND refs.name = 'refs/heads/main'
+      UNION SELECT parent FROM reached JOIN parents USING (sha))
+    SELECT author, author_email, authored FROM reached JOIN commits USING (sha)
+    WHERE (SELECT count(*) FROM parents WHERE parents.sha = reached.sha) < 2
+"""
+_LABELLED = """
+    SELECT count(*) FROM issues JOIN projects ON projects.id = issues.project_id
+    JOIN labelled ON item = 'issue' AND item_id = issues.id JOIN labels ON labels.id = label_id
+    WHERE full_path = ? AND labels.title = ? AND state = 'opened'
+"""
+_OPEN = """
+    SELECT count(*) FROM issues JOIN projects ON projects.id = project_id WHERE full_path = ? AND state = 'opened'
+"""
+_ROLE = """
+    SELECT role FROM members JOIN namespaces ON namespaces.id = namespace_id JOIN users ON users.id = members.user_id
+    WHERE namespaces.name = ? AND users.name = ?
+"""
+_FORKS = """
+    SELECT namespaces.path FROM projects JOIN namespaces ON namespaces.id = namespace_id
+    WHERE forked_from = (SELECT id FROM projects WHERE full_path = ?)
+"""
+_STARRED = """
+    SELECT full_path, count(user_id) FROM projects LEFT JOIN stars ON project_id = projects.id
+    WHERE instr(',' || topics || ',', ',' || ? || ',') GROUP BY 1 ORDER BY 2 DESC
+"""
+_DUE = "SELECT due_date FROM issues JOIN projects ON projects.id = project_id WHERE full_path = ? AND title = ?"
+_CLOSED = """
+    SELECT users.name FROM issues JOIN projects ON projects.id = project_id JOIN users ON users.id = closed_by_id
+    WHERE full_path = ? AND title = ?
+"""
+_SEEN = "SELECT text FROM texts WHERE project = ? AND branch = 'main' AND path = ?"
+
+Query = Callable[..., list[tuple[Any, ...]]]
+
+
+def _busiest(query: Query, filling: Mapping[str, Any]) -> object:
+    (first, most), (_, next_most) = Counter(mail for _, mail, _ in query(_REACHED, filling["project"])).most_common(2)
+    assert most > next_most
+    return first
+
+
+def _in_year(query: Query, filling: Mapping[str, Any]) -> object:
+    rows = query(_REACHED, filling["project"])
+    return sum(author == filling["author"] and day.startswith(f"{filling['year']}-") for author, _, day in rows)
+
+
+def _most_starred(query: Query, filling: Mapping[str, Any]) -> object:
+    (first, most), (_, next_most) = query(_STARRED, filling["topic"])[:2]
+    assert most > next_most
+    return first
+
+
+def _recipe(query: Query, filling: Mapping[str, Any]) -> object:
+    prices = dict(line.split(",") for line in query(_SEEN, "makers/quern", "prices.csv")[0][0].split("\n")[1:-1])
+    lines = query(_SEEN, "makers/quern", f"recipes/{filling['file']}")[0][0].split("\n")[1:]
+    found = [line.rsplit(" ", 1) for line in lines if re.search(r" \d+$", line)]
+    assert len(found) == 3
+    return round(sum(float(prices[what]) * int(grams) / 1000 for what, grams in found), 2)
+
+
+def _fee(query: Query, filling: Mapping[str, Any]) -> object:
+    assert "A night is 2 crowns a metre, from the third night on 1.50." in query(
+        _SEEN, "harbour/harbour-log", "README.md"
+    )[0][0]  # fmt: skip
+    first = min(filling["nights"], 2)
+    return filling["metres"] * (2 * first + 1.5 * (filling["nights"] - first))
+
+
+_TRUTHS: dict[str, tuple[Callable[[Query, Mapping[str, Any]], object], str]] = {
+    "gitlab-address-of-busiest": (_busiest, "mail"),
+    "gitlab-commits-in-year": (_in_year, "number"),
+    "gitlab-count-labelled": (lambda query, given: query(_LABELLED, given["project"], given["label"])[0][0], "number"),
+    "gitlab-more-open-issues": (
+        lambda query, given: query(_OPEN, given["more"])[0][0] - query(_OPEN, given["fewer"])[0][0],
+        "number",
+    ),
+    "gitlab-role-in-group": (
+        lambda query, given: query(_ROLE, given["group"], given["person"])[0][0].capitalize(),
+        "role",
+    ),
+    "gitlab-who-forked": (lambda query, given: ",".join(row[0] for row in query(_FORKS, given["project"])), "person"),
+    "gitlab-most-starred": (_most_starred, "path"),
+    "gitlab-when-due": (lambda query, given: query(_DUE, given["project"], given["title"])[0][0], "day"),
+    "gitlab-who-closed": (
+        lambda query, given: ",".join(row[0] for row in query(_CLOSED, given["project"], given["title"])),
+        "person",
+    ),
+    "gitlab-cost-of-recipe": (_recipe, "crowns"),
+    "gitlab-fee-of-berth": (_fee, "crowns"),
+    "cross-project-as-post": (_most_starred, "project"),
+}
+
+
+@pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
+def test_answer_is_what_the_data_say(task: Task, query: Query) -> None:
+    truth, wanted = _TRUTHS[task.template]
+
+    assert truth(query, task.filling) == task.filling[wanted]
+
+
+@pytest.mark.parametrize(
+    "task",
+    [task for task in _TASKS if task.template in ("cross-way-into-readme", "cross-walk-as-row")],
+    ids=lambda task: task.id,
+)
+def test_distances_are_what_the_map_says(task: Task, folders: Mapping[str, Path]) -> None:
+    given = task.filling
+    asked = {
+        "engine": given.get("engine", "foot"),
+        "from": given.get("start_at", given["from"]),
+        "to": given.get("place", given.get("to")),
+    }
+
+    page = Client(atlas.create_app(folders["map"])).get("/directions", query_string=asked).get_data(as_text=True)
+    found = re.search(r"Distance: (.+?)\. Time: (\d+):(\d+)\.", page)
+
+    assert found is not None
+    if "distance" in given:
+        assert found[1].replace("\xa0", " ") == given["distance"]
+    else:
+        assert int(found[2]) * 60 + int(found[3]) == given["said"]
+
+
+def test_posts_that_become_issues_are_written_once(folders: Mapping[str, Path]) -> None:
+    tasks = [task for task in _TASKS if task.template == "cross-post-as-issue"]
+    with closing(sqlite3.connect(folders["reddit"] / "main.sqlite3")) as connection:
+        for task in tasks:
+            found = connection.execute(
+                "SELECT users.name FROM posts JOIN users ON users.id = user WHERE title = ?", (task.filling["title"],)
+            )
+            assert found.fetchall() == [(task.filling["author"],)]
+    assert len(tasks) == 3

@@ -17,6 +17,8 @@ __all__ = ["pages"]
 
 _KINDS = {"posts": "Posts", "comments": "Comments", "forums": "Forums"}
 _SORTS = {"relevance": "Relevance", "new": "Newest", "top": "Highest score"}
+_PREFIX = 3
+"""From so many letters on the last word may go on: fewer would find half of everything."""
 _OPEN, _CLOSE = "\x02", "\x03"
 """Around what was found in a snippet, until it is escaped."""
 
@@ -45,7 +47,7 @@ def _query(text: str) -> str:
     pieces = [piece or word for piece, word in re.findall(r'"([^"]+)"|(\w+)', text)]
     words = [" ".join(re.findall(r"\w+", piece)) for piece in pieces]
     quoted = [f'"{word}"' for word in words if word]
-    if quoted and not text.endswith('"'):
+    if quoted and len(words[-1]) >= _PREFIX and not text.endswith('"'):
         quoted[-1] += "*"
     return " ".join(quoted)
 

@@ -16,7 +16,7 @@ _LINK = re.compile(
     r"|(?<![\w/])(?P<place>/(?:f|user)/[\w.-]*\w)"
 )
 _MARKS = ((re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
-          (re.compile(r"(?<![\w*])\*(?=\S)(.+?)(?<=\S)\*(?!\w)"), r"<em>\1</em>"))  # fmt: skip
+          (re.compile(r"(?<![\w*])\*(?=\S)([^<]+?)(?<=\S)\*(?!\w)"), r"<em>\1</em>"))  # fmt: skip
 
 
 def is_web_address(text: str) -> bool:

@@ -187,10 +187,10 @@ def _voters(chance: Chance, number: int, members: int, author: int, against: flo
 
 
 def _votes(connection: sqlite3.Connection, users: dict[str, int], posts: Iterable[Post]) -> None:
-    chance = Chance("votes")
     # A prime number of voters: whatever the step, nobody comes twice.
     members = max(number for number in range(2, len(users) + 1) if all(number % other for other in range(2, 15)))
     for post in posts:
+        chance = Chance(f"votes {post.forum} {post.title}")  # so that a change in one forum leaves the others' alone
         liked = chance.between(0, 1)
         fresh = min(1.0, ((_NOW - post.at).total_seconds() / 3600 + 1) / 26)
         number = int((1 + 9 * liked + 46 * liked**7) * fresh) + (int(26 * fresh) if "pinned" in post.options else 0)

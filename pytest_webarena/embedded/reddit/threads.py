@@ -89,7 +89,8 @@ class _Words:
             taken = {value for key, value in self._said.items() if key.rstrip("0123456789") == slot.rstrip("23456789")}
             # Turn by turn and not by chance: threads on one topic are about different things as long as there are some.
             left = [value for value in values if value not in taken] or list(values)
-            self._said[slot] = left[(self._turn * 7 + len(slot) + self._turn // len(left)) % len(left)]
+            chosen = left[(self._turn * 7 + len(slot) + self._turn // len(left)) % len(left)]
+            self._said[slot] = self._raw(text(chosen))  # "a bus to {village}" has a slot itself
         return self._said[slot]
 
 

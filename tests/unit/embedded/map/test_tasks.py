@@ -22,13 +22,9 @@ from tests.unit.embedded.live import LightSites, Page, PristineJudge, said
 
 _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = sorted(path for name in ("map", "cross_site") for path in _FOLDER.glob(f"{name}/*.yaml"))
-_TASKS = [
-    task
-    for path in _FILES
-    for task in load_tasks(path)
-    if "map" in task.sites and {"map", "wikipedia", "homepage"}.issuperset(task.sites)
-]
-"""Those with a shop are tested where the shop is."""
+_EVERY = [task for path in _FILES for task in load_tasks(path) if "map" in task.sites]
+_TASKS = [task for task in _EVERY if {"map", "wikipedia", "homepage"}.issuperset(task.sites)]
+"""Those with a shop are judged where the shop is."""
 _ANSWERED = [task for task in _TASKS if task.category == "information"]
 
 
@@ -166,10 +162,14 @@ _WAYS: Mapping[str, tuple[Callable[[Client, Mapping[str, Any]], object], str]] =
     "map-minutes-saved": (_saved, "minutes"),
     "map-round-by-car": (_round, "minutes"),
     "map-nearest-town": (_soonest, "town"),
+    "cross-way-to-birthplace": (lambda visitor, each: _way(visitor, each["from"], each["town"], each["by"])[0], "km"),
+    "cross-way-in-miles": (lambda visitor, each: _way(visitor, each["from"], each["to"], each["by"])[0], "km"),
+    "cross-way-from-note": (lambda visitor, each: _way(visitor, each["from"], each["to"], each["by"])[1], "minutes"),
+    "cross-way-to-delivery": (lambda visitor, each: _way(visitor, each["from"], each["to"], each["by"])[1], "minutes"),
 }
 
 
-@pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _WAYS], ids=lambda task: task.id)
+@pytest.mark.parametrize("task", [task for task in _EVERY if task.template in _WAYS], ids=lambda task: task.id)
 def test_ways_are_what_the_map_says(task: Task, visitor: Client) -> None:
     truth, wanted = _WAYS[task.template]
 

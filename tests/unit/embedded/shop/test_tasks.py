@@ -36,8 +36,15 @@ _SITES = {
     "shopping_admin": "http://shopping-admin.test",
     "homepage": "http://homepage.test",
     "wikipedia": "http://wikipedia.test",
+    "map": "http://map.test",
 }
-_USERS = {"shopping": "mara.linden", "shopping_admin": "clementine.rusk", "homepage": "mara.linden", "wikipedia": ""}
+_USERS = {
+    "shopping": "mara.linden",
+    "shopping_admin": "clementine.rusk",
+    "homepage": "mara.linden",
+    "wikipedia": "",
+    "map": "",
+}
 _KINDS = {"answer", "url", "page", "state", "network", "python", "all", "any", "not"}
 _ANSWERS = {"exact", "includes", "excludes", "one_of", "number", "regex", "json", "unachievable"}
 _CAUSES = {"no-evidence", "no-permission", "no-function"}

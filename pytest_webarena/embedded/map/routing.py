@@ -56,7 +56,7 @@ class Network:
         """The quickest way, or None where there is none. `KeyError` for an engine that does not exist."""
         speeds = ENGINES[engine]
         best = {start: 0.0}
-        came: dict[int, tuple[int, int, str, float]] = {}
+        came: dict[int, tuple[int, int, str, str, float]] = {}
         waiting = [(0.0, start)]
         while waiting:
             seconds, node = heapq.heappop(waiting)
@@ -70,33 +70,33 @@ class Network:
                 takes = _FERRY_SECONDS if kind == "ferry" else metres * 3.6 / speeds[kind]
                 if seconds + takes < best.get(other, math.inf):
                     best[other] = seconds + takes
-                    came[other] = (node, metres, name, takes)
+                    came[other] = (node, metres, kind, name, takes)
                     heapq.heappush(waiting, (seconds + takes, other))
         return None
 
-    def _told(self, start: int, end: int, came: Mapping[int, tuple[int, int, str, float]]) -> Route:
-        legs: list[tuple[int, int, int, str, float]] = []
+    def _told(self, start: int, end: int, came: Mapping[int, tuple[int, int, str, str, float]]) -> Route:
+        legs: list[tuple[int, int, int, str, str, float]] = []
         node = end
         while node != start:
-            before, metres, name, takes = came[node]
-            legs.append((before, node, metres, name, takes))
+            before, metres, kind, name, takes = came[node]
+            legs.append((before, node, metres, kind, name, takes))
             node = before
         legs.reverse()
         steps: list[Step] = []
-        for index, (a, b, metres, name, takes) in enumerate(legs):
-            if index and name == legs[index - 1][3]:
+        for index, (a, b, metres, kind, name, takes) in enumerate(legs):
+            if index and name == legs[index - 1][4]:
                 last = steps[-1]
                 steps[-1] = Step(
                     text=last.text, metres=last.metres + metres, seconds=last.seconds + takes, node=last.node
                 )
                 continue
             text = f"{self._turn(legs[index - 1][0], a, b)} onto {name}" if index else f"Start on {name}"
-            if "Ferry" in name:
+            if kind == "ferry":
                 text = f"Take the {name}"
             steps.append(Step(text=text, metres=metres, seconds=takes, node=a))
         return Route(
             nodes=(start, *(leg[1] for leg in legs)), metres=sum(leg[2] for leg in legs),
-            seconds=sum(leg[4] for leg in legs), steps=tuple(steps),
+            seconds=sum(leg[5] for leg in legs), steps=tuple(steps),
         )  # fmt: skip
 
     def _turn(self, before: int, at: int, after: int) -> str:

@@ -96,6 +96,15 @@ def test_directions_depend_on_how_one_goes(visitor: Client) -> None:
     assert _total(visitor, "foot", "Aldersey", "Dunmere") == _total(visitor, "foot", "Dunmere", "Aldersey")
 
 
+def test_only_the_ferry_is_taken(visitor: Client) -> None:
+    def way(start: str, end: str) -> str:
+        asked = {"engine": "foot", "from": start, "to": end}
+        return visitor.get("/directions", query_string=asked).get_data(as_text=True)
+
+    assert "Start on Ferry Road" in way("Brackwater station", "Harbour Museum")
+    assert "Take the Sall Ferry" in way("Brackwater", "Gorsehythe")
+
+
 def test_an_unknown_end_or_engine_is_said(visitor: Client) -> None:
     html = visitor.get("/directions?from=Atlantis&to=Aldersey").get_data(as_text=True)
 

@@ -37,6 +37,7 @@ _SITES = {
     "homepage": "http://homepage.test",
     "wikipedia": "http://wikipedia.test",
     "reddit": "http://reddit.test",
+    "map": "http://map.test",
 }
 _USERS = {
     "shopping": "mara.linden",
@@ -44,6 +45,7 @@ _USERS = {
     "homepage": "mara.linden",
     "wikipedia": "",
     "reddit": "",
+    "map": "",
 }
 _KINDS = {"answer", "url", "page", "state", "network", "python", "all", "any", "not"}
 _ANSWERS = {"exact", "includes", "excludes", "one_of", "number", "regex", "json", "unachievable"}

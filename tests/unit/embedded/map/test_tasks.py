@@ -140,7 +140,7 @@ def _round(visitor: Client, each: Mapping[str, Any]) -> int:
 
 
 def _soonest(visitor: Client, each: Mapping[str, Any]) -> str:
-    times = {town: _way(visitor, each["from"], town, each["by"])[1] for town in each["towns"]}
+    times: dict[str, int] = {town: _way(visitor, each["from"], town, each["by"])[1] for town in each["towns"]}
     best = min(times, key=lambda town: times[town])
     # Nobody has to guess what was rounded.
     assert sorted(times.values())[1] >= times[best] + 2

@@ -625,6 +625,14 @@ def test_elsewhere_in_a_window_that_a_page_has_made_nothing_is_open() -> None:
     assert judged("[{element: '#other'}]", trial([event(FORM, on="about:blank")])).score == 0
 
 
+def test_a_field_in_a_window_that_a_page_has_made_may_be_the_one_that_is_meant_at_the_end() -> None:
+    node = "[{value: {locate: '#qty', exact: 2}, hold: end}]"
+    right, popup = typed(QTY, "2"), typed(QTY, "3", on="about:blank", tab=1)
+    assert judged(node, trial([right, popup])).score is None
+    assert judged(node, trial([popup, right])).score == 1
+    assert judged(node, trial([typed(QTY, "1"), popup])).score == 0
+
+
 def test_the_pages_that_the_agent_found_are_no_forbidden_ones() -> None:
     nodes = "[{url: {includes: /b}}, {url: {includes: /a}, forbidden: true}]"
     recorded = trial([at("/a"), at("/b")], start="/a")

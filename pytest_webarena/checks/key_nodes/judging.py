@@ -189,13 +189,20 @@ class _Schedule:
         if isinstance(node.target, UrlTarget):
             return self.matcher.hit(node, self.moments[-1])
         assert isinstance(node.target, ValueTarget)
+        unsure: Hit | None = None  # another value was given, maybe to this field
         for at in range(len(self.moments) - 2, -1, -1):
             moment = self.moments[at]
             if moment.kind == "gap" and moment.elements:
                 return self.matcher.hit(node, moment)
             changed = self.matcher.changes(node.target, moment)
-            if changed is not False:
-                return self.matcher.hit(node, moment) if changed is None else self._kept(number, at)
+            if changed:
+                held = self._kept(number, at)
+                return held if held.known is False else unsure or held
+            if changed is None:
+                hit = self.matcher.hit(node, moment)
+                if hit.known is not False:
+                    return hit
+                unsure = unsure or Hit(known=None, by="whether a later value was given to the same field can't be told")
         return NO
 
     def _kept(self, number: int, at: int) -> Hit:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.key_nodes.chains import hits, labels, unknown_label
 from pytest_webarena.checks.key_nodes.model import (
+    ANY_SITE,
     ElementTarget,
     KeyNode,
     Match,
@@ -30,6 +31,8 @@ ACTS = frozenset({"click", "dblclick", "auxclick", "contextmenu", "input", "chan
 """Events by which somebody acts on an element."""
 _VALUED = ("input", "change")
 _CLICKED = ("click", "dblclick")
+_FILLED = ("about:blank", "about:srcdoc")
+"""Addresses of documents that a page fills itself, and which are of its site."""
 
 MOST_ASKED = 30
 """Different texts per node that a judge is asked about."""
@@ -175,25 +178,31 @@ class Matcher:
 
     def _at(self, target: ElementTarget | ValueTarget, event: DomEvent, hit: Hit) -> Hit:
         """Whether an event is where the target is."""
+        place = self._on(target, event)
+        if place.known is False:
+            return NO
+        if target.locate:
+            known = hits(parse_selector(target.locate), event)
+            if known is None:
+                why = parse_selector(target.locate).undecidable or "what was recorded of its surroundings does not tell"
+                return _open(f"whether the {_told(event)} is on {clip(target.locate, 80)} can't be told: {why}")
+            if not known:
+                return NO
+        return hit if place.known else place
+
+    def _on(self, target: ElementTarget | ValueTarget, event: DomEvent) -> Hit:
+        """Whether the document of an event is one of those that are meant."""
+        if not target.label and target.site == ANY_SITE:
+            return Hit(known=_is_document(event.frame or event.url))
+        base = "" if target.label else base_of(target.site, self._sites)
+        if base is None:
+            return _open(f"the address of {target.site} was not recorded")
         document = _document(event)
         if document is None:
             return _open(f"of which document the frame with the {_told(event)} is a part was not recorded")
-        if target.label:
-            if not has_label(document, target.label):
-                return NO
-        else:
-            base = base_of(target.site, self._sites)
-            if base is None:
-                return _open(f"the address of {target.site} was not recorded")
-            if not on_site(document, base):
-                return NO
-        if not target.locate:
-            return hit
-        known = hits(parse_selector(target.locate), event)
-        if known is None:
-            why = parse_selector(target.locate).undecidable or "what was recorded of its surroundings does not tell"
-            return _open(f"whether the {_told(event)} is on {clip(target.locate, 80)} can't be told: {why}")
-        return hit if known else NO
+        if document.startswith(_FILLED):
+            return _open(f"which page has made the window with the {_told(event)} was not recorded")
+        return Hit(known=has_label(document, target.label) if target.label else on_site(document, base))
 
     # --- texts
 
@@ -249,10 +258,15 @@ class Matcher:
         return Hit(known=grade.decision == "correct")
 
 
+def _is_document(url: str) -> bool:
+    """Whether somebody's page is at ``url``, of a server or made by a page itself, and not one of the browser's own."""
+    return is_page(url) or url.startswith((*_FILLED, "data:", "blob:"))
+
+
 def _document(event: DomEvent) -> str | None:
     """The address of the document that an event was in; None where there is no telling. A frame that the page itself
     has filled (``srcdoc``, ``about:blank``) is a part of the page around it, to browsers and to visitors."""
-    if not event.frame.startswith(("about:blank", "about:srcdoc")):
+    if not event.frame.startswith(_FILLED):
         return event.frame or event.url
     frames = sum(each.within == "frame" for each in event.chain)
     return event.url if event.whole and frames == 1 else None

@@ -591,6 +591,48 @@ def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
     assert (got.score, reached(got)) == (None, "?")
 
 
+@pytest.mark.parametrize("forbidden", [False, True])
+@pytest.mark.parametrize("value", [False, True])
+@pytest.mark.parametrize(
+    ("document", "any_site", "first_site"),
+    [
+        ({"on": "about:blank"}, True, None),  # a pop-up that is written by the page that opened it
+        ({"on": "about:blank", "frame": "about:srcdoc"}, True, None),
+        ({"frame": "about:srcdoc", "whole": False}, True, None),  # in a frame of another site, or in a sandbox
+        ({"frame": "about:blank", "whole": False}, True, None),
+        ({"frame": "data:text/html,x"}, True, False),
+        ({"frame": "blob:http://ads.test/1"}, True, False),
+        ({"on": "http://ads.test/"}, True, False),
+        ({"on": "chrome-error://chromewebdata/"}, False, False),
+    ],
+)
+def test_documents_that_pages_make_themselves(
+    document: dict[str, object], any_site: bool, first_site: bool | None, value: bool, forbidden: bool
+) -> None:
+    more = dict(document)
+    whole = bool(more.pop("whole", True))
+    around = "html | " if "frame" in more else ""
+    made = typed(around + QTY, "2", **more) if value else event(around + FORM, **more)  # type: ignore[arg-type]
+    kind, what = ("value", "locate: '#qty', exact: 2") if value else ("element", "locate: '#buy'")
+    more_nodes = ", forbidden: true}, {url: {includes: /a}}" if forbidden else "}"
+    for site, known in (("'*'", any_site), ("shopping", first_site)):
+        nodes = f"[{{{kind}: {{{what}, site: {site}}}{more_nodes}]"
+        got = judged(nodes, trial([at("/a"), replace(made, whole=whole)]))
+        assert got.score == (None if known is None else float(known != forbidden)), (site, got)
+
+
+def test_elsewhere_in_a_window_that_a_page_has_made_nothing_is_open() -> None:
+    assert judged("[{element: '#other'}]", trial([event(FORM, on="about:blank")])).score == 0
+
+
+def test_a_field_in_a_window_that_a_page_has_made_may_be_the_one_that_is_meant_at_the_end() -> None:
+    node = "[{value: {locate: '#qty', exact: 2}, hold: end}]"
+    right, popup = typed(QTY, "2"), typed(QTY, "3", on="about:blank", tab=1)
+    assert judged(node, trial([right, popup])).score is None
+    assert judged(node, trial([popup, right])).score == 1
+    assert judged(node, trial([typed(QTY, "1"), popup])).score == 0
+
+
 def test_the_pages_that_the_agent_found_are_no_forbidden_ones() -> None:
     nodes = "[{url: {includes: /b}}, {url: {includes: /a}, forbidden: true}]"
     recorded = trial([at("/a"), at("/b")], start="/a")

@@ -220,13 +220,19 @@ def _node(
     moved = f"; {by.name} reached it before, and is now {by.why}" if by is not None and by.status == "drifted" else ""
     for how, other in nodes_otherwise(node, known):
         (found,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
-        if found.by:
+        if found.by and _is_alike(found, known, evidence):
             why = f"found by {how}: {found.by}{moved}"
             return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
     if not done:
         return Finding(kind="node", name=name, status="untried", why=why)
     why = (part.why or "the whole solution was replayed, and nothing reached it") + moved
     return Finding(kind="node", name=name, status="broken", why=why)
+
+
+def _is_alike(found: Part, known: TargetRecord | None, evidence: Evidence) -> bool:
+    """Whether what was found has the role of what is known, as far as both are told."""
+    hit = next((step.target for step in evidence.steps if step.index == found.step), None)
+    return hit is None or known is None or hit.role == known.role or not (hit.role and known.role)
 
 
 def _forbidden(node: KeyNode, part: Part | None) -> Iterator[Finding]:

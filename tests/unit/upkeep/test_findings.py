@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import NO_VERDICT
+from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
 from pytest_webarena.upkeep.findings import known_of, untried
 from pytest_webarena.upkeep.replaying import Tried
@@ -173,6 +174,9 @@ def test_a_renamed_button_at_its_place_has_drifted() -> None:
     assert lost.status == "broken"
     assert "step 1 of 2 (click it) reached it before" in lost.why
     assert checked(task, renamed, tried).status == "broken"  # nothing is known of it
+    link = TargetRecord(selector="#buy", role="link", name="Imprint", tag="a")
+    turned = replace(renamed, steps=tuple(replace(step, target=link) for step in renamed.steps))
+    assert checked(task, turned, tried, before).status == "broken"
 
 
 @pytest.mark.parametrize(

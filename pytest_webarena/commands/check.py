@@ -78,6 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     if not due:
         found = [entry.at for task in tasks if (entry := history.last(task)) is not None]
         days = options.every - (time.time() - min(found)) / DAY
+        _tell_unreadable(history)
         print(f"none of {len(tasks)} tasks is due; the next one is in {days:.0f} days")
         return NOTHING_DUE
     return _check(options, history, due, [task for task in tasks if task not in due])
@@ -100,7 +101,8 @@ def _months(options: argparse.Namespace, history: History) -> int:
 def _tell_unreadable(history: History) -> None:
     if history.unreadable:
         lines = "a line" if history.unreadable == 1 else f"{history.unreadable} lines"
-        print(f"{history.folder}: left out {lines} that can't be read", file=sys.stderr)
+        why = "damaged, or of no time that has been"
+        print(f"{history.folder}: left out {lines} that can't be read: {why}", file=sys.stderr)
 
 
 def _tasks(sources: Sequence[str]) -> list[Task]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pytest_webarena.actions import Stop
 from pytest_webarena.checks.key_nodes.judging import judge
 from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget, UrlTarget
 from pytest_webarena.checks.kind import View
@@ -14,9 +16,9 @@ from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 from pytest_webarena.signals import TargetRecord
-from pytest_webarena.tasks.model import Task
+from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.text import clip
-from pytest_webarena.upkeep.obstacles import Obstacle, obstacle, obstacle_of_status, status_of
+from pytest_webarena.upkeep.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
 from pytest_webarena.upkeep.otherwise import Known, nodes_otherwise
 from pytest_webarena.upkeep.replaying import Tried, key_node_checks
 
@@ -98,7 +100,7 @@ def find(
         if status == "valid" and task.solution is not None and record.outcome != "passed":
             parts = (*parts, Finding(kind="check", name="the verdict", status="broken", why=_first_line(record)))
             status = "broken"
-        if status == "broken" and (other := obstacle(evidence, task)):
+        if status == "broken" and (other := obstacle(evidence, task, known)):
             parts, status = tuple(_held_up(parts, other)), other.status
         first = next((each for each in parts if each.status == status), None)
         if status == "untried" and inconclusive and record.cause == "site":
@@ -175,8 +177,9 @@ def _parts(
                 before = known.steps if known is not None else ()
                 at = known.nodes.get(f"{check.path}#{number}", -1) if known is not None else -1
                 hit = before[at] if 0 <= at < len(before) else None
-                yield _node(node, part, evidence, hit, done=done, why=why)
-    yield from _outcomes(task, results, done=done, why=why)
+                by = steps[at] if hit is not None and at < len(steps) else None
+                yield _node(node, part, evidence, hit, by, done=done, why=why)
+    yield from _outcomes(task, results, evidence, done=done, why=why)
 
 
 def _results(record: TrialRecord) -> Iterator[CheckResult]:
@@ -203,9 +206,10 @@ def _steps(task: Task, tried: Sequence[Tried]) -> Iterator[Finding]:
 
 
 def _node(
-    node: KeyNode, part: Part | None, evidence: Evidence, known: TargetRecord | None, *, done: bool, why: str
-) -> Finding:
-    """What is to be said of one key node of a solution that was replayed."""
+    node: KeyNode, part: Part | None, evidence: Evidence, known: TargetRecord | None, by: Finding | None,
+    *, done: bool, why: str,
+) -> Finding:  # fmt: skip
+    """What is to be said of one key node of a solution that was replayed. ``by``: the step that reached it before."""
     name = clip(str(node), 200)
     if part is None:
         return Finding(kind="node", name=name, status="untried", why="it was not judged")
@@ -213,15 +217,22 @@ def _node(
         return Finding(kind="node", name=name, status="valid", step=part.step)
     if part.open:
         return Finding(kind="node", name=name, status="untried", why=part.why)
+    moved = f"; {by.name} reached it before, and is now {by.why}" if by is not None and by.status == "drifted" else ""
     for how, other in nodes_otherwise(node, known):
         (found,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
-        if found.by:
-            why = f"found by {how}: {found.by}"
+        if found.by and _is_alike(found, known, evidence):
+            why = f"found by {how}: {found.by}{moved}"
             return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
     if not done:
         return Finding(kind="node", name=name, status="untried", why=why)
-    why = part.why or "the whole solution was replayed, and nothing reached it"
+    why = (part.why or "the whole solution was replayed, and nothing reached it") + moved
     return Finding(kind="node", name=name, status="broken", why=why)
+
+
+def _is_alike(found: Part, known: TargetRecord | None, evidence: Evidence) -> bool:
+    """Whether what was found has the role of what is known, as far as both are told."""
+    hit = next((step.target for step in evidence.steps if step.index == found.step), None)
+    return hit is None or known is None or hit.role == known.role or not (hit.role and known.role)
 
 
 def _forbidden(node: KeyNode, part: Part | None) -> Iterator[Finding]:
@@ -235,7 +246,9 @@ def _forbidden(node: KeyNode, part: Part | None) -> Iterator[Finding]:
         yield Finding(kind="node", name=name, status="untried", why=part.why if part else "it was not judged")
 
 
-def _outcomes(task: Task, results: Mapping[str, CheckResult], *, done: bool, why: str) -> Iterator[Finding]:
+def _outcomes(
+    task: Task, results: Mapping[str, CheckResult], evidence: Evidence, *, done: bool, why: str
+) -> Iterator[Finding]:
     """The other checks, as they stand in the task."""
     for check in task.checks:
         if isinstance(check.spec, KeyNodes):
@@ -246,13 +259,39 @@ def _outcomes(task: Task, results: Mapping[str, CheckResult], *, done: bool, why
             told = result.why if result is not None else "it was not judged"
             yield Finding(kind="check", name=name, status="untried", why=told or "there is no telling")
         elif result.passed:
-            yield Finding(kind="check", name=name, status="valid")
+            yield _passed(task, check, evidence, name)
         elif not done:
             yield Finding(kind="check", name=name, status="untried", why=why)
         else:
             seen = f", found {result.actual}" if result.actual else ""
             told = result.why if not result.expected else f"expected {result.expected}{seen}"
             yield Finding(kind="check", name=name, status="broken", why=clip(told, 300))
+
+
+def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
+    """A check that holds. An answer that the solution has written out holds whatever the site says."""
+    if not _asks_answer(check):
+        return Finding(kind="check", name=name, status="valid")
+    answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
+    if _is_shown(answer, evidence):
+        return Finding(kind="check", name=name, status="valid")
+    why = "the answer is the one that the solution has written out, and its last page does not show it"
+    alone = all(map(_asks_answer, task.checks))
+    return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
+
+
+def _asks_answer(check: Check) -> bool:
+    """Whether it looks at nothing but what the agent says at the end."""
+    if check.children:
+        return all(map(_asks_answer, check.children))
+    return check.kind in ("answer", "json_answer")
+
+
+def _is_shown(answer: str, evidence: Evidence) -> bool:
+    """Whether the page at which the replay ended has these words."""
+    words = " ".join(answer.split()).casefold()
+    shown = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
+    return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in shown)
 
 
 def _visited(

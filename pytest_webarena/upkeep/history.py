@@ -27,6 +27,8 @@ __all__ = ["DAY", "Entry", "Flag", "History", "Month", "decay", "read_flags"]
 
 DAY = 86_400.0
 _VERSION = 1
+_CLOCKS = 3_600.0
+"""Seconds that clocks of two machines may be apart. What is dated later than that is no time of a check."""
 _TOLD = ("valid", "drifted", "broken")
 """Statuses that say something of the task; the others only say that nobody could tell."""
 
@@ -88,10 +90,18 @@ def read_flags(path: Path) -> tuple[Flag, ...]:
             flag = _flag(line)
             if flag is None:
                 raise UsageError(
-                    f"--flags {path}:{number}: expected a line of JSON with 'task' and 'reason', found {line[:60]!r}"
+                    f"--flags {path}:{number}: expected a line of JSON with 'task' and 'reason', "
+                    f"and an 'at', if any, that has been; found {line[:60]!r}"
                 )
             found.append(flag)
     return tuple(found)
+
+
+def _time(value: object) -> float:
+    """A Unix time that has been. `ValueError` for others: by them nothing would be due, or could be dated."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= time.time() + _CLOCKS:
+        raise ValueError(f"expected a Unix time that has been, found {value!r:.40}")
+    return float(value)
 
 
 def _flag(line: str) -> Flag | None:
@@ -100,11 +110,11 @@ def _flag(line: str) -> Flag | None:
         flag = Flag(
             task=data["task"],
             reason=data["reason"],
-            at=float(data.get("at", 0.0)),
+            at=_time(data.get("at", 0.0)),
             digest=data.get("digest", ""),
             trial=data.get("trial", ""),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     good = all(isinstance(each, str) for each in (flag.task, flag.reason, flag.digest, flag.trial))
     return flag if good and flag.task and flag.reason.strip() else None
@@ -215,10 +225,11 @@ def _entry(line: str) -> Entry | None:
         data = json.loads(line)
         if data.pop("schema_version") > _VERSION:
             return None
-        entry = Entry(**data)
-        return entry if entry.status in STATUSES and isinstance(entry.at, int | float) else None
-    except (ValueError, KeyError, TypeError, AttributeError):
+        entry = Entry(**{**data, "at": _time(data["at"])})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    good = all(isinstance(each, str) for each in (entry.task, entry.digest, entry.status, entry.why, entry.path))
+    return entry if good and entry.status in STATUSES else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

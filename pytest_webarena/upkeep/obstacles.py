@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -11,8 +12,9 @@ from pytest_webarena.actions import Goto, Type
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
+from pytest_webarena.upkeep.otherwise import Known
 
-__all__ = ["Obstacle", "obstacle", "obstacle_of_status", "status_of"]
+__all__ = ["Obstacle", "obstacle", "obstacle_of_status", "status_of", "text_of"]
 
 _BLOCKED = (401, 403, 407, 429, 451)
 _SIGN_IN = re.compile(r"(log|sign)[-_]?in\b|/(auth|sso|session/new)\b", re.IGNORECASE)
@@ -22,9 +24,23 @@ _NO_ROBOTS = re.compile(
     r"checking (your browser|if the site connection)|attention required|access (to this page has been )?denied",
     re.IGNORECASE,
 )
-_SHORT_PAGE = 3_000
-"""Characters of text. A page that only turns people away says little; one that has much to say may well name a captcha.
+_LITTLE, _SHORT_PAGE = 1_000, 3_000
+"""Characters of text. A page that only turns people away says little, a form with a captcha hardly more; one that has
+much to say may well name a captcha.
 """
+_FEW_LINKS = 5
+_SILENT = re.compile(r"(?is)<(script|style|noscript|template|title)\b.*?</\1>")
+_HEADING = re.compile(r"(?is)<h([1-3])\b[^>]*>(.*?)</h\1>")
+_LINK = re.compile(r"(?i)<(a|button)\b")
+_TAG = re.compile(r"<[a-z][^>]*>", re.IGNORECASE)
+_WIDGET = re.compile(
+    r"<iframe\b[^>]*\bsrc\s*=\s*[\"']?[^\"'\s>]*(captcha|challenges\.cloudflare\.com|arkoselabs|funcaptcha)|"
+    r"<\w+\b[^>]*\b(class|id)\s*=\s*[\"']?[^\"'>]*(\b(g-re|h-)captcha\b|\bcf-turnstile\b|\bpx-captcha\b)",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile(
+    r"invisible|(?<!overflow:)(?<!overflow: )\bhidden\b|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
+)
 
 
 class Obstacle(NamedTuple):
@@ -51,8 +67,8 @@ def status_of(url: str, evidence: Evidence) -> int | None:
     return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == wanted), None)
 
 
-def obstacle(evidence: Evidence, task: Task) -> Obstacle | None:
-    """What was in the way where the replay ended; None when nothing was."""
+def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obstacle | None:
+    """What was in the way where the replay ended; None when nothing was. ``known``: of the task when it was valid."""
     pages = list(_pages(evidence.requests))
     tab = next((tab for tab in evidence.tabs if tab.active), None)
     if tab is None:
@@ -64,7 +80,7 @@ def obstacle(evidence: Evidence, task: Task) -> Obstacle | None:
     page = next((each for each in reversed(pages) if each.url.partition("#")[0] == here), None)
     if page is not None and not page.refused and (found := obstacle_of_status(page.status, page.url)):
         return found
-    if turned_away := _turned_away(tab):
+    if turned_away := _turned_away(tab, known):
         return Obstacle("blocked", f"{clip(tab.url, 120)} asks who comes: '{clip(turned_away, 60)}'")
     if _is_sign_in(tab) and not _signs_in(task):
         return Obstacle("blocked", f"{clip(tab.url, 120)} asks to sign in, which the solution does not")
@@ -80,14 +96,33 @@ def _pages(requests: Sequence[RequestRecord]) -> Iterator[RequestRecord]:
             yield each
 
 
-def _turned_away(tab: TabState) -> str:
-    """The words by which a page keeps robots out; empty when it does not."""
-    if found := _NO_ROBOTS.search(tab.title):
-        return found[0]
-    text = re.sub(r"(?is)<(script|style)\b.*?</\1>|<[^>]+>", " ", tab.html[:200_000])
-    text = " ".join(text.split())
-    found = _NO_ROBOTS.search(text) if len(text) < _SHORT_PAGE else None
+def _turned_away(tab: TabState, known: Known | None) -> str:
+    """The words or the widget by which a page keeps robots out; empty when it does not, or only speaks of it."""
+    html = _SILENT.sub(" ", tab.html[:200_000])
+    text = text_of(html)
+    if len(text) >= _SHORT_PAGE or _is_whole(text, known):
+        return ""
+    if any(_WIDGET.match(tag) and not _UNSEEN.search(tag) for tag in _TAG.findall(html)):
+        return "a captcha"
+    if len(text) >= _LITTLE:
+        return ""
+    headings = [heading for _, inner in _HEADING.findall(html) if (heading := text_of(inner))]
+    found = _NO_ROBOTS.search("\n".join((tab.title, *headings)))
+    if found is None and not headings and len(_LINK.findall(html)) <= _FEW_LINKS:
+        found = _NO_ROBOTS.search(text)
     return found[0] if found else ""
+
+
+def text_of(html: str) -> str:
+    """What a page says, roughly, without its scripts."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", _SILENT.sub(" ", html))).split())
+
+
+def _is_whole(text: str, known: Known | None) -> bool:
+    """Whether the page has at least half of what the steps of the solution acted on when they could be done."""
+    names = {" ".join(each.name.split()) for each in known.steps if each is not None} if known is not None else set()
+    names.discard("")
+    return bool(names) and sum(name in text for name in names) * 2 >= len(names)
 
 
 def _is_sign_in(tab: TabState) -> bool:

@@ -147,7 +147,7 @@ def nodes_otherwise(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple
 
 def _elements(locate: str, known: TargetRecord | None) -> Iterator[tuple[str, str]]:
     for how, selector, _, _ in _elsewhere(locate, known):
-        if how != "its place in the document" and not parse_selector(selector).undecidable:
+        if not parse_selector(selector).undecidable:
             yield how, selector
 
 

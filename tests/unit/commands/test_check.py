@@ -140,3 +140,20 @@ def test_wrong_usage_is_a_sentence(
 ) -> None:
     assert main(["check", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_check_of_the_future_does_not_make_a_task_fine_for_ever(
+    tasks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pytest_webarena.tasks import load_tasks
+
+    history = History(Path("webarena-upkeep"))
+    for task in load_tasks(tasks):
+        history.add(Entry(task=task.id, digest=task.digest, at=1e11, status="valid"))
+    assert main(["check", str(tasks), "--only-due"]) == 3
+    assert "left out 4 lines that can't be read: damaged, or of no time that has been" in capsys.readouterr().err
+    assert main(["check", "--history"]) == 0
+    for task in load_tasks(tasks):
+        History(Path("webarena-upkeep")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))
+    assert main(["check", str(tasks), "--only-due"]) == 4
+    assert "left out 4 lines" in capsys.readouterr().err

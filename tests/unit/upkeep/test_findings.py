@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import NO_VERDICT
+from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
 from pytest_webarena.upkeep.findings import known_of, untried
 from pytest_webarena.upkeep.replaying import Tried
@@ -118,6 +119,87 @@ def test_a_site_that_is_down_or_lets_nobody_in_breaks_no_task(
     assert found.status == wanted
     assert statuses(found)[1] == wanted
     assert found.why
+
+
+WORDS = "<p>We sell kettles. Our help page explains how to verify you are human at checkout.</p>"
+FRAME = '<iframe src="https://www.google.com/recaptcha/api2/anchor?k=1"{}></iframe>'
+
+
+@pytest.mark.parametrize(
+    ("html", "wanted"),
+    [
+        (f"<h1>Kettles</h1>{WORDS}<p>{'Long text about kettles. ' * 100}</p>", "broken"),
+        (f"<h1>Kettles</h1>{WORDS}", "broken"),
+        (WORDS + "<a href=/>Kettle</a>" * 6, "broken"),
+        (f"<h1>Are you a robot?</h1><p>{'A story about robots. ' * 60}</p>", "broken"),
+        ("<h1>Verify you are human</h1><p>Please complete the CAPTCHA to continue</p>", "blocked"),
+        (f"<h1>Shop</h1>{FRAME.format('')}", "blocked"),
+        (f"<h1>Shop</h1>{FRAME.format(' hidden')}", "broken"),
+        ('<h1>Shop</h1><div class="g-recaptcha" data-size="invisible"></div>', "broken"),
+        ('<h1>Shop</h1><div class="cf-turnstile"></div>', "blocked"),
+        ("<h1>Shop</h1><noscript>Captcha</noscript><script>let captcha</script>", "broken"),
+    ],
+)
+def test_a_page_that_speaks_of_captchas_is_not_one(html: str, wanted: str) -> None:
+    recorded = ended_at(trial([at("/")]), f"{SHOP}/catalogue/kettle_7", html=html)
+    assert checked(buy(), recorded, [did(0), did(1, found=False)]).status == wanted
+
+
+def test_a_page_that_has_what_it_had_is_broken_beside_its_captcha() -> None:
+    task, captcha = buy(), '<div class="g-recaptcha"></div>'
+    recorded = ended_at(trial([at("/")]), f"{SHOP}/", html=f"<a>Kettle</a>{captcha}")
+    assert checked(task, recorded, [did(0), did(1, found=False)], known(task)).status == "broken"
+    recorded = ended_at(recorded, f"{SHOP}/", html=captcha)
+    assert checked(task, recorded, [did(0), did(1, found=False)], known(task)).status == "blocked"
+
+
+def test_a_renamed_button_at_its_place_has_drifted() -> None:
+    task = make_task("""
+        intent: Buy it
+        sites: [shopping]
+        checks: [{key_nodes: [{element: 'role=button[name="Buy now"]', name: bought}]}]
+        solution: [{click: 'role=button[name="Buy now"]'}]
+    """)
+    node = {"checks[0]#0": 0}
+    before = replace(known(task), steps=(replace(BUTTON, selector="#buy"), None), nodes=node)
+    named = {"role": "button", "name": "Purchase", "text": "Purchase", "selector": "#buy"}
+    renamed = trial([at("/")], [event("html > form > button#buy", target=named)], answer="")
+    tried = [did(0, how="its place in the document"), did(1)]
+    found = checked(task, renamed, tried, before)
+    assert (found.status, statuses(found)) == ("drifted", ["drifted", "valid", "drifted"])
+    assert found.why.startswith("step 1 of 2 (click it): found by its place in the document")
+    assert "step 1 of 2 (click it) reached it before, and is now found by its place" in found.parts[2].why
+    elsewhere = trial([at("/")], [event("html > form > button#sell", target=named)], answer="")
+    lost = checked(task, elsewhere, tried, before)
+    assert lost.status == "broken"
+    assert "step 1 of 2 (click it) reached it before" in lost.why
+    assert checked(task, renamed, tried).status == "broken"  # nothing is known of it
+    link = TargetRecord(selector="#buy", role="link", name="Imprint", tag="a")
+    turned = replace(renamed, steps=tuple(replace(step, target=link) for step in renamed.steps))
+    assert checked(task, turned, tried, before).status == "broken"
+
+
+@pytest.mark.parametrize(
+    ("html", "more", "wanted"),
+    [
+        ("<h1>Price 42</h1>", "", "valid"),
+        ("<h1>Price 43</h1>", "", "untried"),
+        ("<h1>Price 142</h1><p>42.50</p><script>42</script>", "", "untried"),
+        ("<h1>Price 43</h1>", ", {url: /kettle}", "valid"),
+    ],
+)
+def test_an_answer_that_the_solution_has_written_out_shows_nothing_by_itself(html: str, more: str, wanted: str) -> None:
+    task = make_task(f"""
+        intent: What does it cost?
+        sites: [shopping]
+        checks: [{{answer: "42"}}{more}]
+        solution: [{{goto: /kettle}}, {{stop: "42"}}]
+    """)
+    recorded = ended_at(trial([at("/kettle")], answer="42"), f"{SHOP}/kettle", html=html)
+    found = checked(task, recorded, [did(0), did(1)])
+    assert found.status == wanted
+    part = next(part for part in found.parts if part.name == "checks[0] answer")
+    assert ("the solution has written out" in part.why) is (" 42<" not in html)
 
 
 def test_an_answer_to_a_frame_is_not_the_pages() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,6 +61,34 @@ def test_what_is_no_entry_is_left_out_and_counted(tmp_path: Path, line: str) -> 
     (tmp_path / "history.jsonl").write_text(f"{line}\n")
     found = History(tmp_path)
     assert (found.entries, found.unreadable) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    "at", ["1e308", "-1e18", "-1", "NaN", "Infinity", "1" + "0" * 400, "99999999999", "true", '"1"', "null", "[1]"]
+)
+def test_a_line_of_no_time_that_has_been_is_left_out(tmp_path: Path, at: str) -> None:
+    line = f'{{"schema_version": 1, "task": "task", "digest": "{buy().digest}", "at": {at}, "status": "valid"}}\n'
+    (tmp_path / "history.jsonl").write_text(line)
+    (tmp_path / "flags.jsonl").write_text(f'{{"task": "task", "reason": "odd", "at": {at}}}\n')
+    found = History(tmp_path)
+    assert (found.entries, found.flags, found.unreadable) == ([], [], 2)
+    assert found.due(buy(), every=30 * DAY) == "it was never checked"
+    assert decay(found.entries) == ()
+    with pytest.raises(UsageError, match=r"flags.jsonl:1: expected .* an 'at', if any, that has been"):
+        read_flags(tmp_path / "flags.jsonl")
+
+
+def test_clocks_may_be_a_little_apart(tmp_path: Path) -> None:
+    History(tmp_path).add(entry(at=time.time() + 60))
+    assert History(tmp_path).unreadable == 0
+
+
+@pytest.mark.parametrize("facts", ['"task": []', '"digest": {}', '"status": []', '"why": 1', '"path": null'])
+def test_an_entry_of_other_types_is_left_out(tmp_path: Path, facts: str) -> None:
+    line = f'{{"schema_version": 1, "task": "t", "digest": "d", "at": 1, "status": "valid", {facts}}}\n'
+    (tmp_path / "history.jsonl").write_text(line + "[" * 200_000 + "\n")
+    found = History(tmp_path)
+    assert (found.entries, found.unreadable) == ([], 2)
 
 
 def test_a_process_that_is_killed_loses_no_entry(tmp_path: Path) -> None:

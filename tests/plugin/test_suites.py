@@ -24,6 +24,14 @@ ROWS: Sequence[dict[str, Any]] = (
     ),
     raw(3, sites=["gitlab", "homepage"], start_url="__GITLAB__", intent_template_id=9),
 )
+FEW = """
+apps:
+  homepage:
+    backend: process
+    sites: {homepage: {host: homepage.test}}
+    process: {command: ["{python}", homepage.py, "{port}"]}
+"""
+"""A catalogue of one site, which is never started: its trials are canned."""
 
 
 @pytest.fixture
@@ -33,6 +41,7 @@ def project(canned: pytest.Pytester) -> pytest.Pytester:
     (installation / "webarena_verified-9.dist-info").mkdir(parents=True)
     (installation / "webarena_verified-9.dist-info" / "METADATA").write_text("Name: webarena-verified\nVersion: 9\n")
     hold(canned, *ROWS)
+    (canned.path / "few.yaml").write_text(FEW)
     canned.syspathinsert(installation)
     conftest = canned.path / "conftest.py"  # for workers
     conftest.write_text(f"import sys\nsys.path.insert(0, {str(installation)!r})\n{conftest.read_text()}")
@@ -145,7 +154,7 @@ def test_trials_last_failed_and_resume(project: pytest.Pytester) -> None:
 def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester) -> None:
     fail_by_intent(project)
     project.makepyfile(test_mine="def test_bad(): assert 0\ndef test_good(): pass")
-    args = ("--suite=webarena", "--sites=embedded", "test_mine.py")
+    args = ("--suite=webarena", "--sites=few.yaml", "test_mine.py")
     project.runpytest(*args).assert_outcomes(passed=3, failed=2, skipped=1)
     again = project.runpytest(*args, "--lf", "-v")
     again.assert_outcomes(failed=2)
@@ -153,14 +162,14 @@ def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester
 
 
 def test_tasks_whose_sites_are_missing_are_skipped_and_said_once(project: pytest.Pytester) -> None:
-    result = project.runpytest("--suite=webarena", "--sites=embedded")
+    result = project.runpytest("--suite=webarena", "--sites=few.yaml")
     result.assert_outcomes(passed=3, skipped=1)
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
 
 
 def test_imported_tasks_are_skipped_like_those_of_the_suite(project: pytest.Pytester) -> None:
     assert main(["import", "webarena", "-o", str(project.path / "mine.tasks.yaml")]) == 0
-    result = project.runpytest("mine.tasks.yaml", "--sites=embedded")
+    result = project.runpytest("mine.tasks.yaml", "--sites=few.yaml")
     result.assert_outcomes(passed=3, skipped=1)
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
 
@@ -169,7 +178,7 @@ def test_tasks_whose_pictures_may_not_be_fetched_are_skipped_and_said_once(proje
     home = {"sites": ["homepage"], "start_url": "__HOMEPAGE__"}
     pictures = ("http://example.org/a.png", "https://example.org/b.png", "__HOMEPAGE__/c.png", "__GITLAB__/d.png")
     write(project.path, *(raw(number, **home, image=each) for number, each in enumerate(pictures)), name="own.json")
-    result = project.runpytest("own.json")
+    result = project.runpytest("own.json", "--sites=few.yaml")
     result.assert_outcomes(passed=1, skipped=3)
     result.stdout.fnmatch_lines(
         [
@@ -178,7 +187,7 @@ def test_tasks_whose_pictures_may_not_be_fetched_are_skipped_and_said_once(proje
             "               task's sites; --fetch-images loads such images",
         ]
     )
-    project.runpytest("own.json", "--fetch-images").assert_outcomes(passed=3, skipped=1)
+    project.runpytest("own.json", "--sites=few.yaml", "--fetch-images").assert_outcomes(passed=3, skipped=1)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +208,7 @@ def test_a_suite_runs_on_the_sites_it_was_written_for_unless_others_are_named(
 
 
 def test_workers_collect_the_same(project: pytest.Pytester) -> None:
-    result = project.runpytest("--suite=webarena", "--sites=embedded", "-n2", "--one-per-template")
+    result = project.runpytest("--suite=webarena", "--sites=few.yaml", "-n2", "--one-per-template")
     result.assert_outcomes(passed=2, skipped=1)
 
 
@@ -220,7 +229,7 @@ def test_a_json_file_is_collected_by_path(project: pytest.Pytester) -> None:
 
 def test_a_bad_file_is_one_collection_error_with_all_its_defects(project: pytest.Pytester) -> None:
     write(project.path, raw(0, intent=1), raw(1, sites=None), name="own.json")
-    result = project.runpytest("own.json")
+    result = project.runpytest("own.json", "--sites=few.yaml")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [

@@ -44,7 +44,7 @@ def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, worke
     assert result.ret == 0  # what was not needed is not missing
     records, plan = RunDir(project.path / "run").records(), read_plan(project.path / "run")
     assert len(plan) == 80
-    assert 10 < len(records) < 40
+    assert 10 < len(records) < 80  # workers are given some ahead
     left = [trial for trial in plan.values() if trial.decided]
     assert len(left) == 80 - len(records)
     assert all(trial.decided.startswith("decided after ") for trial in left)

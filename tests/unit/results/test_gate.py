@@ -70,3 +70,13 @@ def test_it_says_that_errors_need_permission_and_whose_word_they_are() -> None:
     assert ruling.message == (
         "cot: 2 of 3 trials erred, 1 of them declared by the agent itself; without --max-errors there may be none"
     )
+
+
+def test_the_cost_row_says_of_how_many_trials_it_knows_nothing() -> None:
+    from pytest_webarena.evidence import Usage
+    from pytest_webarena.plugin.reporting.rates import _cost_rows
+
+    used = (Usage(calls=1, input_tokens=9, cost=0.02), None, None)
+    records = [TrialRecord(key=TrialKey(f"t{n}", "a", 1), outcome="passed", usage=each) for n, each in enumerate(used)]
+    lines = [line.text for line in _cost_rows(summarise(records)["a"])]
+    assert "not known of 2 of 3 trials" in lines[-1]

@@ -74,9 +74,10 @@ __all__ = [
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
 
-Shortfall = Literal["", "declared", "budget"]
-"""Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, or its money (the run's
-``budget``) was spent before. What an agent says of itself must never make its rate better."""
+Shortfall = Literal["", "declared", "budget", "untold"]
+"""Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, its money (the run's
+``budget``) was spent before, or it has left ``untold`` what it used, which a check asks for. What an agent says of
+itself must never make its rate better."""
 
 
 class WebArenaError(Exception):

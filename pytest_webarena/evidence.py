@@ -101,6 +101,10 @@ class Usage:
             value: object = getattr(self, name)
             if not is_count(value):
                 raise TypeError(f"Usage: expected {name} to be a whole number from 0 to 10**15, found {_shown(value)}")
+        for part, whole in _PARTS.items():
+            some, most = getattr(self, part), getattr(self, whole)
+            if some > most:
+                raise TypeError(f"Usage: expected {part} to be among {whole}, found {some} of {most}")
         for name in ("cost", "saved"):
             money: object = getattr(self, name)
             if money is not None and not is_money(money):
@@ -124,6 +128,9 @@ class Usage:
 _COUNTS = (
     "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "untold_calls",
 )  # fmt: skip
+
+_PARTS = {"cached_input_tokens": "input_tokens", "reasoning_tokens": "output_tokens"}
+"""Counts that are part of another one."""
 
 
 def is_count(value: object) -> bool:

@@ -246,7 +246,10 @@ def _usage(value: Any) -> Usage | None:
     ):
         known = f"{', '.join(sorted(counts))}, cost, saved"
         raise ProtocolBroken(f"expected 'usage' to hold {known}, each from 0 to 10**15; found {_briefly(value)}")
-    return Usage(**{**value, "cost": None if cost is None else float(cost)})
+    try:
+        return Usage(**{**value, "cost": None if cost is None else float(cost)})
+    except TypeError as error:
+        raise ProtocolBroken(f"{error}; found {_briefly(value)}") from None
 
 
 def _briefly(value: Any) -> str:

@@ -144,10 +144,9 @@ class Gate:
             for each in against:
                 growth = each.growth_beyond(self.max_cost_increase)
                 if growth is None:
-                    message = (
-                        f"{each.second.name}: --max-cost-increase asks for dollars that are known on both sides, found "
-                        "trials of unknown cost; --prices makes them known, and the baseline is to be saved anew"
-                    )
+                    if (why := _no_growth(each)) is None:
+                        continue
+                    message = f"{each.second.name}: --max-cost-increase asks for {why}"
                     return Ruling(exit_code=TOO_MANY_ERRORS, message=message)
                 if growth.p <= each.alpha / 2 and growth.ratio > 1 + self.max_cost_increase:
                     message = (
@@ -182,6 +181,22 @@ class Gate:
         if not judged and (coverage is None or trials):
             return f"{agent}: none of {trials} trials could be judged"
         return None
+
+
+def _no_growth(found: Comparison) -> str | None:
+    """What `Comparison.growth_beyond` lacks; None where neither side has cost anything, which is no increase."""
+    before, now = found.unpriced
+    if before or now:
+        return (
+            f"dollars that are known on both sides, found trials of unknown cost, errors included: {before} of the "
+            f"baseline, {now} of this run; --prices makes those known that lack a price, an agent has to tell what "
+            "it used, and the baseline is to be saved anew"
+        )
+    if not any(each.cost for each in found.first.tries):
+        if not any(each.cost for each in found.second.tries):
+            return None
+        return "a baseline that has cost something, found one of $0, of which no share can be told; save one anew"
+    return "tasks of two templates or more that cost something in the baseline, found fewer"
 
 
 def _missing(coverage: Coverage | None) -> str:

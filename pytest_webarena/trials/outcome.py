@@ -8,10 +8,13 @@ from pytest_webarena.results.records import NO_VERDICT, Outcome
 
 if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
-    from pytest_webarena.errors import Cause
+    from pytest_webarena.errors import Cause, Shortfall
     from pytest_webarena.evidence import StopReason
 
-__all__ = ["Decided", "decide"]
+__all__ = ["Decided", "decide", "shortfall_of"]
+
+_OF_USE = ("cost", "tokens", "seconds")
+"""Kinds of checks that go by what the agent says it used."""
 
 
 class Decided(NamedTuple):
@@ -36,3 +39,11 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
         return Decided("passed", None, "")
     told = f"the agent was stopped: {stop_detail}\n" if stop_reason in ("invalid", "repeated") and stop_detail else ""
     return Decided("failed", None, told + verdict.render())
+
+
+def shortfall_of(verdict: Verdict) -> Shortfall:
+    """Why a gate counts a verdict that is none as not passed, of an agent that reports its use itself: it must not
+    leave a threshold by leaving that out."""
+    results = (result for each in verdict.results for _, result in each.walk())
+    untold = any(result.score is None and result.kind in _OF_USE for result in results)
+    return "untold" if verdict.passed is None and untold else ""

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks import judge_all_bounded
+from pytest_webarena.checks import Verdict, judge_all_bounded
 from pytest_webarena.checks.told import chance_of
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge import Judge
@@ -20,7 +20,7 @@ from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.outcome import Decided, decide
+from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 
 __all__ = ["Rescorer"]
 
@@ -79,6 +79,11 @@ class Rescorer:
         intent = readable(task.intent, task.leased, evidence.sites)
         record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
         record = replace(record, chance=chance_of(task))
+        before = Verdict.from_json(record.verdict) if record.verdict else None
+        # Of a model's agent, whose calls are counted here, such a verdict has had no shortfall from the start.
+        counted_here = before is not None and bool(shortfall_of(before)) and record.shortfall != "untold"
+        if record.shortfall == "untold":
+            record = replace(record, shortfall="")
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all_bounded(
@@ -92,6 +97,7 @@ class Rescorer:
                 "score": verdict.score,
                 "verdict": verdict.to_json(),
                 "grading": name,
+                "shortfall": shortfall_of(verdict) if decided.outcome == "error" and not counted_here else "",
                 "verdicts": {each: its.to_json() for each, its in verdicts.items()},
             }
         except TrialError as error:

@@ -126,6 +126,8 @@ def _cost_rows(summary: Summary) -> Iterator[Line]:
         known = [f"{dollars(summary.known_cost)} known of {plural(summary.priced, 'trial')}"] if summary.priced else []
         models = " or ".join(summary.unpriced) or "the model"
         yield from row("", [*known, f"no price for {models} (--prices)"], mark="yellow")
+    elif unknown := (trials := summary.rate.judged + summary.rate.errors) - summary.priced:
+        yield from row("", [f"not known of {unknown} of {plural(trials, 'trial')}, which are not in it"], mark="yellow")
 
 
 def _rate_lines(summary: Summary) -> Iterator[Line]:

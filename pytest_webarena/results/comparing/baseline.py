@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import is_count, is_money
 from pytest_webarena.results.comparing.sides import Side, SideTask, Trait, Try, sides_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import JudgeErrors, Outcome
@@ -22,6 +23,10 @@ _OUTCOMES: Mapping[str, Outcome] = {letter: outcome for outcome, letter in _LETT
 _SHORT = "s"
 """An error that a gate counts as not passed."""
 _JUDGED = "j"
+
+
+class _Odd(Exception):
+    """What is wrong with a task's line, as a sentence."""
 
 
 def sides_at(path: Path, *, label: str = "") -> list[Side]:
@@ -99,8 +104,16 @@ def read_baseline(path: Path, *, label: str = "") -> list[Side]:
         )
     try:
         sides = [_side(each, label or path.name) for each in data["sides"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"{path}: expected a baseline, found one that is damaged: {error!r}") from None
+    except _Odd as odd:
+        raise UsageError(f"{path}: found a baseline that is damaged: {odd}; save it anew") from None
+    except KeyError as error:
+        raise UsageError(
+            f"{path}: expected a baseline, found one that is damaged: {error} is missing or unknown; save it anew"
+        ) from None
+    except (TypeError, ValueError, AttributeError, IndexError):
+        raise UsageError(
+            f"{path}: expected a baseline, found one that is damaged: a field is not of its form; save it anew"
+        ) from None
     if not sides:
         raise UsageError(f"{path}: expected a baseline with an agent, found none")
     return sides
@@ -126,6 +139,8 @@ def _side(data: Mapping[str, Any], run: str) -> Side:
 def _read_task(data: Mapping[str, Any]) -> SideTask:
     told = data["outcomes"].split()
     nothing = [None] * len(told)
+    for name in ("cost", "saved", "tokens", "steps", "seconds"):
+        _check_amounts(name, data.get(name, []), data["task"], of=len(told))
     tries = [
         Try(
             trial=int(each.rstrip("pfesj")),
@@ -157,6 +172,16 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
         tags=tuple(data.get("tags", ())),
         tries=tuple(tries),
     )
+
+
+def _check_amounts(name: str, values: object, task: object, *, of: int) -> None:
+    """`_Odd` unless there is an amount from 0 for each of the trials, or none of a measure."""
+    if not isinstance(values, list) or (values and len(values) != of):
+        raise _Odd(f"expected {name!r} of task {task!r} to list {of} amounts, one per trial; found {values!r:.80}")
+    for value in values:
+        unknown = value is None and name in ("cost", "tokens")
+        if not unknown and not (is_count(value) if name in ("tokens", "steps") else is_money(value)):
+            raise _Odd(f"expected {name!r} of task {task!r} to hold amounts from 0 to 10**15, found {value!r:.80}")
 
 
 def as_gated(side: Side) -> Side:

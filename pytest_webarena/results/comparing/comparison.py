@@ -137,12 +137,17 @@ class Comparison:
         return self._judged(self.difference.decided(whole=True))
 
     def growth_beyond(self, allowed: float) -> Growth | None:
-        """How the dollars of a trial grew, tested against what is allowed; None where they are not known."""
+        """How the dollars of a trial grew, tested against what is allowed; None where that can't be said."""
         tasks = [each.task for each in self.fates]
-        known = [effort.get("cost") for effort in self.efforts]
-        if any(each is None or each.unknown for each in known):
+        if any(self.unpriced):
             return None
         return growth_of(self.first, self.second, tasks, "cost", allowed=allowed, confidence=self.difference.confidence)
+
+    @property
+    def unpriced(self) -> tuple[int, int]:
+        """Of both sides: trials whose dollars are not known. Errors are among them: they have cost something, too."""
+        first, second = (sum(each.cost is None for each in side.tries) for side in (self.first, self.second))
+        return first, second
 
     @property
     def open_trials(self) -> tuple[int, int]:

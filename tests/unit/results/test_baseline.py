@@ -10,6 +10,7 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import Usage
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.comparing.baseline import as_gated, read_baseline, save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
@@ -128,6 +129,58 @@ def test_unknown_costs_hold_no_limit(runs: Path, tmp_path: Path) -> None:
     assert ruling is not None
     assert ruling.exit_code == TOO_MANY_ERRORS
     assert "trials of unknown cost" in ruling.message
+
+
+def costly(name: str, *costs: float | None, outcome: Any = "passed", **more: Any) -> Side:
+    used = [Usage(calls=1, input_tokens=9, cost=cost) if cost is not None else None for cost in costs]
+    records = [
+        TrialRecord(
+            key=TrialKey(f"t{n}", "a", 1), template=f"t{n}", usage=each, outcome="passed" if each else outcome, **more
+        )
+        for n, each in enumerate(used)
+    ]
+    return side_of("a", records, run=name)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (costly("one", 1, 1, 1), costly("two", 1, 1, None, outcome="error"), "0 of the baseline, 1 of this run"),
+        (costly("one", 1, 1, None, outcome="error"), costly("two", 1, 1, 1), "1 of the baseline, 0 of this run"),
+        (costly("one", 0, 0, 0), costly("two", 1, 1, 1), "found one of $0"),
+        (costly("one", 0, 0, 0), costly("two", 0, 0, 0), "the thresholds hold"),
+    ],
+)
+def test_no_limit_of_cost_holds_where_none_can_be_told(runs: Path, first: Side, second: Side, said: str) -> None:
+    gate = Gate(baseline=runs, max_cost_increase=0.2, max_errors=9)
+    ruling = gate.rule(
+        summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=compare_all([(first, second)])
+    )
+    assert ruling is not None
+    assert said in ruling.message
+    assert ruling.exit_code == (0 if said == "the thresholds hold" else TOO_MANY_ERRORS)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("cost", [-2], "'cost' of task 'x' to hold amounts from 0"),
+        ("cost", ["1"], "'cost' of task 'x' to hold amounts from 0"),
+        ("tokens", [1.5], "'tokens' of task 'x' to hold amounts from 0"),
+        ("steps", [1, 2], "'steps' of task 'x' to list 1 amounts"),
+        ("seconds", "long", "'seconds' of task 'x' to list 1 amounts"),
+        ("outcomes", 7, "a field is not of its form"),
+        ("outcomes", "1z", "damaged"),
+    ],
+)
+def test_a_damaged_line_of_a_baseline_is_a_sentence(tmp_path: Path, field: str, value: Any, said: str) -> None:
+    save_baseline([costly("one", 1)], tmp_path / "b.json")
+    data = json.loads((tmp_path / "b.json").read_text().replace('"t0"', '"x"'))
+    data["sides"][0]["tasks"][0][field] = value
+    (tmp_path / "b.json").write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=said) as caught:
+        read_baseline(tmp_path / "b.json")
+    assert "Error(" not in str(caught.value)
 
 
 def test_what_is_no_comparison_holds_no_baseline(runs: Path) -> None:

@@ -10,8 +10,8 @@ from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
     """Agents by outcomes: p passed, f failed, e error, d one declared by the agent, b one for want of money."""
-    outcome = {"p": "passed", "f": "failed", "e": "error", "d": "error", "b": "error"}
-    shortfall = {"d": "declared", "b": "budget"}
+    outcome = {"p": "passed", "f": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
+    shortfall = {"d": "declared", "b": "budget", "u": "untold"}
     return summarise(
         TrialRecord(key=TrialKey(f"t{i}", agent, 1), outcome=outcome[letter], shortfall=shortfall.get(letter, ""))  # type: ignore[arg-type]
         for agent, letters in agents.items()
@@ -32,6 +32,7 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.6, max_errors=9), {"a": "ppd"}, 0),  # what the agent declares is inside
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppd"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppb"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppu"}, BELOW_THRESHOLD),  # nor what it leaves untold
         (Gate(min_pass_rate=0.1, max_errors=1), {"a": "pdd"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pe"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pf"}, 0),
@@ -69,3 +70,13 @@ def test_it_says_that_errors_need_permission_and_whose_word_they_are() -> None:
     assert ruling.message == (
         "cot: 2 of 3 trials erred, 1 of them declared by the agent itself; without --max-errors there may be none"
     )
+
+
+def test_the_cost_row_says_of_how_many_trials_it_knows_nothing() -> None:
+    from pytest_webarena.evidence import Usage
+    from pytest_webarena.plugin.reporting.rates import _cost_rows
+
+    used = (Usage(calls=1, input_tokens=9, cost=0.02), None, None)
+    records = [TrialRecord(key=TrialKey(f"t{n}", "a", 1), outcome="passed", usage=each) for n, each in enumerate(used)]
+    lines = [line.text for line in _cost_rows(summarise(records)["a"])]
+    assert "not known of 2 of 3 trials" in lines[-1]

@@ -266,3 +266,15 @@ def test_by_hand_neither_money_nor_time_is_spent(tmp_path: Path) -> None:
     with tryout(TASK, Nothing(), said.append, tmp_path) as trying:
         assert trying.next_step()
         assert trying.verdict().passed
+
+
+def test_who_leaves_its_use_untold_stays_in_a_gates_rate(tmp_path: Path) -> None:
+    silent = teller(Reply(action=Stop("42")))
+    record, _ = play(tmp_path, silent)
+    assert (record.outcome, record.shortfall) == ("error", "untold")
+
+
+@pytest.mark.parametrize("part", [{"cached_input_tokens": 11}, {"reasoning_tokens": 6}])
+def test_a_part_is_no_more_than_the_whole(part: Any) -> None:
+    with pytest.raises(TypeError, match="to be among"):
+        Usage(calls=1, input_tokens=10, output_tokens=5, **part)

@@ -17,6 +17,15 @@ from pytest_webarena.tasks.model import ImageSource
 from tests.unit.checks.helpers import FakeLive, FakePage
 from tests.unit.suites.made import raw, verified, write
 
+FEW = """
+apps:
+  homepage:
+    backend: process
+    sites: {homepage: {host: homepage.test}}
+    process: {command: ["{python}", homepage.py, "{port}"]}
+"""
+"""A catalogue of one site, which is never started."""
+
 
 def one(tmp_path: Path, row: dict[str, Any]) -> Task:
     (task,) = read_suite_file(write(tmp_path, row))
@@ -179,7 +188,10 @@ def test_tasks_of_suites_can_be_tried_out_by_name(tmp_path: Path, capsys: pytest
 
 def test_environments_take_the_tasks_whose_sites_are_there(tmp_path: Path) -> None:
     gym = pytest.importorskip("pytest_webarena.gym")
+    few = tmp_path / "few.yaml"
+    few.write_text(FEW)
     far = raw(1, sites=["gitlab"], start_url="__GITLAB__")
-    gym.TasksEnv(tasks=write(tmp_path, raw(0, sites=["homepage"], start_url="__HOMEPAGE__"), far)).close()
+    near = raw(0, sites=["homepage"], start_url="__HOMEPAGE__")
+    gym.TasksEnv(tasks=write(tmp_path, near, far), sites=str(few)).close()
     with pytest.raises(UsageError, match="on these sites, found none"):
-        gym.TasksEnv(tasks=write(tmp_path, far))
+        gym.TasksEnv(tasks=write(tmp_path, far), sites=str(few))

@@ -24,6 +24,8 @@ WANTED = ("3.11", "3.12", "3.13")
 IF_THERE = ("3.14",)
 CHECKERS = re.compile(r"(mypy|ruff|types-.*)\b")
 """Packages of the extra ``dev`` that no test imports."""
+EXTRAS = "gitlab"
+"""Extras of the package that unit tests need and ``dev`` does not bring."""
 _ASK = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"
 
 
@@ -59,7 +61,7 @@ def requirements() -> list[str]:
 def environment(version: str, python: Path) -> Path:
     """The interpreter of ``.venv-<version>``, which is made anew when what belongs there has changed."""
     folder, stamp = HERE / f".venv-{version}", HERE / f".venv-{version}" / "made-for"
-    needed = [str(HERE), *requirements()]
+    needed = [f"{HERE}[{EXTRAS}]", *requirements()]
     made_for = f"{python.resolve()} {hashlib.sha256((HERE / 'pyproject.toml').read_bytes()).hexdigest()} {needed}"
     inside = folder / "bin" / "python"
     if stamp.exists() and stamp.read_text() == made_for:

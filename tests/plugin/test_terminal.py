@@ -230,3 +230,14 @@ def test_a_site_that_takes_its_time_is_named_while_it_does(
     print("\n".join(lines))
     assert run.returncode == 0
     assert any("1 passed" in line for line in lines)
+
+
+def test_files_that_can_not_be_collected_are_told_beside_trials(
+    canned: pytest.Pytester, make_tasks: Callable[..., None]
+) -> None:
+    make_tasks("t")
+    canned.makepyfile(test_one="import nothing_of_that_name", test_two="import nor_of_this")
+    result = canned.runpytest(".", "tasks", "--agent=null", "--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(["*nothing_of_that_name*", "*nor_of_this*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")

@@ -76,7 +76,8 @@ def _wrapped(text: str) -> str:
 
 def is_trial(report: pytest.TestReport) -> bool:
     """Whether the report is of a task item whose trial left a record."""
-    return any(name == "record" for name, _ in report.user_properties)
+    # What could not be collected has none.
+    return any(name == "record" for name, _ in getattr(report, "user_properties", ()))
 
 
 def error_text(report: pytest.TestReport) -> str:

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_webarena.embedded import clock, homepage
+from pytest_webarena.embedded import homepage
+from tests.unit.embedded.seeded import copied, epoch, rows, seeded_once
+
+__all__ = ["epoch", "rows"]
 
 
-@pytest.fixture(scope="session")
-def pristine(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The seeded database, made once."""
-    directory = tmp_path_factory.mktemp("pristine")
-    homepage.seed(directory)
-    return (directory / "main.sqlite3").read_bytes()
-
-
-@pytest.fixture
-def data_dir(tmp_path: Path, pristine: bytes) -> Path:
-    (tmp_path / "main.sqlite3").write_bytes(pristine)
-    return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def epoch() -> Iterator[None]:
-    clock.restart()
-    yield
-    clock.restart()
+pristine = seeded_once(homepage)
+data_dir = copied("pristine")
 
 
 @pytest.fixture
@@ -57,14 +40,3 @@ def signed_in(data_dir: Path) -> Callable[[str], Client]:
 @pytest.fixture
 def mara(signed_in: Callable[[str], Client]) -> Client:
     return signed_in("mara.linden")
-
-
-@pytest.fixture
-def rows(data_dir: Path) -> Callable[..., list[tuple[Any, ...]]]:
-    """Looks straight into the database."""
-
-    def run(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection:
-            return connection.execute(sql, values).fetchall()
-
-    return run

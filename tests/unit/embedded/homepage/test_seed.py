@@ -24,13 +24,13 @@ def test_two_seeds_are_equal(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["main.sqlite3"]
 
 
-def test_seeding_again_restores(data_dir: Path, pristine: bytes) -> None:
+def test_seeding_again_restores(data_dir: Path, pristine: Path) -> None:
     with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection, connection:
         connection.execute("DELETE FROM notes")
 
     homepage.seed(data_dir)
 
-    assert (data_dir / "main.sqlite3").read_bytes() == pristine
+    assert (data_dir / "main.sqlite3").read_bytes() == (pristine / "main.sqlite3").read_bytes()
 
 
 def test_database_keeps_a_rollback_journal_and_the_canary(data_dir: Path) -> None:

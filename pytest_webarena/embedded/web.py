@@ -7,6 +7,7 @@ each request which one is meant, so that a forked replica needs nothing but anot
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable
@@ -17,7 +18,7 @@ from weakref import WeakSet
 from flask import Flask, g, has_request_context, render_template, request
 from flask.sessions import SecureCookieSession, SessionInterface
 from itsdangerous import BadSignature, URLSafeSerializer
-from werkzeug.exceptions import HTTPException, InternalServerError
+from werkzeug.exceptions import HTTPException, InternalServerError, NotFound
 
 from pytest_webarena.embedded import clock
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from flask import Response
     from flask.typing import ResponseReturnValue
 
-__all__ = ["Bound", "data_dir", "database", "new_site", "rebind", "timestamp", "write_seed"]
+__all__ = ["CONTENT_POLICY", "Bound", "data_dir", "database", "local", "new_site", "rebind", "timestamp", "write_seed"]
+
+CONTENT_POLICY = "default-src 'self'; form-action 'self'; frame-ancestors 'none'"
+"""What pages may load and do, where they say nothing else themselves."""
 
 _DATA_DIR = "webarena.data_dir"
 _DATABASE = "main.sqlite3"
@@ -99,6 +103,11 @@ def write_seed(directory: Path, fill: Callable[[sqlite3.Connection], None]) -> N
     draft.replace(target)
 
 
+def local(target: str, otherwise: str = "") -> str:
+    """``target`` when it is a path of this site, else ``otherwise``: signing in must not send people elsewhere."""
+    return target if re.match(r"/(?![/\\])[^\x00-\x1f\x7f]*\Z", target) else otherwise
+
+
 def timestamp() -> str:
     """The world's time as it is stored: ``2025-05-14T09:00:00``."""
     return clock.now().strftime("%Y-%m-%dT%H:%M:%S")
@@ -148,6 +157,7 @@ def new_site(name: str, package: str) -> Flask:
     site.after_request(_harden)
     site.teardown_request(_disconnect)
     site.register_error_handler(HTTPException, _error_page)
+    site.register_error_handler(OverflowError, _beyond_numbers)
     site.register_error_handler(Exception, _crash_page)
     site.add_url_rule("/healthz", "healthz", _healthz)
     return site
@@ -163,7 +173,7 @@ def _harden(response: Response) -> Response:
     if request.endpoint != "static":
         # Going back must show what is stored now, not what was stored then.
         response.headers.setdefault("Cache-Control", "no-store")
-    response.headers["Content-Security-Policy"] = "default-src 'self'; form-action 'self'; frame-ancestors 'none'"
+    response.headers.setdefault("Content-Security-Policy", CONTENT_POLICY)
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 
@@ -189,6 +199,11 @@ def _error_page(error: HTTPException) -> ResponseReturnValue:
     message = _MESSAGES.get(code, error.description or "")
     headers = {"Allow": ", ".join(error.valid_methods or ())} if code == 405 and hasattr(error, "valid_methods") else {}
     return render_template("error.html", code=code, title=error.name, message=message), code, headers
+
+
+def _beyond_numbers(error: OverflowError) -> ResponseReturnValue:
+    """An address named a row by a number that SQLite can't hold: there is none."""
+    return _error_page(NotFound()) if "SQLite" in str(error) else _crash_page(error)
 
 
 def _crash_page(error: Exception) -> ResponseReturnValue:

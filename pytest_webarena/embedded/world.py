@@ -18,6 +18,7 @@ __all__ = [
     "CANARY",
     "EPOCH",
     "EVENTS",
+    "LIBRARY_STREET",
     "LINES",
     "MAIL_DOMAIN",
     "PEOPLE",
@@ -44,6 +45,8 @@ EPOCH = datetime(2025, 5, 14, 9, 0, tzinfo=UTC)
 
 REGION = "Tarnmark"
 MAIL_DOMAIN = "tarnmark.test"
+LIBRARY_STREET = "72 East Street"
+"""Where in Aldersey the Regional Library stands: the map shows it there, and the store delivers there."""
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

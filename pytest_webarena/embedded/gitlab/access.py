@@ -21,6 +21,7 @@ __all__ = [
     "by_password",
     "by_token",
     "find_project",
+    "holds",
     "level_of",
     "load_user",
     "me",
@@ -149,15 +150,21 @@ def visible(alias: str = "projects") -> tuple[str, dict[str, object]]:
     """An SQL condition for projects that who asks may see, and its values."""
     if g.user is None:
         return f"{alias}.visibility = 'public'", {}
-    condition = (
-        f"({alias}.visibility IN ('public', 'internal') OR EXISTS (SELECT 1 FROM members"
-        f" WHERE members.user_id = :viewer AND (members.project_id = {alias}.id"
-        f" OR members.namespace_id = {alias}.namespace_id)"
-        " AND (members.expires = '' OR members.expires > :viewed))"
-        f" OR EXISTS (SELECT 1 FROM namespaces WHERE namespaces.id = {alias}.namespace_id"
-        " AND namespaces.user_id = :viewer))"
+    return f"({alias}.visibility IN ('public', 'internal') OR {holds('guest', alias)})", {"viewer": g.user["id"]}
+
+
+def holds(role: str, alias: str = "projects") -> str:
+    """An SQL condition for projects in which who asks has at least ``role``."""
+    if g.user is None:
+        return "0"
+    number, today = int(g.user["id"]), clock.today().isoformat()
+    roles = ", ".join(f"'{each}'" for each in ROLES if ROLES[each] >= ROLES[role])
+    return (
+        f"(EXISTS (SELECT 1 FROM members WHERE members.user_id = {number} AND members.role IN ({roles})"
+        f" AND (members.project_id = {alias}.id OR members.namespace_id = {alias}.namespace_id)"
+        f" AND (members.expires = '' OR members.expires > '{today}')) OR EXISTS (SELECT 1 FROM namespaces"
+        f" WHERE namespaces.id = {alias}.namespace_id AND namespaces.user_id = {number}))"
     )
-    return condition, {"viewer": g.user["id"], "viewed": clock.today().isoformat()}
 
 
 def find_project(path: str | int) -> Project | None:

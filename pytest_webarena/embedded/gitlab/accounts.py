@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from datetime import date
 
 from flask import Blueprint, abort, flash, redirect, render_template, request, session
 from flask.typing import ResponseReturnValue
 
-from pytest_webarena.embedded.gitlab.access import by_password, me
-from pytest_webarena.embedded.gitlab.records import change, insert
-from pytest_webarena.embedded.web import database, timestamp
+from pytest_webarena.embedded.gitlab.access import User, by_password, me, visible
+from pytest_webarena.embedded.gitlab.listing import confidence, readable
+from pytest_webarena.embedded.gitlab.records import change, coming_day, insert
+from pytest_webarena.embedded.web import database, local, timestamp
 
-__all__ = ["SCOPES", "local", "pages"]
+__all__ = ["SCOPES", "pages", "waiting"]
 
 SCOPES = {
     "api": "Everything, by the API and by git",
@@ -24,14 +24,9 @@ SCOPES = {
 pages = Blueprint("accounts", __name__)
 
 
-def local(target: str, otherwise: str = "/") -> str:
-    """``target`` if it is a path of this site."""
-    return target if target.startswith("/") and not target.startswith(("//", "/\\")) else otherwise
-
-
 @pages.route("/users/sign_in", methods=["GET", "POST"])
 def sign_in() -> ResponseReturnValue:
-    target = local(request.values.get("next", ""))
+    target = local(request.values.get("next", ""), "/")
     if request.method == "GET":
         return render_template("sign_in.html", target=target, username="")
     username, password = request.form.get("username", ""), request.form.get("password", "")
@@ -56,8 +51,11 @@ def profile() -> ResponseReturnValue:
         fields = {name: request.form.get(name, who[name]).strip()[:255]
                   for name in ("name", "email", "pronouns", "job_title", "location", "website", "bio",
                                "status_emoji", "status_message")}  # fmt: skip
+        taken = database().execute("SELECT 1 FROM users WHERE email = ? AND id <> ?", (fields["email"], who["id"]))
+        error = "Email has already been taken." if taken.fetchone() else ""
         if not fields["name"] or "@" not in fields["email"]:
             error = "A name and an e-mail address are needed."
+        if error:
             return render_template("profile.html", person={**dict(who), **fields}, error=error), 422
         with database():
             change("users", who["id"], **fields, status_busy=int("status_busy" in request.form))
@@ -89,10 +87,9 @@ def tokens() -> ResponseReturnValue:
         name, expires = request.form.get("name", "").strip()[:100], request.form.get("expires", "").strip()
         chosen = [scope for scope in SCOPES if scope in request.form.getlist("scopes")]
         try:
-            if expires:
-                expires = date.fromisoformat(expires).isoformat()
-        except ValueError:
-            error = "The expiration date must be a day, as 2025-12-31."
+            expires = coming_day(expires)
+        except ValueError as problem:
+            error = str(problem)
         if not name or not chosen:
             error = "A token needs a name and at least one scope."
         if error:
@@ -127,10 +124,21 @@ def reset_feed_token() -> ResponseReturnValue:
     return redirect("/-/profile/personal_access_tokens", 303)
 
 
+def waiting(who: User) -> tuple[str, dict[str, object]]:
+    """An SQL condition for ``todos`` (with ``projects``) of who asks, and its values: those that they may see."""
+    seen, values = visible()
+    condition = (
+        f"todos.user_id = :todo_owner AND {seen} AND (todos.item <> 'merge_request' OR {readable()})"
+        " AND (todos.item <> 'issue' OR EXISTS (SELECT 1 FROM issues AS items WHERE items.id = todos.item_id"
+        f" AND ({confidence()})))"
+    )
+    return condition, {**values, "todo_owner": who["id"]}
+
+
 @pages.get("/dashboard/todos")
 def todos() -> ResponseReturnValue:
-    who = me()
     state = "done" if request.args.get("state") == "done" else "pending"
+    where, values = waiting(me())
     rows = (
         database()
         .execute(
@@ -139,14 +147,18 @@ def todos() -> ResponseReturnValue:
             " FROM todos JOIN users ON users.id = todos.author_id JOIN projects ON projects.id = todos.project_id"
             " LEFT JOIN issues ON item = 'issue' AND issues.id = item_id"
             " LEFT JOIN merge_requests ON item = 'merge_request' AND merge_requests.id = item_id"
-            " WHERE todos.user_id = ? AND todos.state = ? ORDER BY todos.created DESC, todos.id DESC",
-            (who["id"], state),
+            f" WHERE {where} AND todos.state = :state ORDER BY todos.created DESC, todos.id DESC",
+            {**values, "state": state},
         )
         .fetchall()
     )
     numbers = dict(
         database()
-        .execute("SELECT state, count(*) FROM todos WHERE user_id = ? GROUP BY state", (who["id"],))
+        .execute(
+            "SELECT todos.state, count(*) FROM todos JOIN projects ON projects.id = todos.project_id"
+            f" WHERE {where} GROUP BY todos.state",
+            values,
+        )
         .fetchall()
     )
     return render_template("todos.html", todos=rows, state=state, numbers=numbers)

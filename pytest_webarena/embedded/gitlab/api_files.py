@@ -64,7 +64,7 @@ def file(file: str) -> ResponseReturnValue:
     found = store().find(store().tree_of(tip), path) if tip else None
     if found is None or found.mode == FOLDER:
         return jsonify(message="404 File Not Found"), 404
-    data = store().get(found.sha)[1]
+    data = store().content(found.sha)
     if raw:
         return Response(data, content_type="text/plain; charset=utf-8")
     return jsonify(file_path=path, size=len(data), blob_id=found.sha, encoding="base64",
@@ -74,14 +74,17 @@ def file(file: str) -> ResponseReturnValue:
 def _change_file(path: str) -> ResponseReturnValue:
     branch = str(sent("branch"))
     files = store().files(sha) if (sha := store().refs(project().id).get(branch)) else {}
-    text: str | None = str(sent("content"))
+    content: str | bytes = str(sent("content"))
     if sent("encoding") == "base64":
-        text = base64.b64decode(str(text)).decode("utf-8", "replace")
+        try:
+            content = base64.b64decode(content)
+        except ValueError:
+            return jsonify(message="400 content is not base64"), 400
     if (path in files) is (request.method == "POST"):
         return jsonify(message="A file with this name " + ("already exists" if path in files else "doesn't exist")), 400
     try:
         with database():
-            commit_change(branch, branch, {path: None if request.method == "DELETE" else text},
+            commit_change(branch, branch, {path: None if request.method == "DELETE" else content},
                           str(sent("commit_message")))  # fmt: skip
     except Refused as error:
         return jsonify(message=str(error)), 400

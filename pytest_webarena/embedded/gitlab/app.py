@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from flask import Flask, g, render_template, request
-from flask.typing import ResponseReturnValue
+from flask import Flask, Response, g, request
 
 from pytest_webarena.embedded import clock, world
 from pytest_webarena.embedded.gitlab import (
@@ -21,12 +20,13 @@ from pytest_webarena.embedded.gitlab import (
     merge_requests,
     planning,
     projects,
+    uploading,
     web_edit,
 )
 from pytest_webarena.embedded.gitlab.access import load_user
 from pytest_webarena.embedded.gitlab.text import rendered
 from pytest_webarena.embedded.gitlab.wire import wire
-from pytest_webarena.embedded.web import Bound, database, new_site
+from pytest_webarena.embedded.web import CONTENT_POLICY, Bound, database, new_site
 
 __all__ = ["create_app"]
 
@@ -44,8 +44,9 @@ def _site() -> Flask:
     site.jinja_env.globals.update(title_of_site="Millrace", region=world.REGION, with_query=_with_query)
     site.before_request(load_user)
     site.context_processor(_common)
-    site.register_error_handler(OverflowError, _too_large)
-    for module in (accounts, explore, api, projects, members, file_pages, web_edit, issues, planning, merge_requests):
+    site.after_request(_let_labels_have_colours)
+    for module in (accounts, explore, api, projects, members, file_pages, web_edit, uploading, issues, planning,
+                   merge_requests):  # fmt: skip
         site.register_blueprint(module.pages)
     site.register_blueprint(wire)
     # Compile now what forked replicas would otherwise each do on first use.
@@ -54,9 +55,10 @@ def _site() -> Flask:
     return site
 
 
-def _too_large(_error: OverflowError) -> ResponseReturnValue:
-    """No row has a number that SQLite can't hold."""
-    return render_template("error.html", code=404, title="Not Found", message="There is nothing with this number."), 404
+def _let_labels_have_colours(response: Response) -> Response:
+    """The colours of labels are in the data, so they stand in the page; no text of visitors can become a style."""
+    response.headers.setdefault("Content-Security-Policy", f"{CONTENT_POLICY}; style-src 'self' 'unsafe-inline'")
+    return response
 
 
 def _common() -> dict[str, object]:
@@ -64,16 +66,18 @@ def _common() -> dict[str, object]:
     who = g.get("user")
     if who is None:
         return {"user": None, "project": g.get("project")}
+    waiting, values = accounts.waiting(who)
     counts = (
         database()
         .execute(
-            "SELECT (SELECT count(*) FROM todos WHERE user_id = :user AND state = 'pending') AS todos,"
+            "SELECT (SELECT count(*) FROM todos JOIN projects ON projects.id = todos.project_id"
+            f"  WHERE {waiting} AND todos.state = 'pending') AS todos,"
             " (SELECT count(*) FROM issues JOIN assigned ON item = 'issue' AND item_id = issues.id"
             "  WHERE user_id = :user AND state = 'opened') AS issues,"
             " (SELECT count(*) FROM merge_requests WHERE state = 'opened' AND id IN"
             "  (SELECT item_id FROM assigned WHERE item = 'merge_request' AND user_id = :user"
             "   UNION SELECT merge_request_id FROM reviewers WHERE user_id = :user)) AS merge_requests",
-            {"user": who["id"]},
+            {**values, "user": who["id"]},
         )
         .fetchone()
     )

@@ -45,7 +45,7 @@ def diff(store: Store, before: Mapping[str, str], after: Mapping[str, str]) -> l
         old, new = before.get(path), after.get(path)
         if old == new:
             continue
-        texts = [store.get(blob)[1] if blob else b"" for blob in (old, new)]
+        texts = [store.content(blob) if blob else b"" for blob in (old, new)]
         binary = any(b"\0" in text[:8000] for text in texts)
         olds, news = ([] if binary else text.decode("utf-8", "replace").splitlines() for text in texts)
         lines = tuple(_lines(olds[:_LONGEST], news[:_LONGEST]))
@@ -89,7 +89,7 @@ def blame(store: Store, tip: str, path: str) -> list[tuple[str, str]]:
         blob = version_at(sha)
         if blob is None:
             continue
-        texts[blob] = lines = store.get(blob)[1].decode("utf-8", "replace").splitlines()
+        texts[blob] = lines = store.content(blob).decode("utf-8", "replace").splitlines()
         told = [(sha, line) for line in lines]
         for parent in store.parents(sha):
             before = version_at(parent)

@@ -8,12 +8,13 @@ from typing import Any
 from flask import Blueprint, abort, flash, g, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from pytest_webarena.embedded import clock
 from pytest_webarena.embedded.gitlab.access import ROLES, me, visible
-from pytest_webarena.embedded.gitlab.listing import items, paged
+from pytest_webarena.embedded.gitlab.listing import items, paged, readable, tellable
 from pytest_webarena.embedded.gitlab.records import insert
 from pytest_webarena.embedded.web import database, timestamp
 
-__all__ = ["NAME", "pages"]
+__all__ = ["NAME", "events_of", "pages"]
 
 NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]*[A-Za-z0-9_])?", flags=re.ASCII)
 """What paths of groups and projects are made of."""
@@ -130,16 +131,17 @@ def own_items(kind: str) -> ResponseReturnValue:
 def own_activity() -> ResponseReturnValue:
     me()
     seen, values = visible()
-    return render_template("activity.html", heading="Activity", events=_events(seen, values))
+    return render_template("activity.html", heading="Activity", events=events_of(seen, values))
 
 
-def _events(condition: str, values: dict[str, Any], limit: int = 30) -> list[Any]:
+def events_of(condition: str, values: dict[str, Any], limit: int = 30) -> list[Any]:
+    """The newest events in projects that meet an SQL condition, as far as who asks may know of them."""
     return (
         database()
         .execute(
             "SELECT events.*, users.name, users.username, projects.full_path, projects.name AS project"
             " FROM events JOIN users ON users.id = events.user_id JOIN projects ON projects.id = project_id"
-            f" WHERE {condition} ORDER BY events.created DESC, events.id DESC LIMIT {limit}",
+            f" WHERE {condition} AND {tellable()} ORDER BY events.created DESC, events.id DESC LIMIT {limit}",
             values,
         )
         .fetchall()
@@ -185,7 +187,10 @@ def group_role(number: int) -> str:
         return ""
     row = (
         database()
-        .execute("SELECT role FROM members WHERE namespace_id = ? AND user_id = ?", (number, g.user["id"]))
+        .execute(
+            "SELECT role FROM members WHERE namespace_id = ? AND user_id = ? AND (expires = '' OR expires > ?)",
+            (number, g.user["id"], clock.today().isoformat()),
+        )
         .fetchone()
     )
     return row[0] if row else ""
@@ -209,7 +214,7 @@ def _person(row: Any) -> ResponseReturnValue:
     person = database().execute("SELECT * FROM users WHERE id = ?", (row["user_id"],)).fetchone()
     found = _projects("projects.namespace_id = :namespace", {"namespace": row["id"]})
     seen, values = visible()
-    events = _events(f"events.user_id = :person AND {seen}", {**values, "person": person["id"]}, 12)
+    events = events_of(f"events.user_id = :person AND {seen}", {**values, "person": person["id"]}, 12)
     follows = (
         database()
         .execute(
@@ -283,7 +288,7 @@ def search() -> ResponseReturnValue:
         scope = "projects"
     seen, values = visible()
     values |= {"wanted": wanted}
-    code = f"{seen} AND (projects.visibility <> 'private' OR {_reads_code()})"
+    code = f"{seen} AND ({readable()})"
     path = request.args.get("project", "").strip()[:200]
     if path:
         values["path"] = path
@@ -315,17 +320,6 @@ def search() -> ResponseReturnValue:
     if scope == "blobs":
         found["rows"] = [{**dict(row), "lines": _lines(row["text"], wanted)} for row in found["rows"]]
     return render_template("search.html", wanted=wanted, scope=scope, scopes=_SCOPES, path=path, **found)
-
-
-def _reads_code() -> str:
-    """Private code is not for guests."""
-    if g.user is None:
-        return "0"
-    return (
-        "EXISTS (SELECT 1 FROM members WHERE user_id = :viewer AND role <> 'guest' AND (project_id = projects.id"
-        " OR members.namespace_id = projects.namespace_id)) OR EXISTS (SELECT 1 FROM namespaces"
-        " WHERE namespaces.id = projects.namespace_id AND user_id = :viewer)"
-    )
 
 
 def _lines(text: str, wanted: str) -> list[tuple[int, str]]:

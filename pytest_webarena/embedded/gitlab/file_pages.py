@@ -13,13 +13,16 @@ from pytest_webarena.embedded.gitlab.access import project, project_pages, store
 from pytest_webarena.embedded.gitlab.diffs import blame as blamed
 from pytest_webarena.embedded.gitlab.diffs import diff
 from pytest_webarena.embedded.gitlab.objects import FOLDER, Entry
+from pytest_webarena.embedded.gitlab.store import is_text
 from pytest_webarena.embedded.web import database
 
-__all__ = ["folder", "pages", "split_ref"]
+__all__ = ["folder", "pages", "picture", "split_ref"]
 
 pages = project_pages("files", code=True)
 
 _PER_PAGE = 40
+_PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+TEXT = "text/plain; charset=utf-8"
 
 
 def split_ref(rest: str) -> tuple[str, str, str]:
@@ -41,7 +44,7 @@ def folder(tip: str, ref: str, path: str) -> dict[str, Any]:
         abort(404)
     entries = sorted(kept.tree(found.sha), key=lambda entry: (entry.mode != FOLDER, entry.name.lower()))
     readme = next((entry for entry in entries if entry.name.lower() in ("readme.md", "readme")), None)
-    text = kept.get(readme.sha)[1].decode("utf-8", "replace") if readme and readme.mode != FOLDER else ""
+    text = kept.content(readme.sha).decode("utf-8", "replace") if readme and readme.mode != FOLDER else ""
     return {
         "tip": _commit(tip), "ref": ref, "path": path, "entries": entries, "changes": kept.last_changes(tip, path),
         "readme": readme.name if readme else "", "readme_text": text, "commits": kept.count(tip),
@@ -56,6 +59,11 @@ def _commit(sha: str) -> sqlite3.Row:
         (sha,),
     ).fetchone()  # fmt: skip
     return row
+
+
+def picture(data: bytes) -> str:
+    """Which kind of picture a file is, for those that can be shown; drawings as text may hold scripts and are not."""
+    return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
 
 
 def _entry(tip: str, path: str) -> Entry:
@@ -88,11 +96,11 @@ def blob(rest: str) -> ResponseReturnValue:
     found = _entry(tip, path)
     if found.mode == FOLDER:
         return redirect(f"{project().url}/-/tree/{quote(rest)}", 302)
-    data = store().get(found.sha)[1]
+    data = store().content(found.sha)
     last = store().history(tip, path=path, limit=1)
     plain = request.args.get("plain") == "1" or not path.lower().endswith(".md")
     return render_template(
-        "blob.html", tab="files", ref=ref, path=path, size=len(data), binary=b"\0" in data[:8000],
+        "blob.html", tab="files", ref=ref, path=path, size=len(data), binary=not is_text(data), picture=picture(data),
         text=data.decode("utf-8", "replace"), plain=plain, last=last[0] if last else None,
         on_branch=ref in store().refs(project().id), base=f"{path.rpartition('/')[0]}/".lstrip("/"),
     )  # fmt: skip
@@ -104,16 +112,18 @@ def raw(rest: str) -> ResponseReturnValue:
     found = _entry(tip, path)
     if found.mode == FOLDER:
         abort(404)
-    data = store().get(found.sha)[1]
-    kind = "application/octet-stream" if b"\0" in data[:8000] else "text/plain; charset=utf-8"
-    return Response(data, content_type=kind)
+    data = store().content(found.sha)
+    return Response(data, content_type=picture(data) or (TEXT if is_text(data) else "application/octet-stream"))
 
 
 @pages.get("/-/blame/<path:rest>")
 def blame(rest: str) -> ResponseReturnValue:
     tip, ref, path = split_ref(rest)
-    if _entry(tip, path).mode == FOLDER:
+    found = _entry(tip, path)
+    if found.mode == FOLDER:
         abort(404)
+    if not is_text(store().content(found.sha)):
+        return redirect(f"{project().url}/-/blob/{quote(rest)}", 302)
     lines = blamed(store(), tip, path)
     commits = {sha: _commit(sha) for sha in {sha for sha, _ in lines}}
     return render_template("blame.html", tab="files", ref=ref, path=path, lines=lines, commits=commits)

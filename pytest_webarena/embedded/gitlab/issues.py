@@ -10,7 +10,16 @@ from flask.typing import ResponseReturnValue
 from pytest_webarena.embedded.gitlab.access import me, project, project_pages
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.records import add_event, add_note, change, insert, next_iid, tell_mentioned
-from pytest_webarena.embedded.gitlab.talking import choices, find, form_of, may_change, problem, save_parts, talk_routes
+from pytest_webarena.embedded.gitlab.talking import (
+    choices,
+    find,
+    form_of,
+    may_change,
+    problem,
+    save_parts,
+    talk_routes,
+    to_be_edited,
+)
 from pytest_webarena.embedded.web import database, timestamp
 
 __all__ = ["create_issue", "pages", "update_issue"]
@@ -83,12 +92,7 @@ def show(iid: int) -> ResponseReturnValue:
 
 @pages.route("/-/issues/<int:iid>/edit", methods=["GET", "POST"])
 def edit(iid: int) -> ResponseReturnValue:
-    me()
-    found = find("issue", iid)
-    if not may_change("issue", found):
-        abort(403, description="Only its author, its assignees and members of the project may edit it.")
-    form = form_of("issue", found)
-    error = problem(form)
+    found, form, error = to_be_edited("issue", iid)
     if error or request.method == "GET":
         return _form(form, found=found, error=error)
     with database():

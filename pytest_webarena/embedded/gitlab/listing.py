@@ -7,10 +7,10 @@ from typing import Any
 
 from flask import abort, g, request
 
-from pytest_webarena.embedded.gitlab.access import visible
+from pytest_webarena.embedded.gitlab.access import holds, visible
 from pytest_webarena.embedded.web import database
 
-__all__ = ["items", "labels_of", "paged"]
+__all__ = ["confidence", "items", "labels_of", "paged", "readable", "tellable"]
 
 PER_PAGE = 20
 
@@ -70,12 +70,7 @@ def items(kind: str, *, project: int = 0, every: bool = False, **fixed: str) -> 
         values[f"label{n}"] = label
         where.append(f"EXISTS (SELECT 1 FROM labelled JOIN labels ON labels.id = label_id WHERE item = '{item}'"
                      f" AND item_id = items.id AND labels.title = :label{n})")  # fmt: skip
-    if item == "issue":
-        where.append(_confidence())
-        values.setdefault("viewer", g.user["id"] if g.user else 0)
-    else:
-        where.append(_readable())
-        values.setdefault("viewer", g.user["id"] if g.user else 0)
+    where.append(confidence() if item == "issue" else readable())
     values |= {**asked, "project": project}
     tables = (
         f"{kind} AS items JOIN projects ON projects.id = items.project_id JOIN users AS author"
@@ -111,24 +106,27 @@ def items(kind: str, *, project: int = 0, every: bool = False, **fixed: str) -> 
                       if item == "issue" or name != "due_date"}}  # fmt: skip
 
 
-def _confidence() -> str:
-    """Confidential issues are for reporters and above, for their authors and assignees."""
+def confidence() -> str:
+    """An SQL condition: confidential issues (``items``) are for reporters and above, their authors and assignees."""
+    viewer = int(g.user["id"]) if g.user else 0
     return (
-        "NOT items.confidential OR items.author_id = :viewer OR EXISTS (SELECT 1 FROM assigned WHERE item = 'issue'"
-        f" AND item_id = items.id AND user_id = :viewer) OR {_more_than_guest()}"
+        f"NOT items.confidential OR items.author_id = {viewer} OR EXISTS (SELECT 1 FROM assigned"
+        f" WHERE assigned.item = 'issue' AND assigned.item_id = items.id AND assigned.user_id = {viewer})"
+        f" OR {holds('reporter')}"
     )
 
 
-def _readable() -> str:
-    """Merge requests of private projects are not for guests."""
-    return f"projects.visibility <> 'private' OR {_more_than_guest()}"
+def readable() -> str:
+    """An SQL condition: files and merge requests of private projects are not for guests."""
+    return f"projects.visibility <> 'private' OR {holds('reporter')}"
 
 
-def _more_than_guest() -> str:
+def tellable() -> str:
+    """An SQL condition for ``events``: what is told of a project shows nothing that its pages would not."""
     return (
-        "EXISTS (SELECT 1 FROM members WHERE user_id = :viewer AND role <> 'guest'"
-        " AND (members.project_id = projects.id OR members.namespace_id = projects.namespace_id))"
-        " OR EXISTS (SELECT 1 FROM namespaces WHERE namespaces.id = projects.namespace_id AND user_id = :viewer)"
+        f"(substr(events.target, 1, 1) = '#' OR events.target = '' OR {readable()})"
+        " AND NOT EXISTS (SELECT 1 FROM issues AS items WHERE items.project_id = projects.id"
+        f" AND events.target = '#' || items.iid AND NOT ({confidence()}))"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from flask import Blueprint, abort, flash, g, redirect, render_template, request
@@ -10,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import ROLES, me, need, project, project_pages
 from pytest_webarena.embedded.gitlab.explore import group_role, may_see_group
-from pytest_webarena.embedded.gitlab.records import add_event, insert, people_of
+from pytest_webarena.embedded.gitlab.records import add_event, coming_day, insert, people_of
 from pytest_webarena.embedded.web import database, timestamp
 
 __all__ = ["add_member", "pages"]
@@ -30,9 +29,9 @@ def add_member(column: str, number: int, username: str, role: str, expires: str,
     if ROLES[role] > level:
         return "You can't give a role that is higher than your own."
     try:
-        expires = date.fromisoformat(expires).isoformat() if expires else ""
-    except ValueError:
-        return "The expiration date must be a day, as 2025-12-31."
+        expires = coming_day(expires)
+    except ValueError as problem:
+        return str(problem)
     held = (
         database()
         .execute(f"SELECT role FROM members WHERE {column} = ? AND user_id = ?", (number, person["id"]))

@@ -13,7 +13,16 @@ from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merging import Conflict, merge_files
 from pytest_webarena.embedded.gitlab.objects import Signature
 from pytest_webarena.embedded.gitlab.records import add_event, add_note, change, insert, next_iid, tell_mentioned
-from pytest_webarena.embedded.gitlab.talking import choices, find, form_of, may_change, problem, save_parts, talk_routes
+from pytest_webarena.embedded.gitlab.talking import (
+    choices,
+    find,
+    form_of,
+    may_change,
+    problem,
+    save_parts,
+    talk_routes,
+    to_be_edited,
+)
 from pytest_webarena.embedded.web import database, timestamp
 
 __all__ = ["Unmergeable", "create_request", "merge", "pages", "standing"]
@@ -192,12 +201,7 @@ def show(iid: int, part: str = "") -> ResponseReturnValue:
 
 @pages.route("/-/merge_requests/<int:iid>/edit", methods=["GET", "POST"])
 def edit(iid: int) -> ResponseReturnValue:
-    me()
-    found = find("merge_request", iid)
-    if not may_change("merge_request", found):
-        abort(403, description="Only its author, its assignees and members of the project may edit it.")
-    form = form_of("merge_request", found)
-    error = problem(form)
+    found, form, error = to_be_edited("merge_request", iid)
     if error or request.method == "GET":
         page = render_template("item_form.html", item="merge_request", kind="merge_requests", tab="merge_requests",
                                form=form, found=found, error=error, source=found["source_branch"],
@@ -206,7 +210,8 @@ def edit(iid: int) -> ResponseReturnValue:
     with database():
         change("merge_requests", found["id"], title=form["title"], description=form["description"],
                updated=timestamp())  # fmt: skip
-        save_parts("merge_request", found["id"], form)
+        if project().may("reporter"):
+            save_parts("merge_request", found["id"], form)
         if form["title"] != found["title"]:
             add_note("merge_request", found["id"], f"changed title from {found['title']} to {form['title']}",
                      system=True)  # fmt: skip

@@ -31,7 +31,7 @@ def merge_files(
         elif other == was:
             result = mine
         elif mine and other:
-            texts = [store.get(blob)[1].decode("utf-8", "replace") if blob else "" for blob in (was, mine, other)]
+            texts = [store.content(blob).decode("utf-8", "replace") if blob else "" for blob in (was, mine, other)]
             lines = merge_lines(*(text.splitlines(keepends=True) for text in texts))
             if lines is None:
                 conflicts.append(path)

@@ -8,10 +8,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["FILE", "FOLDER", "Commit", "Entry", "Signature", "name_of", "read_commit", "read_tree", "write_tree"]
+__all__ = [
+    "FILE",
+    "FOLDER",
+    "SUBMODULE",
+    "Commit",
+    "Entry",
+    "Signature",
+    "name_of",
+    "read_commit",
+    "read_tree",
+    "write_tree",
+]
 
 FILE = "100644"
 FOLDER = "40000"
+SUBMODULE = "160000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from typing import Any
 
 from flask import abort, flash, redirect, render_template, request
@@ -11,7 +10,7 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import need, project, project_pages
 from pytest_webarena.embedded.gitlab.listing import items
-from pytest_webarena.embedded.gitlab.records import add_event, change, insert, next_iid
+from pytest_webarena.embedded.gitlab.records import add_event, change, day, insert, next_iid
 from pytest_webarena.embedded.web import database
 
 __all__ = ["pages"]
@@ -131,7 +130,8 @@ def edit_milestone(iid: int = 0) -> ResponseReturnValue:
     error = ""
     if request.method == "POST":
         try:
-            days = [date.fromisoformat(form[name]) for name in names[2:] if form[name]]
+            form |= {name: day(form[name]) for name in names[2:]}
+            days = [form[name] for name in names[2:] if form[name]]
         except ValueError:
             error, days = "Dates must be days, as 2025-12-31.", []
         if not form["title"]:

@@ -9,7 +9,7 @@ from flask import Blueprint, abort, flash, g, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import find_project, me, need, project, project_pages, store
-from pytest_webarena.embedded.gitlab.explore import NAME
+from pytest_webarena.embedded.gitlab.explore import NAME, events_of
 from pytest_webarena.embedded.gitlab.file_pages import folder
 from pytest_webarena.embedded.gitlab.objects import Signature
 from pytest_webarena.embedded.gitlab.records import add_event, change, insert
@@ -191,15 +191,7 @@ def fork() -> ResponseReturnValue:
 
 @inside.get("/activity")
 def activity() -> ResponseReturnValue:
-    events = (
-        database()
-        .execute(
-            "SELECT events.*, users.name, users.username, ? AS full_path, ? AS project FROM events"
-            " JOIN users ON users.id = user_id WHERE project_id = ? ORDER BY created DESC, events.id DESC LIMIT 40",
-            (project().path, project().row["name"], project().id),
-        )
-        .fetchall()
-    )
+    events = events_of("projects.id = :project", {"project": project().id}, 40)
     return render_template("activity.html", heading="Activity", events=events, tab="project", within=True)
 
 

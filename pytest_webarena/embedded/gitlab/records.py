@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection
+from datetime import date
 
 from flask import g
 
-from pytest_webarena.embedded.gitlab.access import level_of
+from pytest_webarena.embedded import clock
+from pytest_webarena.embedded.gitlab.access import ROLES, level_of
 from pytest_webarena.embedded.gitlab.text import mentioned
 from pytest_webarena.embedded.web import database, timestamp
 
@@ -15,6 +18,8 @@ __all__ = [
     "add_note",
     "add_todo",
     "change",
+    "coming_day",
+    "day",
     "insert",
     "next_iid",
     "people_of",
@@ -38,6 +43,22 @@ def change(table: str, number: int, **values: object) -> None:
     """Other values in a row."""
     pairs = ", ".join(f"{name} = ?" for name in values)
     database().execute(f"UPDATE {table} SET {pairs} WHERE id = ?", (*values.values(), number))
+
+
+def day(text: str) -> str:
+    """A day as it is stored: ``2025-12-31``; empty for an empty text. `ValueError` when it is none."""
+    return date.fromisoformat(text).isoformat() if text else ""
+
+
+def coming_day(text: str) -> str:
+    """The last day of something that begins today. A `ValueError` says to visitors what is wrong."""
+    try:
+        found = day(text)
+    except ValueError:
+        raise ValueError("The expiration date must be a day, as 2025-12-31.") from None
+    if found and found <= clock.today().isoformat():
+        raise ValueError("The expiration date must be after today.")
+    return found
 
 
 def next_iid(table: str, project: int) -> int:
@@ -87,11 +108,24 @@ def add_todo(user: int, action: str, item: str, number: int) -> None:
         .fetchone()
     )
     person = database().execute("SELECT * FROM users WHERE id = ?", (user,)).fetchone()
-    hidden = project["visibility"] == "private" and not level_of(project, person)
-    if hidden or (user == g.user["id"] and action != "marked"):
+    if not _may_see(project, person, item, number) or (user == g.user["id"] and action != "marked"):
         return
     insert("todos", user_id=user, author_id=g.user["id"], project_id=project["id"], action=action, item=item,
            item_id=number, created=timestamp())  # fmt: skip
+
+
+def _may_see(project: sqlite3.Row, person: sqlite3.Row, item: str, number: int) -> bool:
+    """Whether somebody may see an issue or merge request."""
+    level = level_of(project, person)
+    if level >= ROLES["reporter"]:
+        return True
+    if project["visibility"] == "private" and (not level or item == "merge_request"):
+        return False
+    if item == "merge_request":
+        return True
+    own = "SELECT 1 FROM issues WHERE id = :item AND (NOT confidential OR author_id = :person OR EXISTS (SELECT 1"
+    own += " FROM assigned WHERE item = 'issue' AND item_id = issues.id AND user_id = :person))"
+    return database().execute(own, {"item": number, "person": person["id"]}).fetchone() is not None
 
 
 def set_labels(item: str, number: int, labels: Collection[int]) -> None:

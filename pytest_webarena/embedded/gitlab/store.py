@@ -21,7 +21,7 @@ from pytest_webarena.embedded.gitlab.objects import (
     write_tree,
 )
 
-__all__ = ["Store", "valid_branch"]
+__all__ = ["Store", "is_text", "valid_branch"]
 
 Files = Mapping[str, str]
 """Path to blob."""
@@ -30,6 +30,14 @@ _ANCESTRY = """
 WITH RECURSIVE ancestry(sha) AS (
     VALUES {values} UNION SELECT parents.parent FROM ancestry JOIN parents ON parents.sha = ancestry.sha)
 """
+
+
+def is_text(data: bytes) -> bool:
+    """Whether a file can be shown and edited as text without harm to it."""
+    try:
+        return b"\0" not in data and data.decode() is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def valid_branch(name: str) -> bool:
@@ -55,15 +63,22 @@ class Store:
             raise KeyError(sha)
         return row[0], row[1]
 
+    def content(self, blob: str) -> bytes:
+        """What is in a file; of a submodule, which is a commit kept elsewhere, what git says of it."""
+        try:
+            return self.get(blob)[1]
+        except KeyError:
+            return f"Subproject commit {blob}\n".encode()
+
     def put(self, kind: str, data: bytes) -> str:
         """Keep an object; its name."""
         sha = name_of(kind, data)
         self._connection.execute("INSERT OR IGNORE INTO objects VALUES (?, ?, ?)", (sha, kind, data))
         return sha
 
-    def blob(self, text: str) -> str:
-        """Keep a text; its name."""
-        return self.put("blob", text.encode())
+    def blob(self, content: str | bytes) -> str:
+        """Keep what is in a file; its name."""
+        return self.put("blob", content.encode() if isinstance(content, str) else content)
 
     def tree(self, sha: str) -> list[Entry]:
         """The entries of a tree."""

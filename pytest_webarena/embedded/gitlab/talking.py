@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from flask import Blueprint, abort, flash, g, redirect, request
@@ -16,6 +15,7 @@ from pytest_webarena.embedded.gitlab.records import (
     add_note,
     add_todo,
     change,
+    day,
     people_of,
     set_assignees,
     set_labels,
@@ -34,6 +34,7 @@ __all__ = [
     "save_parts",
     "set_state",
     "talk_routes",
+    "to_be_edited",
 ]
 
 MARKS = {"issue": "#", "merge_request": "!"}
@@ -134,15 +135,24 @@ def as_it_is(found: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def to_be_edited(item: str, iid: int) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """What this request edits, its form as it was filled in, and what is wrong with that; for those alone who may."""
+    me()
+    found = find(item, iid)
+    if not may_change(item, found):
+        abort(403, description="Only its author, its assignees and members of the project may edit it.")
+    form = form_of(item, found)
+    return found, form, problem(form)
+
+
 def problem(form: dict[str, Any]) -> str:
-    """What is wrong with what was sent; empty if nothing."""
+    """What is wrong with what was sent; empty if nothing. Days are put into their usual form."""
     if not form["title"]:
         return "Title can't be blank."
-    if form["due_date"]:
-        try:
-            date.fromisoformat(form["due_date"])
-        except ValueError:
-            return "The due date must be a day, as 2025-12-31."
+    try:
+        form["due_date"] = day(form["due_date"])
+    except ValueError:
+        return "The due date must be a day, as 2025-12-31."
     return ""
 
 

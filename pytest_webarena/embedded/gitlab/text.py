@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from pytest_webarena.embedded.gitlab.access import find_project
 from pytest_webarena.embedded.web import database
 
 __all__ = ["mentioned", "rendered"]
@@ -88,11 +89,11 @@ def _reference(found: re.Match[str], project: str) -> Markup:
         row = database().execute("SELECT username FROM users WHERE username = ?", (found["user"].lower(),)).fetchone()
         return Markup('<a href="/{}">{}</a>').format(row[0], text) if row else escape(text)
     table, page = _KINDS[found["mark"]]
-    where = found["project"] or project
-    row = database().execute(
-        f"SELECT title FROM {table} JOIN projects ON projects.id = project_id WHERE full_path = ? AND iid = ?",
-        (where, int(found["iid"])),
-    ).fetchone()  # fmt: skip
-    if row is None:
+    where = find_project(found["project"] or project)
+    if where is None or (page == "merge_requests" and not where.code):
+        return escape(text)  # a link would tell that there is such a project
+    row = database().execute(f"SELECT * FROM {table} WHERE project_id = ? AND iid = ?", (where.id, int(found["iid"])))
+    item = row.fetchone()
+    if item is None or (page == "issues" and item["confidential"] and not where.may("reporter")):
         return escape(text)
-    return Markup('<a href="/{}/-/{}/{}">{}</a>').format(where, page, found["iid"], text)
+    return Markup('<a href="/{}/-/{}/{}">{}</a>').format(where.path, page, found["iid"], text)

@@ -11,12 +11,13 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import me, need, project, project_pages, store
 from pytest_webarena.embedded.gitlab.file_pages import split_ref
+from pytest_webarena.embedded.gitlab.objects import FOLDER, SUBMODULE
 from pytest_webarena.embedded.gitlab.projects import signature
-from pytest_webarena.embedded.gitlab.records import add_event
-from pytest_webarena.embedded.gitlab.store import valid_branch
+from pytest_webarena.embedded.gitlab.records import add_event, change
+from pytest_webarena.embedded.gitlab.store import is_text, valid_branch
 from pytest_webarena.embedded.web import database
 
-__all__ = ["Refused", "commit_change", "pages", "valid_path"]
+__all__ = ["Refused", "branch_of", "commit_change", "done", "pages", "valid_path", "writer"]
 
 pages = project_pages("web_edit", code=True)
 
@@ -32,8 +33,10 @@ def valid_path(path: str) -> bool:
     )
 
 
-def commit_change(branch: str, onto: str, changes: Mapping[str, str | None], message: str, expected: str = "") -> str:
-    """Commit texts of files (None: deleted) on top of ``branch``, into ``onto``; the commit. Raises `Refused`."""
+def commit_change(
+    branch: str, onto: str, changes: Mapping[str, str | bytes | None], message: str, expected: str = ""
+) -> str:
+    """Commit what files hold (None: deleted) on top of ``branch``, into ``onto``; the commit. Raises `Refused`."""
     found, kept = project(), store()
     refs = kept.refs(found.id)
     tip = refs.get(branch)
@@ -43,7 +46,7 @@ def commit_change(branch: str, onto: str, changes: Mapping[str, str | None], mes
         raise Refused(f"A branch called '{onto}' already exists. Choose another name.")
     if not valid_branch(onto):
         raise Refused(f"'{onto}' can't be the name of a branch.")
-    if not found.may_push(onto):
+    if not found.may_push(onto) or (not refs and not found.may("maintainer")):
         raise Refused(f"You are not allowed to push into the branch '{onto}'.")
     if expected and tip != expected and onto == branch:
         raise Refused("Somebody changed the branch while you were writing. Look at the newest version and try again.")
@@ -57,18 +60,21 @@ def commit_change(branch: str, onto: str, changes: Mapping[str, str | None], mes
             files[path] = kept.blob(text)
     sha = kept.commit(files, [tip] if tip else [], signature(), message.strip().replace("\r\n", "\n"))
     kept.set_ref(found.id, f"refs/heads/{onto}", sha)
+    if not refs:
+        change("projects", found.id, default_branch=onto)
     add_event(found.id, "pushed to", onto, message.strip().partition("\n")[0])
     return sha
 
 
-def _branch_of(rest: str) -> tuple[str, str, str]:
+def branch_of(rest: str) -> tuple[str, str, str]:
+    """Commit, name and path of ``BRANCH/path``; 404 for what is no branch."""
     tip, branch, path = split_ref(rest)
     if branch not in store().refs(project().id):
         abort(404)
     return tip, branch, path
 
 
-def _writer() -> None:
+def writer() -> None:
     """Who asks must be able to push somewhere; others are told to fork."""
     me()
     if not project().may("developer"):
@@ -87,11 +93,11 @@ def _page(kind: str, branch: str, path: str, text: str, tip: str, error: str = "
 
 @pages.route("/-/new/<path:rest>", methods=["GET", "POST"])
 def new(rest: str) -> ResponseReturnValue:
-    _writer()
+    writer()
     if not store().refs(project().id):
         tip, branch, folder = "", rest, ""
     else:
-        tip, branch, folder = _branch_of(rest)
+        tip, branch, folder = branch_of(rest)
     if request.method == "GET":
         start = f"{folder}/" if folder else ""
         return _page("new", branch, start + request.args.get("file_name", ""), "", tip)
@@ -104,14 +110,23 @@ def new(rest: str) -> ResponseReturnValue:
 
 @pages.route("/-/edit/<path:rest>", methods=["GET", "POST"])
 def edit(rest: str) -> ResponseReturnValue:
-    _writer()
-    tip, branch, path = _branch_of(rest)
+    writer()
+    tip, branch, path = branch_of(rest)
     entry = store().find(store().tree_of(tip), path)
-    if entry is None or not path:
+    if entry is None or not path or entry.mode in (FOLDER, SUBMODULE):
         abort(404)
+    data = store().get(entry.sha)[1]
+    if not is_text(data):
+        flash("This file is no text, so it can't be edited here. It can be replaced by another one.")
+        return redirect(f"{project().url}/-/replace/{quote(rest)}", 303)
     if request.method == "GET":
-        return _page("edit", branch, path, store().get(entry.sha)[1].decode("utf-8", "replace"), tip)
-    return _commit("edit", branch, path, request.form.get("path", path).strip().strip("/"), tip)
+        return _page("edit", branch, path, data.decode(), tip)
+    renamed = request.form.get("path", path).strip().strip("/")
+    if renamed != path and store().find(store().tree_of(tip), renamed):
+        error = "A file with this name already exists."
+        return _page("edit", branch, renamed, request.form.get("text", ""), tip, error,
+                     request.form.get("message", ""), request.form.get("branch", ""))  # fmt: skip
+    return _commit("edit", branch, path, renamed, tip)
 
 
 def _commit(kind: str, branch: str, path: str, renamed: str, tip: str) -> ResponseReturnValue:
@@ -128,10 +143,11 @@ def _commit(kind: str, branch: str, path: str, renamed: str, tip: str) -> Respon
             commit_change(branch, onto, changes, message, request.form.get("tip", ""))
     except Refused as refused:
         return _page(kind, branch, renamed, text, tip, str(refused), message, onto)
-    return _done(branch, onto, f"{project().url}/-/blob/{quote(onto)}/{quote(renamed)}")
+    return done(branch, onto, f"{project().url}/-/blob/{quote(onto)}/{quote(renamed)}")
 
 
-def _done(branch: str, onto: str, target: str) -> ResponseReturnValue:
+def done(branch: str, onto: str, target: str) -> ResponseReturnValue:
+    """Where somebody is sent after a commit: to what they made, or to the form that proposes it."""
     flash("Your changes have been successfully committed.")
     if onto != branch and request.form.get("merge_request"):
         query = urlencode({"merge_request[source_branch]": onto, "merge_request[target_branch]": branch})
@@ -141,8 +157,8 @@ def _done(branch: str, onto: str, target: str) -> ResponseReturnValue:
 
 @pages.route("/-/delete/<path:rest>", methods=["GET", "POST"])
 def delete(rest: str) -> ResponseReturnValue:
-    _writer()
-    tip, branch, path = _branch_of(rest)
+    writer()
+    tip, branch, path = branch_of(rest)
     if not path or path not in store().files(tip):
         abort(404)
     if request.method == "GET":
@@ -154,7 +170,7 @@ def delete(rest: str) -> ResponseReturnValue:
             commit_change(branch, onto, {path: None}, message)
     except Refused as refused:
         return _page("delete", branch, path, "", tip, str(refused), message, onto)
-    return _done(branch, onto, f"{project().url}/-/tree/{quote(onto)}")
+    return done(branch, onto, f"{project().url}/-/tree/{quote(onto)}")
 
 
 @pages.get("/-/branches")

@@ -6,13 +6,14 @@ import base64
 import binascii
 import gzip
 import re
+import zlib
 from io import BytesIO
 from typing import Any
 
 from flask import Blueprint, Response, abort, g, request
 
 from pytest_webarena.embedded.gitlab.access import Project, by_password, by_token, find_project, load_user, store
-from pytest_webarena.embedded.gitlab.records import add_event
+from pytest_webarena.embedded.gitlab.records import add_event, change
 from pytest_webarena.embedded.gitlab.store import Store
 from pytest_webarena.embedded.web import database
 
@@ -48,7 +49,10 @@ def serve(namespace: str, name: str, service: str) -> Response:
     request.max_content_length = _MOST
     body = request.get_data(cache=False)
     if request.headers.get("Content-Encoding") == "gzip":
-        body = gzip.decompress(body)
+        try:
+            body = gzip.decompress(body)
+        except (OSError, EOFError, zlib.error):
+            abort(400)
     with database():
         answer = _spoken(g.project, service, body, advertise=False)
     return _answer(answer, f"application/x-{service}-result")
@@ -142,6 +146,10 @@ class _Update:
             raise HookError("only branches and tags can be pushed")
         if not self._project.may_push(branch):
             raise HookError(f"you are not allowed to push code to the protected branch {branch}")
+        if name.startswith("refs/heads/") and not self._store.refs(self._project.id):
+            if not self._project.may("maintainer"):
+                raise HookError("the first branch becomes the default one, which takes the role of maintainer")
+            change("projects", self._project.id, default_branch=branch)
         if branch == self._project.branch and set(new) == {ord("0")}:
             raise HookError("the default branch can't be deleted")
         if branch == self._project.branch and set(old) != {ord("0")}:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, g, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
@@ -15,7 +14,7 @@ from flask.typing import ResponseReturnValue
 from pytest_webarena.embedded import clock, world
 from pytest_webarena.embedded.homepage import agenda, calculator, converter, manuals, scratchpad
 from pytest_webarena.embedded.homepage.accounts import load_user, owner, verify
-from pytest_webarena.embedded.web import Bound, database, new_site
+from pytest_webarena.embedded.web import Bound, database, local, new_site
 
 __all__ = ["SITES_VARIABLE", "create_app"]
 
@@ -23,6 +22,8 @@ SITES_VARIABLE = "WEBARENA_SITES"
 """Environment variable with the sites to link to: ``shopping=http://shopping.test/,reddit=http://…``; unset: none."""
 
 _LINKS = "webarena.sites"
+_REACHABLE = "X-Webarena-Sites"
+"""Header with the names of the sites that this visitor can reach; without it, all are linked to."""
 _FACTS = world.facts()
 
 front = Blueprint("front", __name__)
@@ -81,6 +82,10 @@ def _crowns(amount: int) -> str:
 
 def _sites() -> list[dict[str, str]]:
     links: Mapping[str, str] = request.environ[_LINKS]
+    told = request.headers.get(_REACHABLE)
+    if told is not None:
+        names = {name.strip() for name in told.split(",")}
+        links = {name: url for name, url in links.items() if name in names}
     return [
         {"title": site.title, "blurb": site.blurb, "url": links[site.name]}
         for site in world.SITES
@@ -99,6 +104,7 @@ def start() -> ResponseReturnValue:
 
 
 @front.get("/passwords")
+@front.get("/password.html")  # where WebArena's own start page has it
 def passwords() -> ResponseReturnValue:
     wanted = request.args.get("q", "").strip()
     words = wanted.lower().split()
@@ -124,7 +130,7 @@ def account() -> ResponseReturnValue:
 
 @front.route("/signin", methods=["GET", "POST"])
 def signin() -> ResponseReturnValue:
-    target = _local(request.values.get("next", ""))
+    target = local(request.values.get("next", ""))
     if request.method == "GET":
         return render_template("signin.html", target=target, username="", error="")
     username = request.form.get("username", "")
@@ -141,10 +147,3 @@ def signin() -> ResponseReturnValue:
 def signout() -> ResponseReturnValue:
     session.clear()
     return redirect("/", 303)
-
-
-def _local(target: str) -> str:
-    """``target`` when it leads to this site, else nothing: sign-in must not send people elsewhere."""
-    parts = urlsplit(target)
-    safe = target.startswith("/") and not target.startswith(("//", "/\\")) and not parts.netloc and "\n" not in target
-    return target if safe else ""

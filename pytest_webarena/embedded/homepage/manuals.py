@@ -20,7 +20,7 @@ from pytest_webarena.embedded.markup import Section, parse
 
 __all__ = ["GROUPS", "Article", "Hit", "articles", "pages", "search"]
 
-GROUPS = ("Using these pages", "Getting around", "Living here", "Days out")
+GROUPS = ("Using these pages", "The other sites", "Getting around", "Living here", "Days out")
 
 pages = Blueprint("manuals", __name__, url_prefix="/manuals")
 

@@ -132,15 +132,30 @@ def _short(hours: Mapping[str, str]) -> str:
 def _of_the_land() -> Iterator[Place]:
     towns = {town.key: town for town in world.TOWNS}
     for building in landscape.BUILDINGS:
+        if above := next((hill for hill in landscape.HILLS if f"way up {hill.name}" in building.note), None):
+            yield _below(_hill(above), towns[building.town], building)
+            continue
         chance = Chance(building.name)
         hours = "Tue-Sun 10:00-17:00" if building.kind in ("museum", "library", "castle") else ""
         yield _place(towns[building.town], chance, building.name, building.kind, hours=hours, note=building.note)
     for hill in landscape.HILLS:
-        yield _outside(towns[hill.town], hill.name, "hill", f"{hill.height} metres. {hill.note}", 2500, 7000)
+        yield _hill(hill)
     for lake in landscape.LAKES:
         yield _outside(towns[lake.town], lake.name, "lake", lake.note, 1200, 3000)
     for wood in landscape.WOODS:
         yield _outside(towns[wood.town], wood.name, "wood", f"{wood.area:,} hectares. {wood.note}", 2000, 5000)
+
+
+def _hill(hill: landscape.Hill) -> Place:
+    town = next(town for town in world.TOWNS if town.key == hill.town)
+    return _outside(town, hill.name, "hill", f"{hill.height} metres. {hill.note}", 2500, 7000)
+
+
+def _below(hill: Place, town: world.Town, building: landscape.Building) -> Place:
+    """What stands on the way up a hill from the town, in no street."""
+    lat, lon = hill.lat + (town.lat - hill.lat) / 4, hill.lon + (town.lon - hill.lon) / 4
+    node = ground().nearest([each.id for each in ground().nodes], lat, lon)
+    return _made(town, building.name, building.kind, "", "", "", "", building.note, lat, lon, node, "", "")
 
 
 def _of_towns() -> Iterator[Place]:

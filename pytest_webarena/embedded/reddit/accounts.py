@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from flask import Blueprint, abort, flash, g, redirect, render_template, request, session
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.reddit.members import right_password
-from pytest_webarena.embedded.web import database, timestamp
+from pytest_webarena.embedded.web import database, local, timestamp
 
 __all__ = ["back", "banned", "find_forum", "load_user", "me", "moderates", "must_moderate", "pages", "signed_in"]
 
@@ -25,7 +25,10 @@ def load_user() -> None:
     g.user = database().execute("SELECT id, name, role FROM users WHERE name = ?", (name,)).fetchone()
     if g.user is not None:
         g.waiting = database().execute(
-            "SELECT (SELECT count(*) FROM notifications WHERE user = :me AND NOT seen) AS replies,"
+            "SELECT (SELECT count(*) FROM notifications n JOIN comments c ON c.id = n.comment"
+            "  JOIN posts p ON p.id = c.post WHERE n.user = :me AND NOT n.seen"
+            "  AND NOT c.deleted AND NOT c.removed AND NOT p.deleted AND NOT p.removed"
+            "  AND c.user NOT IN (SELECT blocked FROM blocks WHERE user = :me)) AS replies,"
             " (SELECT count(*) FROM messages JOIN threads ON threads.id = messages.thread"
             "  WHERE NOT messages.seen AND messages.sender <> :me AND :me IN (threads.sender, threads.receiver))"
             " AS messages",
@@ -44,14 +47,8 @@ def signed_in() -> ResponseReturnValue | None:
         return None
     flash("Please log in first.")
     wanted = request.full_path.rstrip("?") if request.method == "GET" else local(request.form.get("next", ""))
-    return redirect(f"/login?next={wanted}" if wanted else "/login", 303)
-
-
-def local(target: str) -> str:
-    """``target`` when it leads to this site, else nothing: nobody must be sent elsewhere."""
-    parts = urlsplit(target)
-    safe = target.startswith("/") and not target.startswith(("//", "/\\")) and not parts.netloc and "\n" not in target
-    return target if safe else ""
+    # A form that an address fills in comes back filled in.
+    return redirect(f"/login?next={quote(wanted)}" if wanted else "/login", 303)
 
 
 def back(otherwise: str) -> ResponseReturnValue:

@@ -137,8 +137,9 @@ def notifications() -> ResponseReturnValue:
         "SELECT n.seen, c.id, c.body, c.created, c.parent, u.name AS author, p.id AS post, p.title, f.name AS forum"
         " FROM notifications n JOIN comments c ON c.id = n.comment JOIN users u ON u.id = c.user"
         " JOIN posts p ON p.id = c.post JOIN forums f ON f.id = p.forum"
-        " WHERE n.user = ? AND NOT c.deleted AND NOT c.removed ORDER BY c.id DESC LIMIT 50",
-        (me(),),
+        " WHERE n.user = :me AND NOT c.deleted AND NOT c.removed AND NOT p.deleted AND NOT p.removed"
+        " AND c.user NOT IN (SELECT blocked FROM blocks WHERE user = :me) ORDER BY c.id DESC LIMIT 50",
+        {"me": me()},
     )
     return render_template("notifications.html", rows=rows.fetchall())
 

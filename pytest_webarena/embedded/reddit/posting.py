@@ -172,7 +172,7 @@ def comment(name: str, number: int) -> ResponseReturnValue:
     body = request.form.get("body", "").replace("\r\n", "\n").strip()
     parent = request.form.get("parent", type=int)
     above = database().execute("SELECT user, post, deleted, removed FROM comments WHERE id = ?", (parent,)).fetchone()
-    if parent is not None and (above is None or above["post"] != number):
+    if parent is not None and (above is None or above["post"] != number or above["deleted"] or above["removed"]):
         abort(404)
     problem = _refused(post) or _too_long(body)
     if problem:

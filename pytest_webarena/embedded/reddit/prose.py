@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from itertools import groupby
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
@@ -37,17 +38,26 @@ def slug(title: str) -> str:
 def prose(text: str) -> Markup:
     """``text`` as HTML. No mark can make a tag, an attribute or an address that was not meant."""
     blocks = re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip())
-    return Markup("\n".join(_block(block.splitlines()) for block in blocks if block.strip()))
+    # A list or a quotation may begin in the line after a paragraph, and a paragraph in the line after them.
+    groups = (group for block in blocks if block.strip() for group in groupby(block.splitlines(), _kind))
+    return Markup("\n".join(_block(kind, list(lines)) for kind, lines in groups))
 
 
-def _block(lines: list[str]) -> str:
-    if all(line.startswith(">") for line in lines):
-        return f"<blockquote><p>{_lines([line[1:].strip() for line in lines])}</p></blockquote>"
-    for tag, mark in (("ul", r"[-*] "), ("ol", r"\d{1,3}\. ")):
-        if all(re.match(mark, line) for line in lines):
-            items = "".join(f"<li>{_inline(re.sub(mark, '', line, count=1))}</li>" for line in lines)
-            return f"<{tag}>{items}</{tag}>"
-    return f"<p>{_lines(lines)}</p>"
+_MARKED = (("blockquote", re.compile(r">")), ("ul", re.compile(r"[-*] ")), ("ol", re.compile(r"\d{1,3}\. ")))
+
+
+def _kind(line: str) -> str:
+    return next((kind for kind, mark in _MARKED if mark.match(line)), "p")
+
+
+def _block(kind: str, lines: list[str]) -> str:
+    if kind == "p":
+        return f"<p>{_lines(lines)}</p>"
+    mark = dict(_MARKED)[kind]
+    said = [mark.sub("", line, count=1) for line in lines]
+    if kind == "blockquote":
+        return f"<blockquote><p>{_lines([line.strip() for line in said])}</p></blockquote>"
+    return f"<{kind}>{''.join(f'<li>{_inline(line)}</li>' for line in said)}</{kind}>"
 
 
 def _lines(lines: list[str]) -> str:

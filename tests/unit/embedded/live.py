@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from werkzeug.test import Client
@@ -75,7 +76,10 @@ class LightSites:
 
 
 class PristineJudge:
-    """Whether somebody passes a task who changes nothing, stays at the start and says ``answer``."""
+    """Whether somebody passes a task who says ``answer``, having changed nothing since it was collected.
+
+    They stay at the start, or leave the address ``at`` open: a full one, or a path on the task's first site.
+    """
 
     def __init__(self, task: Task, live: Live, sites: Mapping[str, str]) -> None:
         self._task = task
@@ -83,9 +87,11 @@ class PristineJudge:
         self._probes = collect(task.checks, live, state="end")
         assert not [probe.error for probe in self._probes if probe.error]
 
-    def passes(self, answer: str) -> bool:
+    def passes(self, answer: str, *, at: str = "") -> bool:
         starts = [f"{self._sites[start.site]}{start.path}" for start in self._task.start]
         starts = starts or [f"{self._sites[self._task.sites[0]]}/"]
+        if at:
+            starts = [f"{self._sites[self._task.sites[0]]}{at}" if at.startswith("/") else at]
         evidence = Evidence(
             answer=answer,
             stop_reason="answered",
@@ -107,6 +113,18 @@ class PristineJudge:
         assert self.passes("N/A") is (task.category == "unachievable")
         if task.category in ("content", "navigation"):
             assert not self.passes(said(task) or "Yes")
+
+    def refuses_other_answers(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
+        """Assert that neither what other tasks of its template answer passes, nor its own answer with another number.
+
+        That is one with a digit before it, and one that is ``off_by`` too high.
+        """
+        task, answer = self._task, said(self._task)
+        others = [(other.id, said(other)) for other in answered if other.template == task.template]
+        assert not [id for id, other in others if other != answer and self.passes(other)]
+        if found := re.search(r"\d+(\.\d+)?", answer):
+            assert not self.passes(answer.replace(found[0], f"1{found[0]}"))
+            assert not off_by or not self.passes(answer.replace(found[0], str(Decimal(found[0]) + off_by)))
 
 
 def said(task: Task) -> str:

@@ -119,15 +119,21 @@ class Filling:
         for request in draft.requests:
             self._request(number, request, history, labels, chance)
         self._issues(number, draft, team, labels, milestones, started, chance)
-        everybody = list(self._users.values())
+        seen_by = self._insiders(draft, team) if draft.visibility == "private" else list(self._users.values())
         most = {"public": 14, "internal": 5, "private": 1}[draft.visibility]
-        for user in sorted(chance.some_of(everybody, chance.whole(0, most))):
+        for user in sorted(chance.some_of(seen_by, chance.whole(0, most))):
             self._insert("stars", project_id=number, user_id=user)
         self._pushes(number)
 
     def _namespace(self, path: str) -> int:
         row = self._connection.execute("SELECT id FROM namespaces WHERE path = ?", (path,)).fetchone()
         return int(row[0])
+
+    def _insiders(self, draft: Draft, team: list[str]) -> list[int]:
+        """Who sees a private project: the members of its group, or those who work on it."""
+        group = self._groups.get(draft.path.partition("/")[0])
+        names = [group.owner, *(name for name, _ in group.members)] if group else team
+        return [self._users[name] for name in names]
 
     def _team(self, draft: Draft, chance: Chance) -> list[str]:
         """Who commits, the maintainer first."""

@@ -14,12 +14,17 @@ if (holder) {
   const layers = ["sea", "island", "wood", "lake", "river", "path", "lane", "street", "road", "ferry"];
   const layer = (feature) => layers.indexOf(feature.properties.kind);
   map.createPane("ground").style.zIndex = 300; // below ways and markers, which may be drawn before it comes
+  const name = L.tooltip();
   fetch("/layers/ground.json").then((answer) => answer.json()).then((ground) => {
     ground.features.sort((a, b) => layer(a) - layer(b));
     L.geoJSON(ground, {
       pane: "ground",
       style: (feature) => looks[feature.properties.kind],
-      onEachFeature: (feature, layer) => layer.bindTooltip(feature.properties.name, { sticky: true }),
+      // Leaflet's own tooltips listen for the focus, which makes each road a stop on the way of the Tab key.
+      onEachFeature: (feature, layer) => layer.on({
+        mousemove: (event) => { name.setContent(feature.properties.name).setLatLng(event.latlng).addTo(map); },
+        mouseout: () => { name.remove(); },
+      }),
     }).addTo(map);
   });
   const way = JSON.parse(line);

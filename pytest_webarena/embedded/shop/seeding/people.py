@@ -12,7 +12,7 @@ from oscar.core.loading import get_model
 from pytest_webarena.embedded.shop.identity import CUSTOMER, EMPLOYEE, OWNER
 from pytest_webarena.embedded.shop.seeding.products import Stock
 from pytest_webarena.embedded.shop.seeding.tools import days_ago, rng
-from pytest_webarena.embedded.world import PEOPLE, TOWNS
+from pytest_webarena.embedded.world import LIBRARY_STREET, PEOPLE, TOWNS
 
 __all__ = ["Customer", "build", "build_lists"]
 
@@ -81,7 +81,7 @@ def build() -> list[Customer]:
         }  # fmt: skip
         addresses.append(_address(number, lines, joined, default=True))
         if username == CUSTOMER:
-            work = {**lines, "line1": "Regional Library, 2 Library Walk", "line4": "Aldersey", "postcode": "TM1 1"}
+            work = {**lines, "line1": f"Regional Library, {LIBRARY_STREET}", "line4": "Aldersey", "postcode": "TM1 1"}
             addresses.append(_address(number, work, 500, default=False))
         customers.append(
             Customer(id=number, name=name, username=username, email=email, town=town, joined=joined, address=lines)

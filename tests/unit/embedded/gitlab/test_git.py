@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -16,6 +19,7 @@ from pytest_webarena.embedded import gitlab
 
 ILSE = "ilse.varnholt:linen-thread-68"  # a developer
 DARIO = "dario.penhallow:green-branch-91"  # a maintainer
+BASIC = f"Basic {base64.b64encode(DARIO.encode()).decode()}"
 
 
 @pytest.fixture
@@ -94,3 +98,47 @@ def test_private_repositories_want_a_name_and_a_token(address: str, tmp_path: Pa
     assert (tmp_path / "e" / "labels.py").exists()
     git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "e")
     git("push", cwd=tmp_path / "e", fails=True)  # the token is for reading
+
+
+def test_the_first_push_names_the_default_branch(address: str, tmp_path: Path, rows: Any) -> None:
+    rows("INSERT INTO projects (namespace_id, path, full_path, name, visibility, creator_id, created, updated)"
+         " SELECT id, 'new', 'dario.penhallow/new', 'New', 'private', user_id, created, created FROM namespaces"
+         " WHERE path = 'dario.penhallow'")  # fmt: skip
+    git("init", "--initial-branch=trunk", tmp_path / "new")
+    (tmp_path / "new/a.txt").write_text("a\n")
+    git("add", ".", cwd=tmp_path / "new")
+    git("commit", "-m", "Begin", cwd=tmp_path / "new")
+    git("push", f"http://{DARIO}@{address}/dario.penhallow/new.git", "trunk", cwd=tmp_path / "new")
+
+    assert rows("SELECT default_branch FROM projects WHERE path = 'new'") == [("trunk",)]
+    git("clone", f"http://{DARIO}@{address}/dario.penhallow/new.git", tmp_path / "again")
+    assert (tmp_path / "again/a.txt").read_text() == "a\n"
+    # What is private is not there for others, whatever they ask for.
+    for who in ("", f"{ILSE}@"):
+        git("clone", f"http://{who}{address}/dario.penhallow/new.git", tmp_path / "stolen", fails=True)
+
+
+def test_what_is_not_packed_as_said_is_refused(address: str) -> None:
+    for service in ("git-upload-pack", "git-receive-pack"):
+        sent = urllib.request.Request(f"http://{address}/makers/pagefold.git/{service}", data=b"no gzip",
+                                      headers={"Content-Encoding": "gzip", "Authorization": BASIC})  # fmt: skip
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(sent, timeout=30)
+
+
+def test_a_submodule_is_told_of_and_left_alone(address: str, tmp_path: Path) -> None:
+    work, sha = tmp_path / "work", "12345678" * 5
+    git("clone", f"http://{DARIO}@{address}/makers/pagefold.git", work)
+    git("update-index", "--add", "--cacheinfo", f"160000,{sha},paper", cwd=work)
+    git("commit", "-m", "Link the paper", cwd=work)
+    git("push", "origin", "HEAD:main", cwd=work)
+
+    tip = git("rev-parse", "HEAD", cwd=work).strip()
+    for page in ("blob/main/paper", "raw/main/paper", f"commit/{tip}"):
+        with urllib.request.urlopen(f"http://{address}/makers/pagefold/-/{page}", timeout=60) as answer:
+            assert f"Subproject commit {sha}" in answer.read().decode()
+    for page in ("", "/-/tree/main", "/-/blame/main/paper"):
+        with urllib.request.urlopen(f"http://{address}/makers/pagefold{page}", timeout=60) as answer:
+            assert answer.status == 200
+    git("clone", f"http://{address}/makers/pagefold.git", tmp_path / "again")
+    assert f"160000 commit {sha}" in git("ls-tree", "HEAD", "paper", cwd=tmp_path / "again")

@@ -73,6 +73,27 @@ def test_nothing_happens_before_its_time(rows: Rows) -> None:
                     " ON b.sha = parents.parent WHERE a.committed < b.committed")  # fmt: skip
 
 
+def test_nobody_has_to_do_with_a_private_project_that_they_cannot_see(rows: Rows) -> None:
+    doings = {
+        "star": "SELECT project_id, user_id FROM stars",
+        "issue": "SELECT project_id, author_id FROM issues",
+        "merge request": "SELECT project_id, author_id FROM merge_requests",
+        "remark": "SELECT project_id, notes.author_id FROM notes JOIN issues ON item = 'issue' AND item_id = issues.id",
+        "to-do": "SELECT project_id, user_id FROM todos",
+        "event": "SELECT project_id, user_id FROM events",
+    }
+    for what, query in doings.items():
+        outsiders = rows(
+            f"WITH done (project, user) AS ({query}) SELECT DISTINCT full_path, username FROM done"
+            " JOIN projects ON projects.id = done.project JOIN users ON users.id = done.user"
+            " JOIN namespaces ON namespaces.id = projects.namespace_id"
+            " WHERE projects.visibility = 'private' AND namespaces.user_id IS NOT users.id AND NOT EXISTS"
+            " (SELECT 1 FROM members WHERE members.user_id = users.id AND (project_id = projects.id"
+            " OR namespace_id = namespaces.id))"
+        )
+        assert not outsiders, what
+
+
 def test_finished_files_are_as_they_were_drafted(rows: Rows) -> None:
     for draft in all_drafts():
         found: dict[str, str] = dict(

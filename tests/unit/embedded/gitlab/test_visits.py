@@ -254,14 +254,20 @@ def test_members_and_their_roles(signed_in: SignIn, rows: Rows) -> None:
     assert osric.post(members, data={"username": "osric.fell", "role": "owner"}).status_code == 403
     assert "no user" in dario.post(members, data={"username": "nobody", "role": "guest"}).text
     assert "higher than your own" in dario.post(members, data={"username": "osric.fell", "role": "owner"}).text
-    dario.post(members, data={"username": "@osric.fell", "role": "developer", "expires": "2025-05-14"})
+    sent = {"username": "@osric.fell", "role": "developer", "expires": "2025-05-14"}
+    assert "must be after today" in dario.post(members, data=sent).text
+    dario.post(members, data={**sent, "expires": "20250515"})
     held = (
         "SELECT members.id, role FROM members JOIN users ON users.id = user_id"
         " JOIN projects ON projects.id = project_id WHERE username = 'osric.fell' AND full_path = 'makers/pagefold'"
     )
     number, role = rows(held)[0]
     assert role == "developer"
+    assert osric.get(f"{PAGEFOLD}/-/edit/main/README.md").status_code == 200
     # That day is over when it begins.
+    assert rows(
+        "UPDATE members SET expires = '2025-05-14' WHERE id = ? AND expires = '2025-05-15' RETURNING id", number
+    )
     assert osric.get(f"{PAGEFOLD}/-/edit/main/README.md").status_code == 403
     dario.post(f"{members}/{number}", data={"role": "reporter"})
     assert rows(held) == [(number, "reporter")]

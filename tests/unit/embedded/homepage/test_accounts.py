@@ -32,7 +32,9 @@ def test_signing_in_leads_back_to_where_one_came_from(visitor: Client) -> None:
     assert visitor.post("/signin", data=data).location == "/scratchpad/?label=lost"
 
 
-@pytest.mark.parametrize("target", ["http://elsewhere.test/", "//elsewhere.test/", "/\\elsewhere.test", "javascript:1"])
+@pytest.mark.parametrize(
+    "target", ["http://elsewhere.test/", "//elsewhere.test/", "/\\elsewhere.test", "javascript:1", "//[", "/\t/x"]
+)
 def test_signing_in_never_leads_elsewhere(visitor: Client, target: str) -> None:
     data = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
 

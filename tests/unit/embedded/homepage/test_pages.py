@@ -167,6 +167,18 @@ def test_passwords_lists_everybody_and_can_be_narrowed(visitor: Client) -> None:
     assert "mara.linden" not in html
 
 
+def test_passwords_are_where_webarenas_start_page_has_them(visitor: Client) -> None:
+    there, here = (visitor.get(f"{path}?q=Shepherd").text for path in ("/password.html", "/passwords"))
+    # The link to sign in leads back to where one was.
+    assert there.replace("next=/password.html", "next=/passwords") == here
+
+
+def test_no_note_has_a_number_without_end(visitor: Client) -> None:
+    response = visitor.get(f"/scratchpad/{'9' * 30}")
+    assert response.status_code == 404
+    assert "nothing at this address" in response.text
+
+
 def test_calendar_opens_at_this_month_and_pages_through_the_year(visitor: Client) -> None:
     response = visitor.get("/calendar/")
     assert response.status_code == 303
@@ -214,3 +226,13 @@ def test_labels_that_contain_special_characters_lead_back_to_their_notes(
 
     assert rows("SELECT label FROM notes WHERE title = 'Tea'") == [("milk & sugar?",)]
     assert "1 note labelled" in mara.get(link).get_data(as_text=True)
+
+
+def test_only_what_the_visitor_can_reach_is_linked(visitor: Client) -> None:
+    def links(path: str, **headers: str) -> bool:
+        return "http://shopping.test/" in visitor.get(path, headers=headers).text
+
+    for path in ("/", "/passwords"):
+        assert links(path)  # nobody has said what can be reached
+        assert links(path, **{"X-Webarena-Sites": "homepage, shopping"})
+        assert not links(path, **{"X-Webarena-Sites": "homepage, wikipedia"})

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib.resources import files
 from pathlib import Path
 
 import networkx
 import pytest
 
-from pytest_webarena.embedded import landscape, world
+from pytest_webarena.embedded import homepage, landscape, world
 from pytest_webarena.embedded import map as atlas
 from pytest_webarena.embedded.chance import Chance
-from pytest_webarena.embedded.map.ground import ground
+from pytest_webarena.embedded.map.ground import ground, metres_between
 from pytest_webarena.embedded.map.places import CATEGORIES, places
 from pytest_webarena.embedded.map.routing import ENGINES, Network
 
@@ -55,6 +56,22 @@ def test_places_of_the_world_stand_where_it_says() -> None:
     assert found["Merrow Cider House"].hours == "Thu-Fri 13:00-19:00, Sat 11:00-19:00"
     assert {each.name for each in (*landscape.BUILDINGS,)} <= set(found)
     assert {village.name for village in landscape.VILLAGES} <= set(found)
+
+
+def test_the_library_is_where_others_send_people() -> None:
+    library = next(place for place in places() if place.name == "Regional Library")
+    manual = files(homepage).joinpath("manuals", "library.md").read_text(encoding="utf-8")
+
+    assert library.address.startswith(f"{world.LIBRARY_STREET}, Aldersey ")
+    assert f"Regional Library stands in {library.street} in " in manual
+
+
+def test_what_stands_on_the_way_up_a_hill_is_nearer_to_it_than_the_town() -> None:
+    found = {place.name: place for place in places()}
+    hut, hill, town = (found[name] for name in ("Cairn Hut", "High Cairn", "Lunnet"))
+
+    assert hut.street == ""
+    assert metres_between(hut.lat, hut.lon, hill.lat, hill.lon) < metres_between(hut.lat, hut.lon, town.lat, town.lon)
 
 
 def test_every_place_can_be_reached_on_foot_from_every_other() -> None:

@@ -18,6 +18,8 @@ from tests.unit.embedded.crawling import StrictPage
         ("> said\n> she", "<blockquote><p>said<br>she</p></blockquote>"),
         ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),
         ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
+        ("**Mind**\n- a\n- b\nso", "<p><strong>Mind</strong></p>\n<ul><li>a</li><li>b</li></ul>\n<p>so</p>"),
+        ("> said\nno", "<blockquote><p>said</p></blockquote>\n<p>no</p>"),
         ("`<b>` and `", "<p><code>&lt;b&gt;</code> and `</p>"),
         ("<script>", "<p>&lt;script&gt;</p>"),
         ("see /f/books.", '<p>see <a href="/f/books" rel="nofollow">/f/books</a>.</p>'),

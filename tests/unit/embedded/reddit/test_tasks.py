@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -83,13 +82,26 @@ def test_answer_is_right_but_others_are_not(task: Task, judged: Callable[[Task],
     answer = said(task)
     pristine = judged(task)
     assert pristine.passes(answer)
+    pristine.refuses_other_answers(_ANSWERED, off_by=1)
 
-    for other in _ANSWERED:
-        if other.template == task.template and said(other) != answer:
-            assert not pristine.passes(said(other)), other.id
-    if number := re.search(r"\d+", answer):
-        assert not pristine.passes(answer.replace(number[0], f"1{number[0]}"))
-        assert not pristine.passes(answer.replace(number[0], str(int(number[0]) + 1)))
+
+@pytest.mark.parametrize(
+    "task", [task for task in _TASKS if task.template == "reddit-add-to-own-post"], ids=lambda task: task.id
+)
+def test_who_adds_to_a_post_keeps_what_it_says(
+    task: Task, judged: Callable[[Task], PristineJudge], data_dir: Path
+) -> None:
+    added = f"char(10) || char(10) || '{task.filling['text']}'"
+    for body, right in ((f"substr(body, 20) || {added}", False), (f"body || ' ' || {added}", True)):
+        with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection, connection:
+            before = connection.execute("SELECT body FROM posts WHERE title = ?", (task.filling["title"],)).fetchone()
+            connection.execute(
+                f"UPDATE posts SET body = {body}, edited = '2025-05-14T09:01:00' WHERE title = ?",
+                (task.filling["title"],),
+            )
+        assert judged(task).passes("") is right
+        with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection, connection:
+            connection.execute("UPDATE posts SET body = ? WHERE title = ?", (*before, task.filling["title"]))
 
 
 @pytest.mark.parametrize("task", _ALL, ids=lambda task: task.id)

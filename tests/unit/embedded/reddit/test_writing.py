@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -242,3 +244,60 @@ def test_a_biography_is_ones_own(mara: Client, signed_in: SignedIn, rows: Rows) 
         signed_in("thea.winslade").post("/user/mara.linden/edit_biography", data={"biography": "?"}).status_code == 403
     )
     assert rows("select biography from users where name = 'mara.linden'") == [("New.",)]
+
+
+def test_what_an_address_filled_in_survives_logging_in(visitor: Client) -> None:
+    asked = visitor.get("/submit/books?title=Old+maps&body=Who+has+some%3F&url=http%3A%2F%2Fmap.test%2F%3Fa%3D1%26b")
+    form = visitor.get(asked.location).text
+    target = unescape(str(re.findall(r'name="next" value="([^"]*)"', form)[0]))
+    sent = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
+    page = visitor.get(visitor.post("/login", data=sent).location).text
+    assert 'value="Old maps"' in page
+    assert "Who has some?" in page
+    assert 'value="http://map.test/?a=1&amp;b"' in page
+
+
+@pytest.mark.parametrize("target", ["//evil.test", "/\\evil.test", "/\t/evil.test", "//[", "http://evil.test", "x"])
+def test_logging_in_never_leads_elsewhere(visitor: Client, target: str) -> None:
+    sent = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
+    assert visitor.post("/login", data=sent).location == "/"
+
+
+def test_nobody_answers_what_is_gone(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+    query = (
+        "SELECT p.id, f.name, c.id FROM comments c JOIN posts p ON p.id = c.post JOIN forums f ON f.id = p.forum"
+        " WHERE NOT p.locked AND NOT p.removed LIMIT 1"
+    )
+    post, forum, comment = rows(query)[0]
+    rows("UPDATE comments SET deleted = 1 WHERE id = ?", comment)
+    sent = {"parent": comment, "body": "But why?"}
+    assert mara.post(f"/f/{forum}/{post}/-/comment", data=sent).status_code == 404
+    assert not rows("SELECT 1 FROM comments WHERE body = 'But why?'")
+
+
+def test_replies_of_the_blocked_and_replies_that_are_gone_do_not_wait(
+    mara: Client, signed_in: SignedIn, rows: Rows
+) -> None:
+    def waiting() -> int:
+        return int(re.findall(r'Replies <span class="badge">(\d+)', mara.get("/forums").text)[0])
+
+    first, second = rows("SELECT comment, c.user FROM notifications n JOIN comments c ON c.id = comment JOIN users u"
+                         " ON u.id = n.user WHERE u.name = 'mara.linden' AND NOT seen LIMIT 2")  # fmt: skip
+    before = waiting()
+    rows("UPDATE comments SET removed = 1 WHERE id = ?", first[0])
+    assert waiting() == before - 1
+    name = rows("SELECT name FROM users WHERE id = ?", second[1])[0][0]
+    mara.post(f"/user/{name}/block")
+    assert waiting() < before - 1
+    assert f'comment-{second[0]}"' not in mara.get("/notifications").text
+
+
+@pytest.mark.parametrize("path", ["/f/books/{}", "/pictures/{}", "/messages/thread/{}", "/comment/{}/edit",
+                                  "/f/books/1/-/reply/{}", "/api/posts/{}"])  # fmt: skip
+def test_no_row_has_a_number_without_end(mara: Client, path: str) -> None:
+    assert mara.get(path.format("9" * 30)).status_code == 404
+
+
+def test_pictures_run_nothing(visitor: Client, rows: Rows) -> None:
+    number = rows("SELECT min(id) FROM images")[0][0]
+    assert visitor.get(f"/pictures/{number}").headers["Content-Security-Policy"] == "default-src 'none'; sandbox"

@@ -89,14 +89,8 @@ def test_answer_is_right_but_reciting_is_not(task: Task, judged: Callable[[Task]
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
-
-    for other in _ANSWERED:
-        if other.template == task.template and other is not task and said(other) != answer:
-            assert not pristine.passes(said(other)), other.id
+    pristine.refuses_other_answers(_ANSWERED, off_by=1)
     assert not any(pristine.passes(draft.body) for draft in _RECITED)
-    if number := re.search(r"\d+(\.\d+)?", answer):
-        assert not pristine.passes(answer.replace(number[0], f"1{number[0]}"))
-        assert not pristine.passes(answer.replace(number[0], f"{float(number[0]) + 1:g}"))
 
 
 _RECITED = [draft for draft in all_drafts() if draft.title.startswith(("List of", "Climate", "Crown", "Wool trade"))]

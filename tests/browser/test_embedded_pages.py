@@ -1,0 +1,183 @@
+"""Every kind of page of the embedded sites, looked at as visitors meet it: on a telephone, with axe, by keys alone.
+
+Requests are answered by the sites' applications in this process; no page may ask for anything that is not theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_webarena.embedded.world import PEOPLE
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page, Route
+
+pytestmark = pytest.mark.browser
+
+_SIGN_IN = {"reddit": "/login", "gitlab": "/users/sign_in", "homepage": "/signin"}
+_VISITORS = {"reddit": "mara.linden", "gitlab": "dario.penhallow", "homepage": "mara.linden"}
+_HOME = "/makers/pagefold"
+KINDS: Mapping[str, Sequence[str]] = {
+    "homepage": ("/", "/password.html", "/calculator?expression=2*3", "/scratchpad/", "/scratchpad/1",
+                 "/scratchpad/new",
+                 "/manuals/", "/manuals/?q=late+fee", "/manuals/code-hosting", "/manuals/trains", "/converter?value=3",
+                 "/calendar/2025-06", "/calendar/events/regatta", "/account", "/signin", "/nothing"),
+    "wikipedia": ("/", "/wiki/Tarnmark", "/wiki/Aldersey", "/search?q=lantern", "/categories", "/index", "/nothing"),
+    "map": ("/", "/search?query=bakery", "/directions?engine=foot&from=Charter+Hall&to=Regional+Library", "/place/1",
+            "/reverse?lat=54.412&lon=-1.905", "/about", "/nothing"),
+    "reddit": ("/", "/all/new", "/f/books", "/forums", "/forums/by_category", "/forums/all", "/comments",
+               "/submit/books",
+               "/search?q=lantern", "/user/tobin.ashgrove", "/user/mara.linden/account", "/user/mara.linden/block_list",
+               "/user/mara.linden/edit_biography", "/messages", "/messages/thread/1", "/notifications", "/create_forum",
+               "/user/tobin.ashgrove/compose_message", "/f/books/moderators", "/f/books/moderation_log",
+               "/f/books/bans",
+               "/f/books/edit", "/f/books/2384", "/login", "/nothing"),
+    "gitlab": ("/explore", "/explore/groups", "/makers", "/dario.penhallow", _HOME, f"{_HOME}/-/tree/main/tests",
+               f"{_HOME}/-/blob/main/README.md", f"{_HOME}/-/blame/main/README.md", f"{_HOME}/-/commits/main",
+               f"{_HOME}/-/branches", f"{_HOME}/-/tags", f"{_HOME}/-/graphs/main", f"{_HOME}/-/upload/main",
+               f"{_HOME}/-/replace/main/README.md", f"{_HOME}/-/new/main", f"{_HOME}/-/edit/main/README.md",
+               f"{_HOME}/-/delete/main/README.md", f"{_HOME}/-/compare/main...fix-readme-sheets", f"{_HOME}/-/issues",
+               f"{_HOME}/-/issues/1", f"{_HOME}/-/issues/new", f"{_HOME}/-/merge_requests/1/diffs",
+               f"{_HOME}/-/merge_requests/new", f"{_HOME}/-/labels", f"{_HOME}/-/labels/new", f"{_HOME}/-/milestones",
+               f"{_HOME}/-/milestones/1", f"{_HOME}/-/project_members", f"{_HOME}/edit", f"{_HOME}/-/forks/new",
+               "/groups/makers/-/group_members", "/dashboard/todos", "/dashboard/issues", "/dashboard/activity",
+               "/-/profile", "/-/profile/personal_access_tokens", "/projects/new", "/groups/new",
+               "/search?search=tide&scope=blobs", "/users/sign_in", "/nothing"),
+}  # fmt: skip
+FAINT = """() => {
+  const light = (colour) => {
+    const [red, green, blue, solid = 1] = colour.match(/[\\d.]+/g).map(Number);
+    const linear = (v) => v / 255 <= 0.03928 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = [red, green, blue].map(linear);
+    return solid < 1 ? NaN : 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  return [...document.querySelectorAll("input, select, textarea")]
+    .filter((field) => !["hidden", "checkbox", "radio", "color", "file", "range"].includes(field.type))
+    .filter((field) => {
+      const style = getComputedStyle(field), both = [light(style.color), light(style.backgroundColor)];
+      return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05) < 4.5;
+    }).map((field) => field.outerHTML.slice(0, 90));
+}"""
+"""Fields in which what is typed can't be read; axe looks at texts of pages, not at what fields hold."""
+FOCUSED = """() => {
+  const at = document.activeElement, style = getComputedStyle(at);
+  const ringed = style.outlineStyle !== "none" || style.boxShadow !== "none";
+  const said = at.tagName.toLowerCase() + " " + (at.id || at.textContent.trim().slice(0, 20));
+  const stop = at === document.body || at.dataset.visited ? "" : said;
+  at.dataset.visited = "yes";
+  return [stop, ringed];
+}"""
+MISSED = """() => [...document.querySelectorAll("a[href], button, select, textarea, summary, input")]
+  .filter((at) => !["hidden", "radio"].includes(at.type) && at.checkVisibility() && !at.disabled && !at.dataset.visited)
+  .filter((at) => !at.closest("details:not([open]) > :not(summary)"))
+  .map((at) => at.outerHTML.slice(0, 90))"""
+
+Look = Callable[[Callable[["Page"], Awaitable[None]]], None]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Client]:
+    """One of the sites, and somebody who is signed in where that can be done."""
+    name: str = request.param
+    if name == "gitlab":
+        pytest.importorskip("dulwich")
+    module = import_module(f"pytest_webarena.embedded.{name}")
+    data: Path = tmp_path_factory.mktemp(name)
+    module.seed(data)
+    client = Client(module.create_app(data))
+    if name in _SIGN_IN:
+        person = next(person for person in PEOPLE if person.username == _VISITORS[name])
+        sent = {"username": person.username, "password": person.password}
+        assert client.post(_SIGN_IN[name], data=sent).status_code == 303
+    return name, client
+
+
+@pytest.fixture(scope="module")
+def look(site: tuple[str, Client], browser_executable: str | None) -> Look:
+    """Hands a page on a telephone's screen to a coroutine; what pages complain of, or ask others for, is a fault."""
+    name, client = site
+
+    def look(act: Callable[[Page], Awaitable[None]]) -> None:
+        asyncio.run(_look(client, f"http://{name}.test/", browser_executable, act))
+
+    return look
+
+
+async def _look(client: Client, base: str, executable: str | None, act: Callable[[Page], Awaitable[None]]) -> None:
+    from playwright.async_api import async_playwright
+
+    faults: list[str] = []
+
+    async def answer(route: Route) -> None:
+        if not route.request.url.startswith(base):
+            faults.append(f"asks for {route.request.url}")
+            await route.abort()
+            return
+        with client.get(route.request.url.removeprefix(base[:-1]), follow_redirects=True) as said:
+            await route.fulfill(status=said.status_code, headers=dict(said.headers), body=said.get_data())
+
+    async with async_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        browser = await playwright.chromium.launch(executable_path=executable, args=arguments)
+        page = await browser.new_page(viewport={"width": 390, "height": 844}, base_url=base)
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
+        page.on("console", lambda said: faults.append(f"{page.url}: {said.text}") if said.type == "error" else None)
+        await page.route("**/*", answer)
+        await act(page)
+        await browser.close()
+    assert [fault for fault in faults if "status of 404" not in fault] == []
+
+
+def test_pages_have_no_faults_that_axe_or_a_narrow_screen_shows(site: tuple[str, Client], look: Look) -> None:
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    told: list[Any] = []
+
+    async def act(page: Page) -> None:
+        for path in KINDS[site[0]]:
+            response = await page.goto(path)
+            assert response is not None
+            assert response.status == (404 if path == "/nothing" else 200), path
+            await page.evaluate(axe)
+            found = await page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations"
+                                        ".map((one) => [one.id, one.nodes[0].html.slice(0, 120)]))")  # fmt: skip
+            told.extend((path, *each) for each in found)
+            wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            told.extend([(path, "wider than the screen", wide)] if wide > 0 else [])
+            told.extend((path, "can't be read", field) for field in await page.evaluate(FAINT))
+
+    look(act)
+    assert told == []
+
+
+def test_keys_reach_everything_and_show_where_they_are(site: tuple[str, Client], look: Look) -> None:
+    path = {"homepage": "/scratchpad/", "wikipedia": "/wiki/Tarnmark", "reddit": "/submit",
+            "map": "/directions?engine=foot&from=Charter+Hall&to=Regional+Library",
+            "gitlab": _HOME}[site[0]]  # fmt: skip
+
+    async def act(page: Page) -> None:
+        await page.goto(path)
+        if site[0] == "map":
+            await page.locator("#map path").nth(20).wait_for(state="attached")
+        stops = []
+        await page.evaluate("document.activeElement.blur()")
+        for _ in range(90):
+            await page.keyboard.press("Tab")
+            stop, ringed = await page.evaluate(FOCUSED)
+            if not stop:
+                break
+            assert ringed, stop
+            stops.append(stop)
+        assert 8 < len(stops) < 90
+        assert not [stop for stop in stops if stop.startswith("path")], "the ground of the map is no place to stop"
+        assert await page.evaluate(MISSED) == []
+
+    look(act)

@@ -19,7 +19,7 @@ from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.text import clip
 
-__all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "make_ready", "needs"]
+__all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "make_ready", "needs", "needs_judge"]
 
 Watch = Callable[[str, str], str]
 """Told the grading and the path of each check that is about to be judged; says why it must not be, or nothing."""
@@ -50,6 +50,17 @@ def needs(checks: Sequence[Check]) -> Needs:
         sites=any(_looks_at_sites(check) for check, _ in _leaves(checks)),
         pages=any(_looks_at_pages(check) for check, _ in _leaves(checks)),
     )
+
+
+def needs_judge(task: Task, grading: Grading) -> bool:
+    """Whether ``task`` is left undecided without a judge model, by the grading that counts, as soon as an answer can't
+    be decided letter by letter."""
+    counts = headline_of(task, grading.name) or grading.name
+    for check, _ in _leaves(task.gradings.get(counts, task.checks)):
+        kind = find_kind(check.kind)
+        if isinstance(kind, Kind) and kind.needs_judge is not None and kind.needs_judge(check.spec):
+            return True
+    return False
 
 
 def _leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Check, bool]]:

@@ -218,6 +218,8 @@ class Kind(Generic[S]):
     """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
     answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or
     ``place`` is. None: there is no telling, and the audit supposes neither."""
+    needs_judge: Callable[[S], bool] | None = None
+    """Whether it is left open without a judge model, as soon as letters alone can't decide it; None: never."""
     asks: Callable[[S], str] | None = None
     """What an agent has to be told of the form of its answer, below the intent; None: nothing."""
     chance: Callable[[S], float] | None = None

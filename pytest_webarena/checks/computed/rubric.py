@@ -238,6 +238,7 @@ RUBRIC: Kind[RubricSpec] = Kind(
     graded=True,
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
+    needs_judge=lambda spec: True,
     asks=_asks,
     examples=(
         "- rubric:\n    items:\n      - {points: 4, what: Shows that the sum of two odd numbers is even.}\n"

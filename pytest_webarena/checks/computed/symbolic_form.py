@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.checks.computed.asking import MARKER_FIELD
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.tokens import Unreadable
+from pytest_webarena.docs_site import docs
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, MapOf, Record
@@ -121,7 +122,9 @@ def _unreadable(reference: str, variables: tuple[str, ...] = ()) -> Fault | None
         parse(reference, variables)
     except Unreadable as error:
         return Fault(
-            "a formula", f"'{clip(reference, 60)}', where {error}", "see docs/computed.md for what is understood"
+            "a formula",
+            f"'{clip(reference, 60)}', where {error}",
+            f"what is understood: {docs('computed', 'what-is-understood')}",
         )
     return None
 

@@ -26,6 +26,11 @@ def _looks_at(spec: KeyNodes) -> Collection[Sight]:
     return {*({"answer"} if any(said) else ()), *({"place"} if not all(said) else ())}
 
 
+def _by_rule(spec: KeyNodes) -> bool:
+    matches = (getattr(node.target, "match", None) for node in spec.nodes)
+    return any(match is not None and match.how == "semantic" for match in matches)
+
+
 KEY_NODES: Kind[KeyNodes] = Kind(
     name="key_nodes",
     doc=(
@@ -39,6 +44,7 @@ KEY_NODES: Kind[KeyNodes] = Kind(
     reads_signals=True,
     category=lambda spec: "",
     looks_at=_looks_at,
+    needs_judge=_by_rule,
     examples=(
         "- key_nodes:\n    - url: {param: q, exact: kettle}\n      name: searched\n"
         "    - element: {locate: '#buy', event: click}\n    - value: {locate: '#qty', exact: 2}\n      weight: 2",

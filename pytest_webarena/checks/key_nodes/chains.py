@@ -31,6 +31,7 @@ _LONGEST_VALUE = 300
 _MOST_CHARACTERS = 30_000
 """Of all attributes; from then on there may not have been room for more."""
 _LONGEST_TEXT = 200
+_FRAMES = ("iframe", "frame", "object", "embed")
 
 Known = bool | None
 
@@ -40,7 +41,8 @@ def hits(selector: Selector, event: DomEvent) -> Known:
     chain = _Chain(event)
     if not chain.elements:
         return None
-    return _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.open_above(0))
+    inside = _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.open_above(0))
+    return inside if inside is False else _and([inside, chain.shown_in(selector.frame, 0)])
 
 
 def labels(event: DomEvent) -> Iterator[str]:
@@ -100,6 +102,10 @@ class _Chain:
                 return
             index += 1
 
+    def _around_target(self, index: int) -> bool:
+        """Whether the target is in this element: what a frame shows is no text of its element."""
+        return all(each.within not in ("frame", "root") for each in self.elements[:index])
+
     def around_target(self) -> Iterator[ElementRecord]:
         """What is around the target in its document."""
         return (self.elements[each] for each in self._around(0))
@@ -112,8 +118,19 @@ class _Chain:
         return not any(self.elements[each].within in ("frame", "root") for each in self.document(index))
 
     def located(self, selector: Selector, index: int) -> Known:
-        """Whether the selector means this element."""
+        """Whether the selector means this element, as far as its document tells."""
         return self._parts(selector.parts, index)
+
+    def shown_in(self, frame: Selector | None, index: int) -> Known:
+        """Whether the element that shows the document of ``index`` is the one that the selector means."""
+        if frame is None:
+            return True
+        *_, outermost = self.document(index)
+        if self.elements[outermost].within != "frame":
+            return False if self.elements[outermost].within == "root" and self.event.whole else None
+        if outermost + 1 == len(self.elements):
+            return None  # of what is around it nothing was recorded
+        return _and([self.located(frame, outermost + 1), self.shown_in(frame.frame, outermost + 1)])
 
     def _parts(self, parts: tuple[Part, ...], index: int) -> Known:
         own = _or(self._complex(each, len(each.compounds) - 1, index) for each in parts[-1])
@@ -179,6 +196,8 @@ class _Chain:
         The innermost element with a text is meant by it: one around the target only where the target's text is a piece
         of that, as the ``now`` in ``Buy <b>now</b>``.
         """
+        if not self._around_target(index):
+            return False if self.elements[index].tag in _FRAMES else None
         text, wanted = _flat(self.event.target.text), _flat(test.text)
         if not test.exact:
             text, wanted = text.casefold(), wanted.casefold()
@@ -217,6 +236,8 @@ class _Chain:
         if "aria-labelledby" in element.attributes or role not in _NAMED_BY_CONTENT:
             return None
         inner = _flat(self.event.target.text)
+        if not self._around_target(index):
+            return None
         return None if len(inner) >= _LONGEST_TEXT or fold(inner) in wanted else False
 
 

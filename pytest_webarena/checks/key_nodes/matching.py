@@ -27,7 +27,7 @@ from pytest_webarena.text import clip
 
 __all__ = ["ACTS", "MOST_ASKED", "NO", "Hit", "Matcher", "best"]
 
-ACTS = frozenset({"click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit"})
+ACTS = frozenset({"click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit", "dragstart", "drop"})
 """Events by which somebody acts on an element."""
 _VALUED = ("input", "change")
 _CLICKED = ("click", "dblclick")
@@ -198,10 +198,13 @@ class Matcher:
         if base is None:
             return _open(f"the address of {target.site} was not recorded")
         document = _document(event)
-        if document is None:
-            return _open(f"of which document the frame with the {_told(event)} is a part was not recorded")
-        if document.startswith(_FILLED):
-            return _open(f"which page has made the window with the {_told(event)} was not recorded")
+        if document is None or document.startswith(_FILLED):
+            what = "frame" if event.frame else "window"
+            return _open(f"which page has made the {what} with the {_told(event)} was not recorded")
+        if _is_origin(document) and base.count("/") > 2 and not base.endswith(f"{document}/"):
+            if not on_site(f"{base}/", document):  # the site is a folder of a host
+                return NO
+            return _open(f"which page of {document} has made what holds the {_told(event)} was not recorded")
         return Hit(known=has_label(document, target.label) if target.label else on_site(document, base))
 
     # --- texts
@@ -265,11 +268,25 @@ def _is_document(url: str) -> bool:
 
 def _document(event: DomEvent) -> str | None:
     """The address of the document that an event was in; None where there is no telling. A frame that the page itself
-    has filled (``srcdoc``, ``about:blank``) is a part of the page around it, to browsers and to visitors."""
-    if not event.frame.startswith(_FILLED):
+    has filled (``srcdoc``, ``about:blank``), or a window that it has opened and written, is a part of that page, to
+    browsers and to visitors."""
+    if not (event.frame or event.url).startswith(_FILLED):
         return event.frame or event.url
+    if event.maker is not None:
+        return event.maker or None
+    if not event.frame:
+        return event.url
     frames = sum(each.within == "frame" for each in event.chain)
     return event.url if event.whole and frames == 1 else None
+
+
+def _is_origin(url: str) -> bool:
+    """Whether of an address no more is known than its origin.
+
+    >>> _is_origin("http://shop.test"), _is_origin("http://shop.test/")
+    (True, False)
+    """
+    return url.count("/") == 2
 
 
 def best(found: list[Hit]) -> Hit:

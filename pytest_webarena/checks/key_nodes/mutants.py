@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pytest_webarena.actions import Noop, Stop, as_record
 from pytest_webarena.checks.key_nodes.judging import judge
 from pytest_webarena.checks.key_nodes.model import KeyNodes, UrlTarget
-from pytest_webarena.checks.key_nodes.timeline import field_of
+from pytest_webarena.checks.key_nodes.timeline import same_field
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import Evidence
@@ -62,13 +62,15 @@ def without_step(evidence: Evidence, step: int) -> Evidence:
 
 def _leaving(signals: Sequence[Signal], begin: int, end: int) -> set[int]:
     """Which later signals only tell that a field was left that had been filled in: nobody leaves it changed then."""
-    filled = {field_of(each) for each in signals[begin:end] if isinstance(each, DomEvent) and each.event == "input"}
+    filled = [each for each in signals[begin:end] if isinstance(each, DomEvent) and each.event == "input"]
     found = set()
     for number, each in enumerate(signals[end:], start=end):
-        if isinstance(each, DomEvent) and each.event in ("input", "change") and (field := field_of(each)) in filled:
-            filled.discard(field)
-            if each.event == "change":
-                found.add(number)
+        if not isinstance(each, DomEvent) or each.event not in ("input", "change"):
+            continue
+        others = [one for one in filled if not same_field(one, each)]
+        if len(others) < len(filled) and each.event == "change":
+            found.add(number)
+        filled = others
     return found
 
 

@@ -42,15 +42,25 @@ def parse_selector(text: str) -> Selector:
     if not all(pieces):
         raise SelectorFault("there is nothing before or after '>>'" if len(pieces) > 1 else "it is empty")
     parts: list[Part] = []
+    frame: Selector | None = None
     for piece in pieces:
+        if piece == _ENTER:
+            if not parts:
+                raise SelectorFault(f"there is no frame before '{_ENTER}'")
+            frame, parts = Selector(parts=tuple(parts), frame=frame), []
+            continue
         part = _part(piece)
         if parts and (part is None or _FILTER.match(piece)):
             parts[-1] = _one(Pseudo("is", parts[-1]), *(part[0].compounds[0] if part else ()))
         else:
             parts.append(part or _one(Pseudo("true")))
-    return Selector(parts=tuple(parts))
+    if not parts:
+        raise SelectorFault(f"there is nothing after '{_ENTER}'")
+    return Selector(parts=tuple(parts), frame=frame)
 
 
+_ENTER = "internal:control=enter-frame"
+"""Between a frame's element and what is in its document, as Playwright writes it."""
 _ENGINE = re.compile(r"([a-zA-Z][\w:-]*)\s*=(.*)", re.DOTALL)
 _FILTER = re.compile(r"(?:nth|visible|has|has-not|has-text|has-not-text)\s*=")
 """What chooses among those that were found, instead of looking inside them."""

@@ -106,11 +106,14 @@ class Selector:
     """Parts from the outermost: each is within what the one before it found."""
 
     parts: tuple[Part, ...]
+    frame: Selector | None = None
+    """The element that shows the document in which all this is; None: whichever document."""
 
     @property
     def undecidable(self) -> str:
         """Why no record can ever answer it; empty when some can."""
-        return next(filter(None, (_never(part) for part in self.parts)), "")
+        own = next(filter(None, (_never(part) for part in self.parts)), "")
+        return own or (self.frame.undecidable if self.frame is not None else "")
 
 
 def _never(part: Part) -> str:

@@ -23,7 +23,7 @@ from pytest_webarena.text import clip
 
 __all__ = ["ELEMENT", "TEXT", "URL", "VALUE"]
 
-EVENTS = ("click", "dblclick", "contextmenu", "input", "change", "submit", "keydown")
+EVENTS = ("click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit", "keydown", "dragstart", "drop")
 """Events of pages that sessions record."""
 _HOWS = ("exact", "includes", "semantic")
 
@@ -304,7 +304,8 @@ ELEMENT: Any = Either(
                 shape=ListOf(Choice(*EVENTS), or_one=True, low=1),
                 default=(),
                 default_text="any by which somebody acts: clicks, input, change, submit",
-                doc="Which DOM event it must be, of those that are recorded; of `keydown` that is Enter alone.",
+                doc="Which DOM event it must be, of those that are recorded; of `keydown` that is Enter alone, of "
+                "`auxclick` the middle button.",
                 example="- key_nodes: [{element: {locate: '#buy', event: click}}]",
             ),
             _SITE,

@@ -10,7 +10,7 @@ from pytest_webarena.actions import Note
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
-__all__ = ["BEFORE", "Moment", "field_of", "moments", "resets", "takes_over"]
+__all__ = ["BEFORE", "Moment", "moments", "resets", "same_field", "takes_over"]
 
 BEFORE = -1
 """The step of what was there when the agent began."""
@@ -134,27 +134,42 @@ def _settled(signals: Sequence[Signal], after: Sequence[int]) -> list[bool]:
     """Of each signal, whether no other value of the same field follows at once: who types 200 has not entered 20."""
     ends = set(after)
     settled = [True] * len(signals)
-    open_: tuple[int, object] | None = None
+    open_: DomEvent | None = None
+    begun = 0
     for index, signal in enumerate(signals):
         if index in ends:
             open_ = None  # a step is over: what the field holds then was entered
         if not isinstance(signal, DomEvent):
             open_ = None
         elif signal.event in _VALUED and signal.value is not None:
-            field = field_of(signal)
-            if open_ is not None and open_[1] == field:
-                settled[open_[0]] = False
-            open_ = (index, field)
-        elif open_ is not None and field_of(signal) != open_[1]:
+            if open_ is not None and same_field(open_, signal) and not _is_tick(signal):
+                settled[begun] = False
+            open_, begun = signal, index
+        elif open_ is not None and not same_field(open_, signal):
             open_ = None
     return settled
 
 
-def field_of(event: DomEvent) -> object:
-    """The same for events of the same element, as far as a record tells."""
-    places = tuple((each.tag, each.nth, each.within) for each in event.chain)
-    names = event.chain[0].attributes if event.chain else {}
-    return (event.tab, event.frame, event.target.selector, places, names.get("id"), names.get("name"))
+def _is_tick(event: DomEvent) -> bool:
+    """Whether it is of a box that is ticked or not: each of its values is one that was meant."""
+    return bool(event.chain) and event.chain[0].attributes.get("type", "").lower() == "checkbox"
+
+
+def same_field(one: DomEvent, two: DomEvent) -> bool:
+    """Whether both are of the same element, as far as a record tells. Of one may be recorded what is around its frame,
+    and of the other not."""
+    places = [[(each.tag, each.nth, each.within) for each in event.chain] for event in (one, two)]
+    shorter, longer = sorted(places, key=len)
+    cut_at_frame = bool(shorter) and shorter[-1][2] == "frame"
+    return (
+        (one.tab, one.frame, one.target.selector) == (two.tab, two.frame, two.target.selector)
+        and (shorter == longer or (cut_at_frame and shorter == longer[: len(shorter)]))
+        and all(_attribute(one, name) == _attribute(two, name) for name in ("id", "name"))
+    )
+
+
+def _attribute(event: DomEvent, name: str) -> str | None:
+    return event.chain[0].attributes.get(name) if event.chain else None
 
 
 def takes_over(given: DomEvent, event: DomEvent) -> bool:
@@ -163,7 +178,7 @@ def takes_over(given: DomEvent, event: DomEvent) -> bool:
         event.event in _VALUED
         and _group(given) is not None
         and _group(given) == _group(event)
-        and field_of(given) != field_of(event)
+        and not same_field(given, event)
     )
 
 

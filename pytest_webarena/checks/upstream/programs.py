@@ -168,6 +168,7 @@ PROGRAM_HTML: Kind[ProgramSpec] = Kind(
     phase=_phase,
     category=_category,
     looks_at=lambda spec: {"data"} if spec.opens else {"place"},
+    needs_judge=lambda spec: any(target.required_contents.first == "fuzzy_match" for target in spec.targets),
     examples=(
         "- program_html:\n    - url: last\n      locator: document.querySelector('#content').outerText\n"
         "      required_contents: {must_include: [Whole Foods, East Liberty]}",

@@ -358,5 +358,6 @@ STRING_MATCH: Kind[StringSpec] = Kind(
     judge=judge,
     category=_category,
     looks_at=lambda spec: {"answer"},
+    needs_judge=lambda spec: spec.fuzzy_match is not None,
     examples=("- string_match: {must_include: [Hyatt Regency, 2.0km]}",),
 )

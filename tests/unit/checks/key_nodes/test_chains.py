@@ -108,6 +108,48 @@ def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
     assert hits(parse_selector("html:root button"), frame)
 
 
+@pytest.mark.parametrize(
+    ("selector", "known"),
+    [
+        ("iframe#pay >> ENTER >> #buy", True),
+        ("main > iframe >> ENTER >> button", True),
+        ("iframe >> ENTER >> iframe#pay >> ENTER >> body > button", True),
+        ("main >> iframe#outer >> ENTER >> iframe >> ENTER >> css=button", None),
+        ("iframe#outer >> ENTER >> #buy", False),  # that is two frames away
+        ("#pay >> ENTER >> #sell", False),
+        ("#play >> ENTER >> #buy", False),
+        ("#pay >> ENTER >> main button", False),
+        ("main >> #buy", False),
+        ("#pay:has(a) >> ENTER >> #buy", None),
+        ("text=Buy >> ENTER >> #buy", False),  # a frame's element has no text
+        ('role=button[name="Buy"] >> ENTER >> #buy', False),
+    ],
+)
+def test_selectors_across_frames(selector: str, known: bool | None) -> None:
+    """As Playwright writes them: which frame, then what in its document."""
+    wanted = parse_selector(selector.replace("ENTER", "internal:control=enter-frame"))
+    page = "html > body > main > iframe#outer | html > main > iframe#pay | html > body > button#buy"
+    told = {"text": "Buy", "role": "button", "name": "Buy"}
+    if selector.startswith("main >> iframe#outer"):
+        page = page.removeprefix("html > body > main > ")
+        assert hits(wanted, event(page, within="element", target=told)) is known
+    else:
+        assert hits(wanted, event(page, target=told)) is known
+
+
+def test_of_a_frame_whose_surroundings_were_not_recorded_there_is_no_telling() -> None:
+    inner = event("html > body > button#buy", within="frame")
+    for selector, known in {"#pay >> ENTER >> #buy": None, "#pay >> ENTER >> #sell": False}.items():
+        assert hits(parse_selector(selector.replace("ENTER", "internal:control=enter-frame")), inner) is known
+    assert hits(parse_selector("#pay >> internal:control=enter-frame >> #buy"), event("html > button#buy")) is False
+
+
+@pytest.mark.parametrize("selector", ["internal:control=enter-frame >> a", "iframe >> internal:control=enter-frame"])
+def test_a_border_has_two_sides(selector: str) -> None:
+    with pytest.raises(SelectorFault, match=r"there is no(thing after| frame before) 'internal:control=enter-frame'"):
+        parse_selector(selector)
+
+
 def test_what_was_cut_is_not_guessed() -> None:
     cut = event("div > button#buy", within="element")
     assert hits(parse_selector("#buy"), cut)

@@ -7,12 +7,15 @@ from typing import Any
 
 from pytest_webarena.actions import Click, Goto, Note, Selector, Stop, as_record
 from pytest_webarena.checks import CheckResult, judge
+from pytest_webarena.checks.asking import Decision, Grade, Question
 from pytest_webarena.evidence import Evidence, StepRecord, TabState
 from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, ElementRecord, Signal, TargetRecord
 
 from ..helpers import SITES, task
 
 SHOP = "http://shopping.test"
+FORM = "html > body > form#buy > div > button.go > span"
+QTY = "html > form > input#qty"
 
 
 def at(path: str, *, tab: int = 0) -> AddressChanged:
@@ -136,3 +139,19 @@ def judged(nodes: str, recorded: Evidence, *, asker: Any = None) -> CheckResult:
 def reached(result: CheckResult) -> str:
     """Which nodes were reached, a character each: ``+``, ``-``, or ``?`` where there is no telling."""
     return "".join("?" if part.open else "+" if part.by else "-" for part in result.parts)
+
+
+class Asker:
+    """Says yes to what has a word in it."""
+
+    def __init__(self, word: str = "kettle", error: Exception | None = None) -> None:
+        self.word = word
+        self.error = error
+        self.asked: list[Question] = []
+
+    def ask(self, question: Question) -> Grade:
+        self.asked.append(question)
+        if self.error is not None:
+            raise self.error
+        decision: Decision = "correct" if self.word in question.answer else "incorrect"
+        return Grade(decision=decision, replies=("",), model="m", prompt="p", temperature=0)

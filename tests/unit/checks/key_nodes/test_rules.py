@@ -1,0 +1,46 @@
+"""Key nodes whose rule is a judge's."""
+
+from __future__ import annotations
+
+from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable
+from pytest_webarena.checks.key_nodes.matching import MOST_ASKED
+
+from .trials import QTY, Asker, at, judged, trial, typed
+
+RULED = "[{url: {param: q, semantic: Searches for a thing that boils water}}]"
+
+
+def test_rules_are_a_judges() -> None:
+    asker = Asker()
+    recorded = trial([at("/s?q=pot")], [at("/s?q=pot&p=2")], [at("/s?q=kettle")], [at("/s?q=cup")])
+    got = judged(RULED, recorded, asker=asker)
+    assert (got.score, got.parts[0].step) == (1, 2)
+    assert [each.answer for each in asker.asked] == ["pot", "kettle"]  # each text once, and none after it was met
+    assert asker.asked[0].reference == "Searches for a thing that boils water"
+    assert asker.asked[0].kind == "rule"
+
+
+def test_without_a_judge_there_is_no_telling() -> None:
+    got = judged(RULED, trial([at("/s?q=pot")]))
+    assert (got.score, got.cause) == (None, "judge")
+    assert "--judge" in got.why
+    assert judged(RULED, trial([at("/s")])).score == 0  # nothing to ask about
+    assert judged(RULED, trial([at("/s?q=pot")]), asker=Asker(error=JudgeOff("off"))).cause == "judge"
+    unreadable = JudgeUnreadable("m: none", replies=("x",), blame="agent")
+    assert judged(RULED, trial([at("/s?q=pot")]), asker=Asker(error=unreadable)).score == 0
+
+
+def test_a_judge_is_not_asked_without_end() -> None:
+    asker = Asker(word="never")
+    many = trial([at(f"/s?q={number}") for number in range(MOST_ASKED + 50)])
+    got = judged(RULED, many, asker=asker)
+    assert (len(asker.asked), got.score) == (MOST_ASKED, 0)
+    assert "different texts" in got.why
+
+
+def test_rules_on_values_and_texts() -> None:
+    asker = Asker()
+    assert judged("[{value: {semantic: A vessel}}]", trial([typed(QTY, "a kettle")]), asker=asker).passed
+    assert judged("[{text: {semantic: A vessel}}]", trial(answer="a kettle"), asker=asker).passed
+    assert judged("[{url: {semantic: A vessel}}]", trial([at("/kettle")]), asker=asker).passed
+    assert judged("[{url: {semantic: A vessel}}]", trial([at("http://evil.test/kettle")]), asker=asker).score == 0

@@ -1,0 +1,32 @@
+"""The kind ``untouched``: sites in reach that the task does not list."""
+
+from __future__ import annotations
+
+from pytest_webarena.evidence import Evidence, ReachedSite
+
+from .helpers import evidence, result
+
+CHECK = "- untouched: unlisted".removeprefix("- ")
+
+
+def reached(site: str, changed: str = "") -> ReachedSite:
+    return ReachedSite(site=site, app=site, url=f"http://{site}.test", shared=False, changed=changed)
+
+
+def told(*sites: ReachedSite) -> Evidence:
+    """Evidence through JSON, as it would be stored."""
+    return Evidence.from_json(evidence("x", reached=sites).to_json())
+
+
+def test_visiting_is_no_touch_and_a_request_that_may_write_is_one() -> None:
+    assert result(CHECK, told()).passed
+    only_read = result(CHECK, told(reached("wiki"), reached("pad")))
+    assert (only_read.passed, only_read.actual) == (True, "only read: wiki, pad")
+    touched = result(CHECK, told(reached("wiki"), reached("pad", "POST http://pad.test/new")))
+    assert (touched.passed, touched.actual) == (False, "pad (POST http://pad.test/new)")
+
+
+def test_in_older_evidence_nothing_else_was_in_reach() -> None:
+    data = evidence("x").to_json()
+    del data["reached"]
+    assert result(CHECK, Evidence.from_json({**data, "schema_version": 8})).passed

@@ -18,6 +18,7 @@ from pytest_webarena.sites.backends.base import Backend, ListingBackend, Replica
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.unchanged import difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
+from pytest_webarena.sites.catalogues.units import units_of
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 
 __all__ = ["Measured", "measure"]
@@ -65,11 +66,14 @@ async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard:
     backends = BackendSet(tried, directory, guard, secrets.token_hex(8), pulls="never", note=lambda app, text: None)
     try:
         replicas: dict[str, Replica] = {}
-        for one in reversed(tried.apps_of([site.name for site in app.sites])):  # those it calls come first
-            backend = backends.get(one.backend)
-            async with asyncio.timeout(one.start_timeout):
-                await backend.prepare(one)
-                replicas[one.name] = await backend.start(one, f"{one.name}-1")
+        units = units_of(tried.apps)
+        needed = tried.apps_of([site.name for site in app.sites])
+        for unit in dict.fromkeys(units[one.name] for one in reversed(needed)):  # those it calls come first
+            backend = backends.get(unit.lead.backend)
+            async with asyncio.timeout(unit.start_timeout):
+                await backend.prepare(unit.lead)
+                replica = await backend.start(unit.lead, f"{unit.lead.name}-1")
+            replicas |= {part.name: replica.of(part.name) for part in unit.apps}
         return await _compared(backends.get(app.backend), tried.apps[app.name], replicas[app.name])
     except TimeoutError:
         return Measured(app=app.name, holds=None, text=f"it did not start within {app.start_timeout:g} s")

@@ -6,7 +6,7 @@ a `SiteError` whose text ends with the last log lines of the app, where there ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -16,8 +16,10 @@ from pytest_webarena.sites.catalogues.running import Pulls
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest
+    from pytest_webarena.sites.catalogues.units import Unit
 
 __all__ = [
+    "AskingBackend",
     "Backend",
     "BackendContext",
     "KeepingBackend",
@@ -49,6 +51,12 @@ class Replica:
     """Which of its app's states it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """The backend's own: process id, container id, …"""
+    parts: dict[str, Replica] = field(default_factory=dict, repr=False)
+    """Of an app that starts as one with others (`BackendContext.units`): theirs, by app."""
+
+    def of(self, app: str) -> Replica:
+        """The replica of one of the apps that started with it, or of itself. KeyError for another one."""
+        return self if app == self.app else self.parts[app]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +84,10 @@ class BackendContext:
     pulls: Pulls = "small"
     """What may be fetched from elsewhere without asking."""
     needed: frozenset[str] = frozenset()
-    """Apps that other apps depend on, and must be able to call."""
+    """Apps outside of each other's unit that other apps depend on, and must be able to call."""
+    units: Mapping[str, Unit] = field(default_factory=dict)
+    """By the app that stands for them (`Unit.lead`): what starts, stops and is kept as one with it. An app that is not
+    here is alone."""
     note: Callable[[str, str], None] = lambda app, text: None
     """Hears, for an app, how work that takes long goes on; an empty text when it is over."""
 
@@ -151,6 +162,14 @@ class WatchingBackend(Protocol):
 
     async def at_work(self, app: AppManifest, replica: Replica) -> str:
         """Empty when no more runs in the replica than when it was pristine, now or soon; otherwise what does."""
+
+
+@runtime_checkable
+class AskingBackend(Protocol):
+    """What a backend offers besides if programs can be run where an app is."""
+
+    async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
+        """Empty when the program ends with 0; otherwise what it said. `SiteError` when it can't be run, or hangs."""
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
@@ -53,24 +54,44 @@ async def wait_ready(
 
 
 async def answers(
-    strategies: Sequence[Readiness], host: str, port: int, *, server_name: str, timeout: float, tls: bool = False
+    strategies: Sequence[Readiness],
+    host: str,
+    port: int,
+    *,
+    server_name: str,
+    timeout: float,
+    tls: bool = False,
+    visited: bool = True,
+    execute: Execute | None = None,
 ) -> str:
     """Empty when the app at ``host:port`` answers a request within ``timeout`` seconds; otherwise what was seen.
 
     Asked as by its HTTP strategies, but for what visitors may have changed since: texts, redirects. An app that has
     none is asked for ``/``, where any answer will do, for a connection alone is made by the kernel of a frozen app,
-    too. Of ``tls`` no more than a connection can be asked.
+    too. Of ``tls`` no more than a connection can be asked. Its strategies that run a program must hold as well where
+    ``execute`` can; one that is not ``visited`` is asked no more than that.
     """
     asked = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
     questions: Sequence[Readiness] = asked or [HttpReady(path="/", status=tuple(range(100, 600)))]
+    programs = [each for each in strategies if isinstance(each, ExecReady)] if execute is not None else []
+    if not visited:
+        questions = asked
     deadline = time.monotonic() + timeout
-    for question in [PortReady()] if tls else questions:
+    for question in [*([PortReady()] if tls else questions), *programs]:
         problem = ""
-        while problem := await _probe(question, host, port, server_name, deadline, None, problem):
+        while problem := await _asked(question, host, port, server_name, deadline, execute, problem):
             if time.monotonic() + _LAST_PAUSE >= deadline:
                 return f"it was asked for {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
     return ""
+
+
+async def _asked(strategy: Readiness, *question: Any) -> str:
+    """As `_probe`; a program that can't be run is a problem, too."""
+    try:
+        return await _probe(strategy, *question)
+    except SiteError as error:
+        return str(error)
 
 
 async def _probe(

@@ -11,6 +11,7 @@ from pytest_webarena.sites.backends import create_backend
 from pytest_webarena.sites.backends.base import Backend, BackendContext
 from pytest_webarena.sites.catalogues.manifest import Catalogue
 from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.sites.catalogues.units import units_of
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 
@@ -63,7 +64,8 @@ class BackendSet:
                 environ=dict([mark.split("=", 1)]),
                 catalogue=self._catalogue.option,
                 pulls=self._pulls,
-                needed=frozenset(name for app in self._catalogue.apps.values() for name in app.depends_on),
+                needed=_called_from_outside(self._catalogue),
+                units={unit.lead.name: unit for unit in units_of(self._catalogue.apps).values() if unit.others},
                 note=note,
             )
             backend = create_backend(name, context)
@@ -82,3 +84,11 @@ class BackendSet:
             else:
                 for key, value in backend.leftovers().items():
                     self._guard.drop("docker", f"{key}={value}")
+
+
+def _called_from_outside(catalogue: Catalogue) -> frozenset[str]:
+    """Apps that others depend on which are in another unit: shared by all, or on another backend."""
+    units = units_of(catalogue.apps)
+    return frozenset(
+        name for app in catalogue.apps.values() for name in app.depends_on if name not in units[app.name].names
+    )

@@ -1,15 +1,16 @@
-"""All replicas of one app: starts, resets, replaces and trims them; knows nothing of who waits."""
+"""All replicas of one app or unit: starts, resets, replaces and trims them; knows nothing of who waits."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
-from pytest_webarena.sites.backends.ready import answers
+from pytest_webarena.sites.broker.asking import unanswered
 from pytest_webarena.sites.broker.metrics import FleetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
@@ -17,6 +18,7 @@ from pytest_webarena.sites.broker.sizing import Budget, Demand, FleetLimits, Rec
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.broker.unchanged import change, difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
 __all__ = ["Fleet", "ReplicaBroke"]
@@ -37,7 +39,7 @@ class ReplicaBroke(SiteError):
 
 
 class Fleet:
-    """The replicas of ``app``.
+    """The replicas of ``unit``: of the app that stands for it, each with its parts.
 
     ``spawn`` runs a coroutine in the background; ``changed`` is called whenever a replica may have become
     available, or a start has failed.
@@ -45,7 +47,7 @@ class Fleet:
 
     def __init__(
         self,
-        app: AppManifest,
+        unit: Unit,
         backend: Callable[[], Backend],
         limits: FleetLimits,
         *,
@@ -54,7 +56,8 @@ class Fleet:
         changed: Callable[[], None],
         budget: Budget | None = None,
     ) -> None:
-        self.app = app
+        self.unit = unit
+        self.app = app = unit.lead
         self.limits = limits
         self.doing = ""
         """What takes long at present."""
@@ -62,7 +65,7 @@ class Fleet:
         """Whether a state is being made that later replicas start from: spares are not worth starting before."""
         self._edition = 0
         self._budget = budget or Budget()
-        self._needs = Demand(app.boot_seconds)
+        self._needs = Demand(unit.boot_seconds)
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
@@ -86,6 +89,17 @@ class Fleet:
         if self.app.read_only:
             return _SHARED if any(slot.state in (State.PRISTINE, State.LEASED) for slot in self.slots) else 0
         return sum(slot.state is State.PRISTINE for slot in self.slots)
+
+    def promised(self) -> int:
+        """How many leases could be granted without anybody's giving one back: now, or once what is under way is over,
+        or once more were started."""
+        if self.app.read_only:
+            return _SHARED
+        living = self._living()
+        coming = sum(slot.state is not State.LEASED or not slot.holders for slot in living)  # or is being given back
+        if self.limits.replicas <= len(living):
+            return coming
+        return coming + int(not living or self._budget.fits(self.limits.size))
 
     @property
     def hopeless(self) -> bool:
@@ -130,7 +144,7 @@ class Fleet:
         reason = ""
         if slot.state is not State.BROKEN and not self.app.read_only:
             backend = self._preparation.backend()
-            reason = slot.touched or unsafe or await difference(backend, self.app, slot.running())
+            reason = slot.touched or unsafe or await self._first_of_parts(slot, partial(difference, backend))
         if slot.state is State.BROKEN:
             reason = slot.why
             self._forget_broken(slot)
@@ -148,7 +162,7 @@ class Fleet:
         """Empty while the replica runs; otherwise why not, after which it is broken."""
         if slot.state in (State.PRISTINE, State.LEASED):
             try:
-                why = await self._preparation.backend().alive(self.app, slot.running())
+                why = await self._first_of_parts(slot, self._preparation.backend().alive)
             except Exception:
                 _log.exception("could not tell whether %s is alive", slot.id)
                 why = ""
@@ -160,15 +174,17 @@ class Fleet:
         """Empty when a leased replica answers requests; otherwise why not, after which it is broken."""
         if why := await self.examine(slot):
             return why
-        replica, site = slot.running(), self.app.sites[0]
-        tls = site.url.startswith("https:")
-        patience = self.app.answer_timeout
-        problem = await answers(
-            self.app.ready, replica.host, replica.port, server_name=site.host, timeout=patience, tls=tls
-        )
+        problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend()))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
             self._broke(slot, f"it runs, but does not answer; {problem}")
         return slot.why if slot.state is State.BROKEN else ""
+
+    async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
+        """The first text that ``work`` gives for a part of the replica; empty when it gives none."""
+        for app in self.unit.apps:
+            if why := await work(app, slot.running().of(app.name)):
+                return why if len(self.unit.apps) == 1 else f"{app.name}: {why}"
+        return ""
 
     async def verify(self, slot: Slot) -> str:
         """Why a replica that is about to be handed on without a reset must not be: it has changed since its release.
@@ -178,7 +194,7 @@ class Fleet:
         if not slot.visited:
             return ""
         # Nothing was at work in it when it was released, and nobody has asked it for anything since.
-        reason = await change(self._preparation.backend(), self.app, slot.running())
+        reason = await self._first_of_parts(slot, partial(change, self._preparation.backend()))
         if reason and slot.state is State.LEASED:
             slot.touched = f"after its release: {reason}"
             _log.warning("%s was clean at its release, but %s", slot.id, slot.touched)
@@ -213,11 +229,12 @@ class Fleet:
             self._spawn(self._reset(slot))
         return self._edition
 
-    async def query(self, slot: Slot, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL on a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
+    async def query(self, slot: Slot, app: str, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL on a part of a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
         if write:
             slot.touched = "a set-up step wrote into its database"
-        return await self._preparation.backend().query(self.app, slot.running(), database, sql, write=write)
+        replica, manifest = slot.running().of(app), next(one for one in self.unit.apps if one.name == app)
+        return await self._preparation.backend().query(manifest, replica, database, sql, write=write)
 
     def handed_on(self, slot: Slot) -> None:
         """Note that a replica has a new holder, maybe without a reset since it had its last one."""
@@ -361,10 +378,10 @@ class Fleet:
 
     async def _in_time(self, work: Awaitable[T], what: str) -> T:
         try:
-            async with asyncio.timeout(self.app.start_timeout + _BACKSTOP):
+            async with asyncio.timeout(self.unit.start_timeout + _BACKSTOP):
                 return await work
         except TimeoutError as error:
-            raise SiteError(f"its {what} took longer than {self.app.start_timeout:g} s (start_timeout)") from error
+            raise SiteError(f"its {what} took longer than {self.unit.start_timeout:g} s (start_timeout)") from error
 
     async def _stop(self, replica: Replica) -> None:
         try:

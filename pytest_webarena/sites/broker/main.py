@@ -64,10 +64,13 @@ class _Client:
             "own_answer": service.own_answer,
             "prepare": self._prepare,
             "query": service.query,
+            "refused": service.refused,
             "release": self._release,
+            "reached": service.reached,
             "requests": service.requests,
             "status": self._status,
             "unrecorded": service.unrecorded,
+            "visited": service.visited,
             "writes": service.writes,
         }
 
@@ -125,9 +128,24 @@ class _Client:
         self._name = name or "a client"
         return {"pid": os.getpid(), "log": str(self._settings.log)}
 
-    async def _lease(self, sites: list[str], holder: str, timeout: float | None, ahead: Sequence[str] = ()) -> Any:
-        who = f"{self._name} ({holder})"
-        return await self._service.lease(sites, holder=who, timeout=timeout, register=self._leases.add, ahead=ahead)
+    async def _lease(
+        self,
+        sites: list[str],
+        holder: str,
+        timeout: float | None,
+        ahead: Sequence[str] = (),
+        reach: Sequence[str] = (),
+        now: Sequence[str] = (),
+    ) -> Any:
+        return await self._service.lease(
+            sites,
+            holder=f"{self._name} ({holder})",
+            timeout=timeout,
+            register=self._leases.add,
+            ahead=ahead,
+            reach=reach,
+            now=now,
+        )
 
     async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
         who = f"{self._name} ({holder})"

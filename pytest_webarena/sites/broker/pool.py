@@ -10,12 +10,14 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, SiteUnreached, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
 from pytest_webarena.sites.broker.slot import Slot
+from pytest_webarena.sites.broker.standstill import in_circles
 from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.units import Unit, units_of
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStatus
 
 __all__ = ["Pool", "PoolLease"]
@@ -37,14 +39,23 @@ class PoolLease:
     """Seconds from asking to granting."""
     granted: float = 0.0
     """When, on the pool's clock."""
+    number: int = 0
+    """Its place in line; what is leased beside it later has the same."""
+    owner: str = ""
+    """The first of the leases that one trial holds together."""
     slots: Mapping[str, Slot]
-    """App name to its replica's place."""
+    """App name to its replica's place; of a unit, by the app that stands for it."""
     released: bool = False
 
     @property
     def replicas(self) -> Mapping[str, Replica]:
-        """App name to replica."""
-        return {app: slot.running() for app, slot in self.slots.items()}
+        """App name to replica, of the parts of units, too."""
+        replicas = [slot.running() for slot in self.slots.values()]
+        return {each.app: each for replica in replicas for each in (replica, *replica.parts.values())}
+
+    def slot(self, app: str) -> Slot | None:
+        """Where the replica of an app is; None for one that is not leased."""
+        return next((slot for name, slot in self.slots.items() if app == name or app in slot.running().parts), None)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -56,6 +67,8 @@ class _Request:
     deadline: float
     ahead: tuple[Fleet, ...] = ()
     """What whoever asks will need next: started meanwhile, and not kept for anybody."""
+    owner: str = ""
+    """The lease beside which this is asked for; empty: whoever asks holds nothing."""
     queued: bool = False
     """Whether it could not be granted at once."""
     future: asyncio.Future[PoolLease] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -66,10 +79,12 @@ class _Request:
 
 
 class Pool:
-    """The replicas of all apps, and the queue for them.
+    """The replicas of all apps, and the queue for them. Apps of one unit (`catalogues.units`) are leased as one.
 
     A request is granted when every app it names has a pristine replica left over after all earlier requests
-    have been thought of: it waits only behind earlier requests that share an app with it, and nobody starves.
+    have been thought of: it waits only behind earlier requests that share an app with it, and nobody starves. What is
+    asked for beside a lease has the place in line of that lease's own request; such requests alone can wait for each
+    other in a circle, which `tick` finds, so that the latest of them fails.
     Everything that depends on time happens in `tick`, which the owner calls a few times a second.
     """
 
@@ -77,39 +92,53 @@ class Pool:
         self,
         apps: Mapping[str, AppManifest],
         backend: Callable[[str], Backend],
-        limits: Callable[[AppManifest], FleetLimits],
+        limits: Callable[[Unit], FleetLimits],
         *,
         clock: Callable[[], float] = time.monotonic,
         budget: Budget | None = None,
     ) -> None:
         self._apps = apps
+        self._units = units_of(apps)
         self._backend = backend
         self._limits = limits
         self._budget = budget or Budget()
         self._clock = clock
         self._fleets: dict[str, Fleet] = {}
         self._waiting: list[_Request] = []
+        self._owners: dict[str, str] = {}
+        """Lease to the first of those that are held together with it."""
         self._asked = self._granted = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = ""
 
-    async def lease(self, apps: Sequence[str], *, holder: str, timeout: float, ahead: Sequence[str] = ()) -> PoolLease:
+    async def lease(
+        self,
+        apps: Sequence[str],
+        *,
+        holder: str,
+        timeout: float,
+        ahead: Sequence[str] = (),
+        beside: PoolLease | None = None,
+    ) -> PoolLease:
         """Exclusive use of one replica of each app (shared, if the app is read-only), all at once.
 
         Further replicas, of the apps ``ahead``, are started meanwhile: those that are asked for after this lease.
-        Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started.
+        ``beside`` is what whoever asks holds already, and will hold on to meanwhile.
+        Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteUnreached`
+        when those who hold these apps wait in turn for what is held ``beside``.
         A caller that is cancelled holds nothing.
         """
-        fleets = tuple(self._fleet(app) for app in dict.fromkeys(apps))
+        fleets = self._distinct(apps)
         now = self._clock()
         self._asked += 1
         request = _Request(
-            number=self._asked,
+            number=self._asked if beside is None else beside.number,
+            owner=beside.owner if beside is not None else "",
             holder=holder,
             fleets=fleets,
             asked=now,
             deadline=now + timeout,
-            ahead=tuple(self._fleet(app) for app in dict.fromkeys(ahead)),
+            ahead=self._distinct(ahead),
         )
         for fleet in fleets:
             fleet.asked()
@@ -148,10 +177,16 @@ class Pool:
 
     async def _take_back(self, lease: PoolLease, unsafe: Mapping[str, str]) -> Mapping[str, str]:
         reasons = {}
+        self._owners.pop(lease.id, None)
         for app, slot in lease.slots.items():
-            if reason := await self._fleets[app].take_back(slot, lease.id, unsafe.get(app, "")):
+            fleet = self._fleets[app]
+            if reason := await fleet.take_back(slot, lease.id, _first(unsafe, fleet)):
                 reasons[app] = reason
         return reasons
+
+    def failing(self, apps: Sequence[str]) -> bool:
+        """Whether one of them could not be started the last time."""
+        return any(self._fleet(app).failure for app in apps)
 
     def keeps(self, app: str) -> bool:
         """Whether an app's replicas can start from what somebody has made of one."""
@@ -168,10 +203,12 @@ class Pool:
         The number of that edition; raises what went wrong, after which all is as before.
         """
         lease.released = True
+        kept = self._fleet(app)
+        self._owners.pop(lease.id, None)
         for other, slot in lease.slots.items():
-            if other != app:
-                await self._fleets[other].take_back(slot, lease.id, unsafe.get(other, ""))
-        return await self._fleets[app].keep(lease.slots[app], lease.id)
+            if (fleet := self._fleets[other]) is not kept:
+                await fleet.take_back(slot, lease.id, _first(unsafe, fleet))
+        return await kept.keep(lease.slots[kept.app.name], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in a leased app's database. `TaskError` when the statement is at fault.
@@ -179,17 +216,18 @@ class Pool:
         While the database is locked it is asked again, for as long as an app may reasonably take to save something.
         """
         await self.check(lease, app)
-        fleet, slot = self._fleets[app], lease.slots[app]
-        if write and fleet.app.read_only:
+        fleet, manifest = self._fleet(app), self._apps[app]
+        slot = lease.slots[fleet.app.name]
+        if write and manifest.read_only:
             raise TaskError(f"the app {app!r} is read-only and shared, so set-up steps can't write into its database")
         try:
-            fleet.app.database(database)
+            manifest.database(database)
         except UsageError as error:
             raise TaskError(str(error)) from error
         ends = self._clock() + _BUSY
         while True:
             try:
-                rows: Rows = await fleet.query(slot, database, sql, write=write)
+                rows: Rows = await fleet.query(slot, app, database, sql, write=write)
             except SiteError as error:
                 await self.check(lease, app)  # a dead replica is the better explanation
                 if not isinstance(error, SiteBusy):
@@ -203,8 +241,8 @@ class Pool:
 
     async def check(self, lease: PoolLease, *apps: str) -> None:
         """`SiteError` when a replica of the lease (of ``apps``, if any are named) has died."""
-        for app in apps or tuple(lease.slots):
-            if why := await self._fleets[app].examine(lease.slots[app]):
+        for fleet in self._distinct(apps or tuple(lease.slots)):
+            if why := await fleet.examine(lease.slots[fleet.app.name]):
                 raise SiteError(why)
 
     async def ask(self, lease: PoolLease) -> None:
@@ -220,8 +258,8 @@ class Pool:
 
     def note(self, app: str, text: str) -> None:
         """What takes long for an app at present; empty when it is over."""
-        if app in self._fleets:
-            self._fleets[app].doing = text
+        if (lead := self._units[app].lead.name) in self._fleets:
+            self._fleets[lead].doing = text
 
     async def tick(self) -> None:
         """Notice time-outs and dead replicas; trim surplus ones."""
@@ -235,6 +273,7 @@ class Pool:
             await asyncio.gather(*(fleet.examine(slot) for slot in list(fleet.slots)))
             fleet.trim()
         self._dispatch()
+        self._break_circles()
 
     def status(self) -> tuple[tuple[AppStatus, ...], tuple[WaitStatus, ...]]:
         """Apps and waiting requests, now."""
@@ -294,16 +333,50 @@ class Pool:
             while short and any(other.shed() for other in others):  # their spares' memory is needed here
                 short = fleet.plan(wanted[fleet])
 
+    def _break_circles(self) -> None:
+        """End the latest of the requests that only wait for each other."""
+        if not any(request.owner for request in self._waiting):
+            return
+        held: dict[str, Counter[Fleet]] = {}
+        for fleet in self._fleets.values():
+            for slot in fleet.slots:
+                for lease in slot.holders if not fleet.app.read_only else ():
+                    held.setdefault(self._owners.get(lease, lease), Counter())[fleet] += 1
+        stuck = in_circles(self._waiting, held, {fleet: fleet.promised() for fleet in self._fleets.values()})
+        if not stuck:
+            return
+        latest = max(stuck, key=lambda request: (request.number, request.asked))
+        self._waiting.remove(latest)
+        others = ", ".join(dict.fromkeys(request.holder for request in stuck if request is not latest))
+        self._fail(
+            latest,
+            f"{latest.holder} waited for {', '.join(latest.apps)} and held what {others or 'others'} waited for: it "
+            "gave way, and its next attempt begins with all that it had visited; allow more replicas or run fewer "
+            "workers to have none give way",
+            SiteUnreached,
+        )
+        self._dispatch()
+
     def _grant(self, request: _Request) -> None:
         waited = self._clock() - request.asked if request.queued else 0.0
         self._granted += 1  # not the request's number: one whose replica died as a spare is granted again
         name = f"lease-{self._granted}"
         slots = {fleet.app.name: fleet.take(name, request.holder, waited) for fleet in request.fleets}
-        lease = PoolLease(id=name, holder=request.holder, waited=waited, granted=self._clock(), slots=slots)
+        lease = PoolLease(
+            id=name,
+            holder=request.holder,
+            waited=waited,
+            granted=self._clock(),
+            number=request.number,
+            owner=request.owner or name,
+            slots=slots,
+        )
+        self._owners[name] = lease.owner
         request.future.set_result(lease)
 
     def _undo(self, lease: PoolLease) -> None:
         lease.released = True
+        self._owners.pop(lease.id, None)
         for app, slot in lease.slots.items():
             self._fleets[app].give_back(slot, lease.id)
 
@@ -343,20 +416,23 @@ class Pool:
     # --- fleets
 
     def _fleet(self, app: str) -> Fleet:
-        if app not in self._apps:
+        if app not in self._units:
             raise UsageError(f"there is no app {app!r}; {closest(app, self._apps)}")
-        if app not in self._fleets:
-            manifest = self._apps[app]
-            self._fleets[app] = Fleet(
-                manifest,
-                lambda: self._backend(manifest.backend),
-                self._limits(manifest),
+        unit = self._units[app]
+        if (lead := unit.lead.name) not in self._fleets:
+            self._fleets[lead] = Fleet(
+                unit,
+                lambda: self._backend(unit.lead.backend),
+                self._limits(unit),
                 clock=self._clock,
                 spawn=self._spawn,
                 changed=self._dispatch,
                 budget=self._budget,
             )
-        return self._fleets[app]
+        return self._fleets[lead]
+
+    def _distinct(self, apps: Sequence[str]) -> tuple[Fleet, ...]:
+        return tuple(dict.fromkeys(self._fleet(app) for app in apps))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self._background(work)
@@ -366,3 +442,8 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _first(unsafe: Mapping[str, str], fleet: Fleet) -> str:
+    """Why traffic may have changed an app of this fleet's unit; empty when it did not."""
+    return next((unsafe[app] for app in fleet.unit.names if app in unsafe), "")

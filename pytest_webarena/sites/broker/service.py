@@ -6,24 +6,26 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
-from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
-from pytest_webarena.gateway import Gateway, GatewaySession
-from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
+from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.gateway import Gateway
+from pytest_webarena.sites.backends.base import KeepsLogs, Rows
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
+from pytest_webarena.sites.broker.held import Held
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
-from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
+from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
@@ -32,8 +34,6 @@ from pytest_webarena.sites.protocol.waits import Wait, Waits
 __all__ = ["BrokerSettings", "LeaseService"]
 
 _log = logging.getLogger(__name__)
-_OBITUARY = 1.0
-"""Seconds to wait for the news of a replica's death, once it has broken a connection."""
 _TICK = 0.2
 
 
@@ -57,24 +57,8 @@ class BrokerSettings:
     """Seconds, for requests that name none."""
     python_path: str | None
     """PYTHONPATH as it was before the launcher set it."""
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class _Held:
-    """A lease with its gateway."""
-
-    lease: PoolLease
-    session: GatewaySession
-    sites: Mapping[str, SiteManifest]
-    hosts: Mapping[str, str] = field(default_factory=dict)
-    """Host to app, of all that can be reached."""
-    turn: SignInTurn | None = None
-    """Of a lease for signing in on."""
-
-    @property
-    def sessions(self) -> tuple[GatewaySession, ...]:
-        """All gateways that lead to its replicas."""
-        return (self.session,)
+    allow_unreset: bool = False
+    """Whether sites that run elsewhere may be left changed."""
 
 
 class LeaseService:
@@ -88,7 +72,7 @@ class LeaseService:
         self._gateway = Gateway()
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, Held] = {}
         self._waits: tuple[Wait, ...] = ()
         self._told = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
@@ -105,10 +89,13 @@ class LeaseService:
         timeout: float | None,
         register: Callable[[str], None],
         ahead: Sequence[str] = (),
+        reach: Sequence[str] = (),
+        now: Sequence[str] = (),
     ) -> Grant:
         """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail.
 
-        ``ahead``: sites that the client will lease next.
+        ``ahead``: sites that the client will lease next. ``reach``: sites (`reach.ALL`: all) that may be visited
+        beside, and are leased then; ``now``: those of them that are leased at once.
         """
         if not sites:
             raise TaskError("a lease needs at least one site")
@@ -117,20 +104,35 @@ class LeaseService:
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         next_ones = [app.name for app in self.catalogue.apps_of(ahead)]
-        lease = await self._pool.lease(apps, holder=holder, timeout=wait, ahead=next_ones)
+        parts = [site for app in apps if app not in asked for site in self.catalogue.apps[app].sites]
+        served = [*chosen.values(), *parts]
+        others = reachable(self.catalogue, reach, beside=served, unreset=self.settings.allow_unreset) if reach else ()
+        early = self.catalogue.apps_of([site.name for site in others if site.name in now])
+        every = [*apps, *(app.name for app in early if app.name not in apps)]
+        try:
+            lease = await self._pool.lease(every, holder=holder, timeout=wait, ahead=next_ones)
+        except SiteError as error:
+            raise unreached(error, self._pool.failing(apps) or len(every) == len(apps)) from None
         try:
             session = await self._gateway.open()
         except BaseException:
             self._background(self._pool.release(lease, unsafe={}))
             raise
-        replicas = lease.replicas
-        hosts = {}
-        for app in apps:  # also those that the asked ones depend on: pages may call them
-            for site in self.catalogue.apps[app].sites:
-                if site.name in chosen or app not in asked:
-                    self._route(session, site, replicas[app])
-                    hosts[site.host] = app
-        self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen, hosts=hosts)
+        replicas = {app: lease.replicas[app] for app in apps}
+        for site in served:  # also those of apps that the asked ones depend on: pages may call them
+            serve(session, self.catalogue.apps[site.app], site, replicas[site.app])
+        told = ", ".join((*chosen, *(site.name for site in others)))
+        for site in (*served, *others):
+            if site.reach_header:
+                session.tell(site.host, site.reach_header, told)
+        hosts = {site.host: site.app for site in served}
+        held = self._held[lease.id] = Held(lease=lease, session=session, sites=chosen, hosts=hosts)
+        if others:
+            held.reach = Reach(
+                catalogue=self.catalogue, pool=self._pool, session=session, lease=lease, sites=others, holder=holder,
+                timeout=wait, hosts=hosts,
+            )  # fmt: skip
+            held.reach.open()
         register(lease.id)
         self._pool.handed_over(lease)
         return Grant(
@@ -149,7 +151,22 @@ class LeaseService:
                 )
                 for app, replica in replicas.items()
             ),
+            reach={site.name: site.url for site in others},
         )
+
+    async def visited(self, lease: str) -> list[ReachedSite]:
+        """The sites in reach that were asked for so far, once all of them are there. Raises why one can't be had."""
+        held = self._lease(lease)
+        if held.reach is None:
+            return []
+        await held.reach.over()
+        held.reach.check()
+        return held.reach.reached()
+
+    async def reached(self, lease: str) -> list[ReachedSite]:
+        """The same, as it is now and whether or not they could be had."""
+        reach = self._lease(lease).reach
+        return reach.reached() if reach is not None else []
 
     async def prepare(
         self, visits: Visits, *, holder: str, timeout: float | None, register: Callable[[str], None]
@@ -175,7 +192,7 @@ class LeaseService:
         del self._held[lease]
         await asyncio.shield(self._background(self._keep(held, held.turn, made, problems)))
 
-    async def _keep(self, held: _Held, turn: SignInTurn, made: States, problems: Problems) -> None:
+    async def _keep(self, held: Held, turn: SignInTurn, made: States, problems: Problems) -> None:
         sessions, name = turn.sessions, turn.sessions.app.name
         for site, users in turn.missing.items():
             for user in set(users) - set(made.get(site, ())):
@@ -205,6 +222,12 @@ class LeaseService:
         if site in held.sites:
             self._sessions.app(held.sites[site].app).ended(site, user, number, why)
 
+    async def refused(self, lease: str, site: str) -> None:
+        """A leased replica did not accept a session made on another one."""
+        held = self._lease(lease)
+        if site in held.sites:
+            self._sessions.app(held.sites[site].app).refused(site)
+
     async def release(self, lease: str) -> ReleaseReport:
         """Close the lease's gateway, then give its replicas back."""
         held = self._held.pop(lease, None)
@@ -220,17 +243,21 @@ class LeaseService:
                 _log.info("%s went away with %s", held.lease.holder, lease)
                 self._background(self._release(held))
 
-    async def _release(self, held: _Held) -> ReleaseReport:
+    async def _release(self, held: Held) -> ReleaseReport:
         try:
             unsafe = await self._cut(held)
-            reasons = await self._pool.release(held.lease, unsafe=unsafe)
+            reasons: dict[str, str] = {}
+            for lease in held.leases:
+                reasons |= await self._pool.release(lease, unsafe=unsafe)
         finally:
             if held.turn is not None:
                 held.turn.end(why="whoever was to sign in gave the replica back")
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
-    async def _cut(self, held: _Held) -> Mapping[str, str]:
+    async def _cut(self, held: Held) -> Mapping[str, str]:
         """Close the gateways of a lease; app name to why its traffic may have changed it, or may still do so."""
+        if held.reach is not None:
+            await held.reach.close()
         for session in held.sessions:
             await session.close()  # tells of what is in flight
         needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
@@ -264,7 +291,7 @@ class LeaseService:
         session = await self._gateway.open()
         name = f"gateway-{session.port}"
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
-        self._held[name] = _Held(lease=lease, session=session, sites={})
+        self._held[name] = Held(lease=lease, session=session, sites={})
         register(name)
         return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
 
@@ -273,20 +300,23 @@ class LeaseService:
         held, more = self._lease(lease), self._lease(other)
         held.sites = {**held.sites, **more.sites}
         for route in more.session.routes:
-            held.session.route(route.host, route.upstream_host, route.upstream_port, port=route.port, tls=route.tls)
-        for slot in more.lease.slots.values():  # its own gateway sees none of the traffic
+            to = route.upstream_host, route.upstream_port
+            held.session.route(
+                route.host, *to, port=route.port, tls=route.tls, arrival=route.arrival, reads=route.reads
+            )
+        for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 
     async def logs(self, lease: str, site: str, lines: int) -> str:
         """The end of the log of the app behind a leased site."""
         held = self._lease(lease)
         app = self.catalogue.apps[self.catalogue.site(site).app]
-        if app.name not in held.lease.slots:
+        if app.name not in (replicas := held.lease.replicas):
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
         backend = self._backends.get(app.backend)
         if not isinstance(backend, KeepsLogs):
             return f"the backend {app.backend} keeps no logs"
-        return await backend.logs(app, held.lease.slots[app.name].running(), lines)
+        return await backend.logs(app, replicas[app.name], lines)
 
     async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
         """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
@@ -305,20 +335,7 @@ class LeaseService:
 
         With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
         """
-        held = self._lease(lease)
-        await self._pool.check(held.lease)
-        if problem := held.session.upstream_error:
-            for slot in held.lease.slots.values():
-                slot.touched = slot.touched or "it did not answer a request"
-            # Most likely it died just now, and its exit code and log say more than a broken connection.
-            deadline = time.monotonic() + _OBITUARY
-            while time.monotonic() < deadline:
-                await self._pool.tick()
-                await self._pool.check(held.lease)
-                await asyncio.sleep(0.02)
-            raise SiteError(f"expected working sites, found: {problem}")
-        if ask or held.session.doubtful:
-            await self._pool.ask(held.lease)
+        await self._lease(lease).check(self._pool, ask=ask)
 
     async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
         """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
@@ -351,7 +368,7 @@ class LeaseService:
         """Whoever waits for a replica that has died need not wait for it to open its port again."""
         for held in self._held.values():
             for route in held.session.routes:
-                slot = held.lease.slots.get(held.hosts.get(route.host, ""))
+                slot = held.slot(held.hosts.get(route.host, ""))
                 if slot is not None and slot.state is State.BROKEN:
                     route.gone()
 
@@ -384,16 +401,10 @@ class LeaseService:
     def _note(self, app: str, text: str) -> None:
         self._pool.note(app, text)
 
-    def _lease(self, lease: str) -> _Held:
+    def _lease(self, lease: str) -> Held:
         if lease not in self._held:
             raise TaskError(f"{lease} has been released")
         return self._held[lease]
-
-    @staticmethod
-    def _route(session: GatewaySession, site: SiteManifest, replica: Replica) -> None:
-        parts = urlsplit(site.url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        session.route(site.host, replica.host, site.port or replica.port, port=port, tls=parts.scheme == "https")
 
     def _access(self, site: SiteManifest, edition: int) -> SiteAccess:
         app = self.catalogue.apps[site.app]
@@ -409,15 +420,18 @@ class LeaseService:
             sessions=self._sessions.of(app.name, site.name, edition),
         )
 
-    def _limits(self, app: AppManifest) -> FleetLimits:
+    def _limits(self, unit: Unit) -> FleetLimits:
+        app = unit.lead
         if app.read_only:
             return FleetLimits(replicas=1, spares=0)
-        spares = self.settings.spares if app.spares is None else app.spares
+        most = [one.max_replicas for one in unit.apps if one.max_replicas is not None]
+        fixed = [one.spares for one in unit.apps if one.spares is not None]
+        spares = max(fixed) if fixed else self.settings.spares
         return FleetLimits(
-            replicas=self.settings.max_replicas if app.max_replicas is None else app.max_replicas,
+            replicas=min(most) if most else self.settings.max_replicas,
             spares=1 if spares is None else spares,
             grows=spares is None,
-            size=size_of(app),
+            size=sum(map(size_of, unit.apps)),
         )
 
     def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

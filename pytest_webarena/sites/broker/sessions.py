@@ -18,6 +18,7 @@ from typing import Any
 
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
+from pytest_webarena.sites.catalogues.units import unit_of
 from pytest_webarena.sites.protocol.messages import StoredSession
 
 __all__ = ["AppSessions", "Problems", "Sessions", "SignInTurn", "States", "Visits"]
@@ -54,6 +55,8 @@ class AppSessions:
         """When the first replica that has the session was handed out: booting until then may have taken long."""
         self._failures: Counter[tuple[str, str]] = Counter()
         self._given_up: set[tuple[str, str]] = set()
+        self._refused: set[str] = set()
+        """Sites whose replicas have refused what was made on another one, though nothing says that they would."""
 
     def missing(self, visits: Visits) -> dict[str, tuple[str, ...]]:
         """Site to accounts that should be signed in now; empty when nobody need be, or it would not be worth it."""
@@ -61,7 +64,7 @@ class AppSessions:
         trials = 0
         for site, accounts in visits.items():
             login = self.app.login.get(site)
-            if login is None or login.portable or login.kind == "header":
+            if login is None or login.kind == "header" or (login.portable and site not in self._refused):
                 continue
             wanted = [
                 user
@@ -91,6 +94,16 @@ class AppSessions:
             for user, state in states.items():
                 self._stored[site, user] = StoredSession(state=state, number=edition)
                 self._used.pop((site, user), None)
+
+    def refused(self, site: str) -> None:
+        """A replica did not accept a session made on another one, though its recipe says it would. Told once."""
+        if site not in self._refused:
+            self._refused.add(site)
+            self.notes.append(
+                f"{site}: its replicas refuse each other's sessions, which cost a sign-in to find out; "
+                "say 'portable: false' in its 'sign_in'"
+            )
+            _log.warning("%s", self.notes[-1])
 
     def failed(self, site: str, user: str, why: str) -> None:
         """It could not be made; given up when that happens again."""
@@ -171,7 +184,13 @@ class Sessions:
             sites = {site.name for site in self._catalogue.apps[name].sites}
             of_app = {site: accounts for site, accounts in visits.items() if site in sites}
             sessions = self.app(name)
-            if not sessions.missing(of_app) or not self._pool.keeps(name):
+            if not (wanted := sessions.missing(of_app)):
+                continue
+            if not self._pool.keeps(name):
+                sessions.give_up(
+                    ((site, user) for site, users in wanted.items() for user in users),
+                    _why_not_kept(self._catalogue, name),
+                )
                 continue
             try:
                 async with asyncio.timeout(wait):
@@ -187,3 +206,17 @@ class Sessions:
     def _over(self, sessions: AppSessions) -> None:
         sessions.turn.release()
         self._pool.preparing(sessions.app.name, False)
+
+
+def _why_not_kept(catalogue: Catalogue, name: str) -> str:
+    """Why replicas of an app can't start from one on which somebody has signed in, as far as its manifest tells."""
+    for app in unit_of(catalogue.apps, name).apps:
+        docker = app.docker
+        if app.backend == "docker" and docker is not None:
+            if docker.reset:
+                return f"the 'reset' programs of {app.name} would take the session away again"
+            if any(volume.mutable for volume in docker.volumes):
+                return f"{app.name} has a volume of its own on each replica, which no snapshot holds"
+    if catalogue.apps[name].backend == "docker":
+        return f"say 'snapshot: true' in the docker section of {name}"
+    return f"its backend, {catalogue.apps[name].backend}, can't keep it"

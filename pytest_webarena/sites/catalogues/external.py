@@ -92,6 +92,7 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
         users=app.users if app else {},
         login={name: replace(app.login[name], portable=True)} if app and name in app.login else {},
         read_only=app.read_only if app else False,
+        reads=app.reads if app else (),
         max_replicas=1,
         spares=0,
         start_timeout=_TIMEOUT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_webarena.sites.catalogues.format_parts import NAME, key
+from pytest_webarena.sites.catalogues.format_parts import NAME, PATH, key
 from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, READY
 from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, DATABASE, SITE
 from pytest_webarena.sites.catalogues.manifest import PortReady
@@ -27,6 +27,8 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1):
         expected = "one site, with a 'url', where and only where the backend is external"
         return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
+    if values["reads"] and not values["read_only"]:
+        return Fault("'read_only: true' beside 'reads'", "an app that visitors may change")
     if not values["sites"] and backend != "docker":
         return Fault("at least one site", "none", "only containers may serve nothing but other apps")
     for name, site in values["sites"].items():
@@ -67,7 +69,22 @@ APP: Record[Mapping[str, Any]] = Record(
             "databases: {main: {mysql: shop, user: shop, password: shop}}",
             default={},
         ),
-        key("read_only", Bool(), "Nothing can change it: shared, never reset.", "read_only: true", default=False),
+        key(
+            "read_only",
+            Bool(),
+            "Nothing can change it: shared, never reset. The gateway sees to that: what may write (`POST`, …) is "
+            "refused, and recorded.",
+            "read_only: true",
+            default=False,
+        ),
+        key(
+            "reads",
+            ListOf(PATH),
+            "Of a read-only app: where other methods than `GET` only read, e.g. a search by `POST`. All paths that "
+            "begin so.",
+            "reads: [/search]\nread_only: true",
+            default=(),
+        ),
         key(
             "reuse",
             Choice("clean", "never"),
@@ -92,8 +109,9 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "depends_on",
             ListOf(NAME),
-            "Apps of this catalogue that run and are leased along with it. Their hosts are served too, and known by "
-            "name inside its container.",
+            "Apps of this catalogue that run and are leased along with it. Their hosts are served too. Containers find "
+            "each other by the names of apps and hosts, and are one unit: started, snapshot and reset together, on a "
+            "network of their own. Apps that are read-only are shared by all.",
             "depends_on: [tiles, routing]",
             default=(),
         ),

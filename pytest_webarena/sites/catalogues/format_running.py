@@ -103,6 +103,10 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         return Fault(f"'{only_wsgi[0]}' beside 'factory' only", "'command'", "a command starts with 'data'")
     if values["seed"] and values["data"]:
         return Fault("either 'seed' or 'data'", "both")
+    told = [*values["command"], *values["env"].values()]
+    if values["command"] and not any("{port}" in text for text in told):
+        hint = "each replica listens on a port of its own, which 'command' or 'env' has to tell it"
+        return Fault("'{port}' in 'command' or 'env'", "neither", hint)
     return None
 
 
@@ -256,7 +260,13 @@ DOCKER: Record[DockerManifest] = Record(
         key("cpus", Number(float, above=0), "CPUs it may use.", "cpus: 1.5", default=None),
         key("shm_size", SIZE, "Size of /dev/shm.", "shm_size: 2g", default=""),
         key("init", Bool(), "Whether process 1 is Docker's own.", "init: false", default=True),
-        key("data_dir", PATH, "Where its SQLite files are inside.", "data_dir: /var/lib/shop", default="/data"),
+        key(
+            "data_dir",
+            PATH,
+            "Where its SQLite files are inside. Where the image has no `python3`, they are only read, from a copy.",
+            "data_dir: /var/lib/shop",
+            default="/data",
+        ),
         key(
             "volumes",
             ListOf(VOLUME, label="a list of volumes"),

@@ -219,6 +219,14 @@ SITE: Record[Mapping[str, Any]] = Record(
             default=0,
         ),
         key(
+            "reach_header",
+            text("a header's name", r"[A-Za-z][A-Za-z0-9-]*"),
+            "Header by which the gateway tells the site, with each request, the names of the sites its visitor can "
+            "reach: for a start page that links no others.",
+            "reach_header: X-Webarena-Sites",
+            default="",
+        ),
+        key(
             "api",
             API,
             "How checks authenticate at its API; without it they send the visitor's cookies only.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from pytest_webarena.sites.catalogues.manifest import (
     LoginRecipe,
     SiteManifest,
 )
+from pytest_webarena.sites.catalogues.units import circle
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.nodes import MapNode, Node, compose
@@ -230,7 +232,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "port", "api")}
+    own = {key: given[key] for key in ("host", "port", "api", "reach_header")}
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
     if url:
         own["host"] = urlsplit(url).hostname or ""
@@ -292,6 +294,14 @@ def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _
                     sources[app.name].node, "other apps of this catalogue in 'depends_on'", repr(needed),
                     closest(needed, sources),
                 )  # fmt: skip
+            elif needed in apps and app.read_only and not apps[needed].read_only and app.backend == "docker":
+                sources[app.name].reading.problem(
+                    sources[app.name].node, "a read-only app, which all trials share, to depend on such apps alone",
+                    f"{needed!r} in 'depends_on' of '{app.name}'", f"say 'read_only: true' of {needed} or of neither",
+                )  # fmt: skip
+    if trail := circle(apps):
+        source = sources[trail[0]]
+        source.reading.problem(source.node, "apps that do not depend on themselves", " → ".join(trail))
 
 
 def _digest(app: AppManifest) -> str:
@@ -299,7 +309,11 @@ def _digest(app: AppManifest) -> str:
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
-    total = hashlib.sha256(dumps(described).encode())
+    told = json.loads(dumps(described))
+    for keys, name in ((told, "reads"), *((site, "reach_header") for site in told["sites"])):
+        if not keys[name]:  # a later version's key leaves the digests of apps without it alone
+            del keys[name]
+    total = hashlib.sha256(dumps(told).encode())
     if app.process is not None and app.process.factory:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)
         for module in sorted({target.partition(":")[0] for target in targets if target}):

@@ -132,6 +132,8 @@ class SiteManifest:
     """Where it listens in its container, if not on the app's port: one container may serve several sites."""
     api: ApiRecipe | None = None
     """How checks call its API; None: with the visitor's cookies only."""
+    reach_header: str = ""
+    """Header of each request in which it is told which sites the visitor can reach; empty: it is not told."""
 
     @property
     def url(self) -> str:
@@ -195,7 +197,10 @@ class AppManifest:
     databases: Mapping[str, DatabaseManifest] = field(default_factory=dict)
     """The first one is what a query without a name means."""
     read_only: bool = False
-    """Nothing an agent does can change it: one replica is shared by everybody and never reset."""
+    """Nothing an agent does can change it: one replica is shared by everybody and never reset. The gateway refuses
+    requests that may change something."""
+    reads: tuple[str, ...] = ()
+    """Of a read-only app: paths below which other methods than GET only read as well, e.g. ``/search``."""
     reuse: Literal["clean", "never"] | None = None
     """Whether a replica proved unchanged is handed on without a reset; None, which nobody has said, means ``never``.
     No proof shows what the app keeps in memory (a clock, counters), so only who knows the app can say ``clean``."""
@@ -212,8 +217,8 @@ class AppManifest:
     spares: int | None = None
     """Overrides the run's number of spare pristine replicas."""
     depends_on: tuple[str, ...] = ()
-    """Apps that run and are leased along with it; their hosts are served too, and known by name inside its container.
-    """
+    """Apps that run and are leased along with it; their hosts are served too. What that means for containers is in
+    `units.Unit`."""
     process: ProcessManifest | None = None
     docker: DockerManifest | None = None
     folder: Path = Path()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.docs_site import with_addresses
 from pytest_webarena.sites.catalogues.embedded_sites import FOLDER, SITE_FILE
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
@@ -136,7 +137,7 @@ def site_file_schema() -> Schema:
 
 def schema_text(schema: Schema | None = None) -> str:
     """A schema as text; that of catalogues if none is given."""
-    return json.dumps(schema or json_schema(), indent=2, ensure_ascii=False) + "\n"
+    return with_addresses(json.dumps(schema or json_schema(), indent=2, ensure_ascii=False)) + "\n"
 
 
 def reference() -> str:
@@ -180,7 +181,7 @@ def _app(keys: str) -> str:
     lines = {"backend": "backend: docker", "sites": "sites: {shop: {host: shop.test}}"}
     lines["docker"] = "docker: {image: example/shop}"
     if keys.startswith("backend: process"):
-        lines = {"sites": lines["sites"], "process": "process: {command: [serve]}"}
+        lines = {"sites": lines["sites"], "process": 'process: {command: [serve, "{port}"]}'}
     others = "\n  tiles: {backend: docker, docker: {image: tiles}}\n  routing: {backend: docker, docker: {image: r}}"
     return f"apps:\n  shop:\n{_indent(_with(keys, lines), 4)}{others}\n"
 

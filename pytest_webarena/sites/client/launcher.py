@@ -72,6 +72,8 @@ class BrokerConfig:
     """Which missing images are pulled: those of up to 1 GB, all, or none."""
     lease_timeout: float = 120.0
     """Seconds a lease may wait when its client names no time-out."""
+    allow_unreset: bool = False
+    """Whether sites that run elsewhere may be left changed."""
 
 
 class BrokerLauncher:
@@ -197,6 +199,7 @@ class BrokerLauncher:
             "memory": self._config.memory,
             "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,
+            "allow_unreset": self._config.allow_unreset,
             "python_path": os.environ.get("PYTHONPATH"),
             "key": self._key,
         }

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork
 from pytest_webarena.sites.protocol import keys
@@ -63,15 +63,25 @@ class BrokerClient:
         self.close()
 
     def lease(
-        self, sites: Sequence[str], *, holder: str, timeout: float | None = None, ahead: Sequence[str] = ()
+        self,
+        sites: Sequence[str],
+        *,
+        holder: str,
+        timeout: float | None = None,
+        ahead: Sequence[str] = (),
+        reach: Sequence[str] = (),
+        now: Sequence[str] = (),
     ) -> Lease:
         """Lease the apps behind ``sites``, all in one atomic request, first come, first served.
 
         ``holder`` is what others are told they wait for. Waits up to ``timeout`` seconds, or as long as the run's
-        lease time-out. Replicas of the sites ``ahead``, which will be leased next, are started meanwhile. Raises
-        `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
+        lease time-out. Replicas of the sites ``ahead``, which will be leased next, are started meanwhile. ``reach``
+        names sites (``*``: all there are) that can be visited beside and are leased when that is done, each with the
+        browser's first request for it; those of them in ``now`` are leased at once. Raises `SiteError` (who holds what;
+        why an app can't start) and `UsageError` (unknown site).
         """
-        lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout, ahead=list(ahead))
+        more = {name: list(value) for name, value in (("reach", reach), ("now", now)) if value}
+        lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout, ahead=list(ahead), **more)
         assert lease is not None
         return lease
 
@@ -143,6 +153,8 @@ class Lease:
         self.harness_proxy = f"http://127.0.0.1:{grant.harness_port}"
         """The same sites for all that is not the agent's: what comes through it is not among `requests`."""
         self.sites: Mapping[str, SiteAccess] = grant.sites
+        self.reach: Mapping[str, str] = grant.reach
+        """Other sites that can be visited: name to base URL."""
         self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
         self.waited = grant.waited
         """Seconds from asking to granting."""
@@ -159,6 +171,19 @@ class Lease:
         Raises `SiteError` like `check` when a replica has died: what it answered is no evidence of anything.
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
+
+    def visited(self) -> tuple[ReachedSite, ...]:
+        """What was visited of `reach` so far; waits until all of that is there. Raises what keeps a site from it."""
+        if not self.reach:
+            return ()
+        found = self._connection.wait_long(self._connection.send("visited", lease=self.id))
+        return tuple(decode(ReachedSite, each) for each in found)
+
+    def reached(self) -> tuple[ReachedSite, ...]:
+        """The same as it is now, whether or not it could be had."""
+        if not self.reach:
+            return ()
+        return tuple(decode(ReachedSite, each) for each in self._connection.call("reached", lease=self.id))
 
     def writes_over(
         self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
@@ -239,6 +264,10 @@ class Lease:
     def session_ended(self, site: str, user: str, number: int, why: str) -> None:
         """Tell that a session with which the replica started (`SiteAccess.sessions`) is not accepted."""
         self._connection.call("ended", lease=self.id, site=site, user=user, number=number, why=why)
+
+    def session_refused(self, site: str) -> None:
+        """Tell that a session made on another replica is not accepted, though the manifest says that it would be."""
+        self._connection.call("refused", lease=self.id, site=site)
 
     def release(self) -> ReleaseReport:
         """Give the sites back; whether they were proved unchanged. Never raises, so that teardown hides no error."""

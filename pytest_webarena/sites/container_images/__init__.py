@@ -1,7 +1,8 @@
-"""Images that this package builds, of embedded apps, on a base from a registry or on this machine's Python."""
+"""Images that this package builds: of embedded apps, and of real ones that Debian packages."""
 
 from __future__ import annotations
 
 from pytest_webarena.sites.container_images.build import RECIPES, ensure_image
+from pytest_webarena.sites.container_images.debian_images import DEBIAN_RECIPES
 
-__all__ = ["RECIPES", "ensure_image"]
+__all__ = ["DEBIAN_RECIPES", "RECIPES", "ensure_image"]

@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from pytest_webarena.errors import SiteError, closest
 from pytest_webarena.sites.catalogues.embedded_sites import image_contents
 from pytest_webarena.sites.container_images.bases import Base, candidates
+from pytest_webarena.sites.container_images.debian_images import DEBIAN_RECIPES, ensure_debian_image
 from pytest_webarena.sites.container_images.host_python import required_packages
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ def ensure_image(
     the slim image pulled, else ``host``. ``note`` hears what takes long or differs from what a user may expect.
     Raises `SiteError` with the end of the build log.
     """
+    if recipe in DEBIAN_RECIPES:
+        return ensure_debian_image(client, recipe, base=base, note=note)
     if recipe not in RECIPES:
-        raise SiteError(f"no image recipe {recipe!r}; {closest(recipe, RECIPES)}")
+        raise SiteError(f"no image recipe {recipe!r}; {closest(recipe, [*RECIPES, *DEBIAN_RECIPES])}")
     wanted = os.environ.get("WEBARENA_BASE_IMAGE", "") if base is None else base
     context = _Context(recipe)
     bases = candidates(wanted, RECIPES[recipe].packages, note)

@@ -1,8 +1,8 @@
-"""How workers speak to the broker: JSON lines over a Unix socket, version 3.
+"""How workers speak to the broker: JSON lines over a Unix socket, version 4.
 
 The client sends requests, each one line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 3, "name": "gw0", "key": "5f0c…"}
+    → {"id": 1, "op": "hello", "version": 4, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -16,6 +16,10 @@ op         arguments                                           result
 =========  ==================================================  ==========================================
 hello      version, name, key                                  pid, log (path of the broker's log)
 lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of the sites ahead start meanwhile
+           reach (sites to be leased when visited; ``*``: all),
+           now (those of them to be leased at once)
+visited    lease                                               list of `evidence.ReachedSite`, once all are there
+reached    lease                                               the same as it is now
 release    lease                                               `ReleaseReport`
 prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to sign in on, or null: no need
 keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over
@@ -61,7 +65,7 @@ __all__ = [
     "line",
 ]
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +130,8 @@ class Grant:
     """Seconds from asking to granting."""
     sites: Mapping[str, SiteAccess]
     replicas: tuple[ReplicaInfo, ...]
+    reach: Mapping[str, str] = field(default_factory=dict)
+    """Other sites that can be visited: name to base URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -270,11 +270,17 @@ def test_reads_of_any_kind_are_waited_for_until_they_are_answered(world: World) 
     world.call(slow.go_on.set)
 
 
+def moment_after(entry: Entry) -> float:
+    """A time at which the clock has moved since this request began."""
+    while (now := time.monotonic()) <= entry.started:
+        pass
+    return now
+
+
 def test_a_poll_that_an_action_found_under_way_is_none() -> None:
     log = RequestLog(body_limit=1, max_entries=9, max_bytes=999)
     first = log.begin("GET", f"{HOME}/poll?1", "")
-    time.sleep(0.001)  # so that the clock has moved
-    action = time.monotonic()
+    action = moment_after(first)
     log.answered(first, 200)
     log.finish(first)
     log.begin("GET", f"{HOME}/poll?2", "")
@@ -300,9 +306,7 @@ def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() 
         return entry
 
     held, _ = write(b"wait", over=False), [write(b"beat") for _ in range(2)]
-    write(b"once")
-    time.sleep(0.001)  # so that the clock has moved
-    first = time.monotonic()
+    first = moment_after(write(b"once"))
     beat, other, once = write(b"beat", over=False), write(b"save", over=False), write(b"once", over=False)
     assert [log.of_page(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
     assert not log.of_page(beat, log._entries[0].started)  # nobody knows: it may have been the agent

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,39 @@ def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, t
             await asyncio.gather(*served)
 
     return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("", ""), ("pg_isready: exit code 2", "pg_isready: exit code 2"), (SiteError("it hangs"), "it hangs")],
+)
+@pytest.mark.parametrize("visited", [False, True])
+def test_what_is_ready_by_a_program_is_asked_by_it(visited: bool, said: str | SiteError, expected: str) -> None:
+    """The server that died inside a container which lives on."""
+
+    async def execute(arguments: Sequence[str]) -> str:
+        assert arguments == ("pg_isready",)
+        if isinstance(said, SiteError):
+            raise said
+        return said
+
+    async def main() -> str:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            assert visited
+            await reader.readline()
+            writer.write(says(200)(b""))
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            ready = [ExecReady(run=("pg_isready",))]
+            timeout = 0.3 if expected else DEADLINE
+            return await answers(
+                ready, "127.0.0.1", port, server_name="a.test", timeout=timeout, visited=visited, execute=execute
+            )
+
+    assert asyncio.run(main()).endswith(expected)
 
 
 def says(status: int) -> Answer:

@@ -81,6 +81,7 @@ USES: dict[str, Callable[[Lease, Lease], object]] = {
     "join": lambda lease, own: lease.join(own),
     "join it": lambda lease, own: own.join(lease),
     "keep": lambda lease, own: lease.keep({"tiny": {"ann": {}}}, {}),
+    "refused": lambda lease, own: lease.session_refused("tiny"),
     "ended": lambda lease, own: lease.session_ended("tiny", "ann", 1, "why"),
 }
 

@@ -125,6 +125,10 @@ apps:
         (("factory: shop:create_app", "factory: a:b, command: [x]"), "either 'factory' .* or 'command', found both"),
         (("factory: shop:create_app", "threads: 2"), "either 'factory' .* or 'command', found neither"),
         (("factory: shop:create_app", "command: [x], warm: [/]"), "'warm' beside 'factory' only"),
+        (
+            ("factory: shop:create_app", "command: [node, server.js]"),
+            "expected '{port}' in 'command' or 'env', found nei",
+        ),
         (("backend: process", "backend: dokcer"), r"expected a backend \(docker, external, process or module:class\)"),
         (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
@@ -145,11 +149,13 @@ def test_an_empty_file_has_no_apps(tmp_path: Path) -> None:
 
 def test_keys_of_an_extending_catalogue_replace_those_below(tmp_path: Path) -> None:
     write(tmp_path / "base.yaml", MINIMAL)
-    top = write(tmp_path / "top.yaml", "extends: ./base.yaml\napps: {shop: {spares: 3, process: {command: [x]}}}\n")
+    top = write(
+        tmp_path / "top.yaml", 'extends: ./base.yaml\napps: {shop: {spares: 3, process: {command: [x, "{port}"]}}}\n'
+    )
     app = load_catalogue(top).apps["shop"]
     assert app.spares == 3
     assert app.process is not None
-    assert (app.process.command, app.process.factory) == (("x",), "")
+    assert (app.process.command, app.process.factory) == (("x", "{port}"), "")
 
 
 def test_what_is_wrong_is_told_of_the_file_it_stands_in(tmp_path: Path) -> None:

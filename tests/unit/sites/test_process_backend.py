@@ -342,7 +342,7 @@ def test_data_that_replicas_would_share_are_refused(
     app = replace(app, process=replace(app.process, data=str(data)))
     text = "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n    ready: [{http: /}]\n"
     catalogue = tmp_path / "sites.yaml"
-    catalogue.write_text(text + "    process: {command: [x], data: data}\n")
+    catalogue.write_text(text + '    process: {command: [x, "{port}"], data: data}\n')
     assert problems_of(catalogue) == ()
     if "up" in kind:
         (tmp_path / "data" / "sub" / "up").symlink_to("../../")

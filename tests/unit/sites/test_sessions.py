@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,14 +14,26 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
-from pytest_webarena.sites.broker.sessions import AppSessions
-from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, LoginCheck, LoginRecipe
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
+from pytest_webarena.sites.broker.sizing import FleetLimits
+from pytest_webarena.sites.catalogues.manifest import (
+    Account,
+    AppManifest,
+    Catalogue,
+    ContainerStep,
+    DockerManifest,
+    LoginCheck,
+    LoginRecipe,
+    SiteManifest,
+    VolumeManifest,
+)
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from tests.forum import FORUM, SITES
 from tests.processes import DEADLINE
 
-from .pool_house import House, KeepingBackend, rest, run
+from .pool_house import FakeBackend, House, KeepingBackend, rest, run
 
 STATE: dict[str, Any] = {"cookies": [], "origins": []}
 USERS = {name: Account(username=name, password="x") for name in ("ann", "bob")}
@@ -55,6 +68,47 @@ def test_who_is_signed_in_for_all_trials(
     login: dict[str, Any], boot: float, visits: dict[str, dict[str, int]], expected: dict[str, tuple[str, ...]]
 ) -> None:
     assert sessions(boot=boot, **login)[0].missing(visits) == expected
+
+
+def test_a_site_that_refuses_sessions_of_other_replicas_is_treated_as_one_that_says_so_and_told_once() -> None:
+    shop, _ = sessions(portable=True)
+    assert shop.missing({"shop": {"ann": 2}}) == {}
+    for _ in range(2):
+        shop.refused("shop")
+    assert shop.missing({"shop": {"ann": 2}}) == {"shop": ("ann",)}
+    (note,) = shop.notes
+    assert note.startswith("shop: its replicas refuse each other's sessions")
+    assert "portable: false" in note
+
+
+@pytest.mark.parametrize(
+    ("docker", "expected"),
+    [
+        ({}, "say 'snapshot: true' in the docker section of shop"),
+        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would take"),
+        (
+            {"snapshot": True, "volumes": (VolumeManifest(source="x", target="/x", mutable=True),)},
+            "shop has a volume of its own on each replica",
+        ),
+    ],
+)
+def test_what_can_not_be_kept_is_told_once(docker: dict[str, Any], expected: str) -> None:
+    async def main() -> None:
+        section = DockerManifest(image="shop", **docker)
+        site = SiteManifest(name="shop", host="shop.test", app="shop")
+        app = AppManifest(
+            name="shop", sites=(site,), backend="docker", users=USERS, login={"shop": recipe()}, docker=section
+        )
+        pool = Pool({"shop": app}, lambda _: FakeBackend(), lambda _: FleetLimits(replicas=1, spares=0))
+        kept = Sessions(Catalogue(name="x", path=Path("x"), apps={"shop": app}), pool)
+        for _ in range(2):
+            assert await kept.turn({"shop": {"ann": 2}}, wait=1) is None
+        (note,) = kept.notes
+        assert note.startswith("shop: each trial signs in as ann by itself, for that can't be kept: ")
+        assert expected in note
+        await pool.close()
+
+    asyncio.run(main())
 
 
 def test_replicas_have_the_sessions_of_their_edition_and_earlier_ones() -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import HarnessError, SiteError
 from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.cleanup import remove_labelled, sweep
-from pytest_webarena.sites.backends.docker.containers import Executed, Running
+from pytest_webarena.sites.backends.docker.containers import Executed, Place, Running
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect, explain, require_local
 from pytest_webarena.sites.backends.docker.labels import RUN, owner_labels
+from pytest_webarena.sites.backends.docker.places import Places
 from pytest_webarena.sites.backends.docker.pods import Pods
 from pytest_webarena.sites.backends.docker.volumes import remove_volumes
 from pytest_webarena.sites.backends.docker.watch import Watch
@@ -39,8 +40,9 @@ class EngineAccess:
         self.run = context.run
         self.labels = owner_labels(context.run, context.owner)
         self.network = f"pytest-webarena-{context.run}"
-        """Where every container is, alone with this machine."""
+        """Where every container is that belongs to no unit, alone with this machine."""
         self.pods = Pods()
+        self.places = Places(self.network, self.labels)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None
         self._watch: Watch | None = None
@@ -67,7 +69,7 @@ class EngineAccess:
         return self._client is not None and not self._closing
 
     def joint_network(self) -> str:
-        """Name of the network on which apps that need each other meet. Blocks."""
+        """Name of the network on which apps meet those that all share. Blocks."""
         with self._joining:
             if not self._joint:
                 name = f"{self.network}-joint"
@@ -109,17 +111,21 @@ class EngineAccess:
             why = "\n".join([why, *lines])
         return why
 
-    async def remove(self, running: Running) -> None:
-        """Remove a container and the volumes made for it."""
+    async def remove(self, *parts: Running, place: Place | None = None) -> None:
+        """Remove containers and the volumes made for them; then ``place``, where they were, is free for others."""
         client = self.client()
-        await self.call(lambda: self._remove(client, running))
+        await self.call(lambda: self._remove(client, *parts, place=place))
+
+    def remove_soon(self, *parts: Running, place: Place | None = None) -> None:
+        """`remove` in the background, if the run has not been closed."""
+        if self.working:
+            client = self.client()
+            self.submit(lambda: self._remove(client, *parts, place=place)).add_done_callback(_log_failure)
 
     def discard(self, launch: asyncio.Future[Running]) -> None:
         """Remove what ``launch`` made, if anything, in the background."""
-        if launch.cancelled() or launch.exception() is not None or not self.working:
-            return  # there is nothing, or `close` removes it
-        client, running = self.client(), launch.result()
-        self.submit(lambda: self._remove(client, running)).add_done_callback(_log_failure)
+        if not launch.cancelled() and launch.exception() is None:
+            self.remove_soon(launch.result())
 
     async def close(self) -> None:
         """Remove all that has the run's label."""
@@ -135,11 +141,14 @@ class EngineAccess:
             self._client.close()
             self._client = None
 
-    def _remove(self, client: DockerClient, running: Running) -> None:
-        containers.remove(client, running.id)
-        if running.pod is not None:
-            self.pods.give_back(running.pod)
-        remove_volumes(client, list(running.volumes))
+    def _remove(self, client: DockerClient, *parts: Running, place: Place | None) -> None:
+        for running in parts:
+            containers.remove(client, running.id)
+            if running.pod is not None:
+                self.pods.give_back(running.pod)
+            remove_volumes(client, list(running.volumes))
+        if place is not None:
+            self.places.give_back(place)
 
     async def _remove_everything(self) -> None:
         if self._client is not None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
@@ -17,21 +15,20 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, TooLarge
 from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
+from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
+from pytest_webarena.sites.backends.docker.copied import lacks_program, query_a_copy
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
-from pytest_webarena.sites.backends.docker.engine import connect
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
-from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
-from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Image, Starter, margin, section
+from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Starter, margin, section
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
+from pytest_webarena.sites.backends.docker.stock import Stock
+from pytest_webarena.sites.catalogues.units import Unit
 
 if TYPE_CHECKING:
-    from docker import DockerClient
-
     from pytest_webarena.sites.backends.base import BackendContext
     from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -47,6 +44,8 @@ _SLOW = 4 * 3600.0
 class DockerBackend:
     """One container per replica, on a network of the run that has no way out; a reset is another container.
 
+    Apps of a unit (`BackendContext.units`) are one replica with a container for each, on a network of their own.
+
     Nothing is published: the gateway connects to the containers' own addresses, which only this machine reaches.
     ``WEBARENA_BASE_IMAGE`` says what images built here start from (`images.ensure_image`).
     """
@@ -54,15 +53,12 @@ class DockerBackend:
     def __init__(self, context: BackendContext) -> None:
         self._access = EngineAccess(context)
         self._starter = Starter(self._access, context.needed)
-        self._context = context
-        self._tell = context.note
-        self._building = asyncio.Lock()
-        self._built: dict[str, str] = {}
-        """Recipe to reference of the image it made."""
-        self._images: dict[str, Image] = {}
-        """By app name."""
+        self._stock = Stock(self._access, self._starter, context)
+        self._units = context.units
         self._paused: set[str] = set()
         """Ids of containers that we paused."""
+        self._pythonless: set[str] = set()
+        """Apps whose images have no Python, as far as is known."""
         self._talks = Conversations(program("query"), timeout=PROGRAM_SECONDS + GRACE)
         """With the programs inside that answer queries."""
         self._watches = Conversations(program("digest"), timeout=PROGRAM_SECONDS + GRACE)
@@ -75,96 +71,22 @@ class DockerBackend:
     async def prepare(self, app: AppManifest) -> None:
         """Find the app's image, load, pull or build it, and make its snapshot, unless that is there from another run.
 
-        The first time: remove what dead runs left behind.
+        Likewise for all that start as one with it. The first time: remove what dead runs left behind.
         """
-        docker = section(app)
-        client = await self._access.connect()
-        try:
-            if docker.build:
-                reference = await self._build(client, app, docker.build)
-                source = await self._access.call(lambda: find_image(client, reference)) or reference
-            else:
-                reference = docker.image
-                # First what costs nothing to look for: nobody wants to pull for hours what then lacks its data.
-                await self._access.call(lambda: volumes.require_volumes(client, docker))
-                sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
-                note = partial(self._note, app)
-                source = await self._slowly(
-                    lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=sites)
-                )
-            image = Image(reference=reference, digest=source)
-            if docker.post_start:
-                image = replace(image, digest=f"{source}+{snapshots.config_hash(app)}")
-            if docker.snapshot:
-                made = await self._snapshot(app, image, source)
-                image = replace(image, reference=made, snapshot=True)
-            self._images[app.name] = image
-        finally:
-            self._tell(app.name, "")
-
-    async def _build(self, client: DockerClient, app: AppManifest, recipe: str) -> str:
-        from pytest_webarena.sites.container_images import ensure_image
-
-        async with self._building:  # apps share images
-            if recipe not in self._built:
-                note = partial(self._note, app)
-                self._built[recipe] = await self._access.call(lambda: ensure_image(client, recipe, note=note))
-        return self._built[recipe]
-
-    async def _snapshot(self, app: AppManifest, image: Image, source: str) -> str:
-        """Id of the image that replicas start from: configured once, and stopped in good order."""
-        client, reference = self._access.client(), snapshots.reference_of(app, source)
-        if (found := await self._access.call(lambda: find_image(client, reference))) is not None:
-            return found
-        for path in await self._access.call(lambda: snapshots.declared_volumes(client, source)):
-            _log.warning(
-                "%s: its image declares %s as a volume, so what is there is not in the snapshot", app.name, path
-            )
-        self._note(app, f"configuring {app.name} once, for a snapshot")
-        running = await self._starter.container(
-            app, image, f"{app.name}-snapshot", time.monotonic() + app.start_timeout
-        )
-        try:
-            self._note(app, f"committing the snapshot of {app.name}")
-            made = await self._slowly(lambda slow: snapshots.commit(slow, running.id, app, source))
-        finally:
-            self._remove_soon(running)
-        await self._access.call(lambda: snapshots.forget_older(client, app.name))
-        return made
+        await self._stock.prepare(self._unit(app))
 
     def keeps(self, app: AppManifest) -> bool:
         """Whether all that signing in leaves behind is in the container, and a reset does not take it away again."""
-        docker = section(app)
-        own = any(volume.mutable for volume in docker.volumes)
-        return docker.snapshot and not docker.reset and not app.read_only and not own
+        return self._stock.keeps(self._unit(app))
 
     async def keep(self, app: AppManifest, replica: Replica) -> int:
         """Commit the container, stopped in good order, as what later ones start from; the image goes with the run."""
-        running, before = _running(replica), self._images[app.name]
-        self._hang_up(running)
-        edition = before.edition + 1
-        self._note(app, f"committing {app.name} with its users signed in")
-        try:
-            made = await self._slowly(
-                lambda slow: snapshots.commit_for_run(slow, running.id, app, self._access.labels, edition)
-            )
-        finally:
-            self._tell(app.name, "")
-        self._images[app.name] = replace(before, reference=made, edition=edition)
-        return edition
+        running = _parts(replica)
+        self._hang_up(*running.values())
+        return await self._stock.keep(self._unit(app), running)
 
-    async def _slowly(self, work: Callable[[DockerClient], T]) -> T:
-        """The result of ``work``, which gets a client that waits for as long as moving an image may take."""
-
-        def carry_out() -> T:
-            with closing(connect(_SLOW)) as client:
-                return work(client)
-
-        return await self._access.call(carry_out)
-
-    def _note(self, app: AppManifest, text: str) -> None:
-        _log.info("%s: %s", app.name, text)
-        self._tell(app.name, text)
+    def _unit(self, app: AppManifest) -> Unit:
+        return self._units.get(app.name) or Unit((app,))
 
     # --- replicas
 
@@ -174,18 +96,24 @@ class DockerBackend:
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
         """Pristine again by the manifest's own programs, if it has any and they do; else another container."""
-        old = _running(replica)
         if not await self._restored(app, replica):
-            self._remove_soon(old)
+            old = _parts(replica)
+            self._hang_up(*old.values())
+            self._stock.discard(old)
             replica = await self._begin(app, replica)
         replica.generation += 1
         return replica
 
     async def _restored(self, app: AppManifest, replica: Replica) -> bool:
-        """Whether the manifest's reset programs did it, as far as a fingerprint tells."""
-        docker, running = section(app), _running(replica)
-        if not docker.reset:
+        """Whether the reset programs of all parts did it, as far as fingerprints tell."""
+        unit = self._unit(app)
+        if not all(section(part).reset for part in unit.apps):
             return False
+        done = [await self._restored_part(part, replica.of(part.name)) for part in unit.apps]
+        return all(done)
+
+    async def _restored_part(self, app: AppManifest, replica: Replica) -> bool:
+        docker, running = section(app), _running(replica)
         deadline = time.monotonic() + app.start_timeout - margin(app.start_timeout)
         try:
             await run_steps(docker.reset, app.fill, partial(self._access.execute, running))
@@ -243,14 +171,20 @@ class DockerBackend:
         """Run SQL with the container's own client, or its Python for SQLite. `TaskError` for a bad statement."""
         wanted, client, running = app.database(database), self._access.client(), _running(replica)
         if wanted.engine != "sqlite":
-            done = await self._starter.execute(running, *query_argv(wanted, sql, write=write, seconds=PROGRAM_SECONDS))
+            argv = query_argv(wanted, sql, write=write, seconds=PROGRAM_SECONDS)
+            done = await self._starter.execute(running, *argv)
+            if argv[0] == "mysql" and lacks_program(done):  # as newer images of MariaDB
+                done = await self._starter.execute(running, "mariadb", *argv[1:])
             return rows_from(wanted, done, sql, replica.id)
         file = PurePosixPath(section(app).data_dir, wanted.path)
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
         # What has failed half-way can be asked again, but not written again.
-        answer = None if write else await self._access.call(lambda: self._talks.ask(client, running, arguments))
+        asked = not write and app.name not in self._pythonless
+        answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if asked else None
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
+        if lacks_program(done):
+            done = await self._without_python(app, running, file, sql, write=write)
         if done.code not in (0, 2, 3):
             raise SiteError(f"can't query {file} of {replica.id}: exit code {done.code}: {done.stderr or done.stdout}")
         result = json.loads(done.stdout)
@@ -261,6 +195,26 @@ class DockerBackend:
             kind = SiteBusy if "is locked" in result["error"] else SiteError
             raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
+
+    async def _without_python(
+        self, app: AppManifest, running: Running, file: PurePosixPath, sql: str, *, write: bool
+    ) -> Executed:
+        if write:
+            raise SiteError(
+                f"expected python3 in the image of {app.name}, found none: no set-up step can write into {file}"
+            )
+        self._pythonless.add(app.name)
+        client = self._access.client()
+        self._paused.add(running.id)  # for a moment
+        try:
+            return await self._access.call(lambda: query_a_copy(client, running.id, file, PROGRAM_SECONDS, sql))
+        finally:
+            self._paused.discard(running.id)
+
+    async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
+        """Run a program inside: empty when it ends with 0."""
+        done = await self._starter.execute(_running(replica), *map(app.fill, arguments))
+        return "" if done.code == 0 else f"{arguments[0]}: {what_it_said(done)}"
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
         """The end of what the container wrote."""
@@ -274,23 +228,26 @@ class DockerBackend:
         return await self._access.end_of(running, paused=running.id in self._paused)
 
     async def pause(self, app: AppManifest, replica: Replica) -> None:
-        """Freeze the container."""
-        client, running = self._access.client(), _running(replica)
-        self._paused.add(running.id)
-        await self._access.call(lambda: containers.set_paused(client, running.id, True))
+        """Freeze the container, and those that are one with it."""
+        client = self._access.client()
+        for running in reversed(_parts(replica).values()):
+            self._paused.add(running.id)
+            await self._access.call(partial(containers.set_paused, client, running.id, True))
 
     async def resume(self, app: AppManifest, replica: Replica) -> None:
-        """Let the container go on."""
-        client, running = self._access.client(), _running(replica)
-        await self._access.call(lambda: containers.set_paused(client, running.id, False))
-        self._paused.discard(running.id)
+        """Let the container go on, and those that are one with it."""
+        client = self._access.client()
+        for running in _parts(replica).values():
+            if running.id in self._paused:  # else it was never reached, for another one refused
+                await self._access.call(partial(containers.set_paused, client, running.id, False))
+                self._paused.discard(running.id)
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
         """Remove the container. Whatever it would still like to do: its data are thrown away."""
-        running = _running(replica)
-        self._hang_up(running)
-        await self._access.remove(running)
-        self._paused.discard(running.id)
+        running = _parts(replica)
+        self._hang_up(*running.values())
+        await self._stock.remove(running)
+        self._paused.difference_update(each.id for each in running.values())
 
     async def close(self) -> None:
         """Remove all containers and the network of the run."""
@@ -305,33 +262,44 @@ class DockerBackend:
     # --- containers
 
     async def _begin(self, app: AppManifest, replica: Replica) -> Replica:
-        """Fill ``replica`` in with a new container of its app."""
-        image = self._images[app.name]
-        deadline = time.monotonic() + app.start_timeout - margin(app.start_timeout)
-        running = await self._starter.container(app, image, replica.id, deadline)
+        """Fill ``replica`` in with a new container of its app, and with those that are one with it."""
+        unit = self._unit(app)
+        running = await self._stock.run(unit, replica.id)
         try:
-            fingerprint = await self.fingerprint(app, replace(replica, handle=running))
-            if app.reuse == "clean" and section(app).build:
-                self._activities[running.id] = Activity(partial(self._threads, running))
-                await self._activities[running.id].note()
+            # All of them before any is told: should one fail, the replica is still the one it was.
+            prints = {part.name: await self._first_look(part, replica, running[part.name]) for part in unit.apps}
         except BaseException:
-            self._remove_soon(running)
+            self._hang_up(*running.values())
+            self._stock.discard(running)
             raise
-        replica.host, replica.port, replica.handle = running.ip, section(app).port, running
-        replica.digest, replica.fingerprint, replica.edition = image.digest, fingerprint, image.edition
+        replica.parts = {
+            part.name: Replica(id=f"{replica.id}-{part.name}", app=part.name, host="", port=0) for part in unit.others
+        }
+        for part in unit.apps:
+            image, each, container = self._stock[part.name], replica.of(part.name), running[part.name]
+            each.host, each.port, each.handle = container.ip, section(part).port, container
+            each.digest, each.fingerprint, each.edition = image.digest, prints[part.name], image.edition
         return replica
 
-    def _hang_up(self, running: Running) -> None:
-        """It is about to end, and whoever talks with it."""
-        self._talks.hang_up(running.id)
-        self._watches.hang_up(running.id)
-        self._activities.pop(running.id, None)
+    async def _first_look(self, app: AppManifest, replica: Replica, running: Running) -> str | None:
+        """The fingerprint of a container that nobody has visited."""
+        fingerprint = await self.fingerprint(app, replace(replica, handle=running))
+        if app.reuse == "clean" and section(app).build:
+            self._activities[running.id] = Activity(partial(self._threads, running))
+            await self._activities[running.id].note()
+        return fingerprint
 
-    def _remove_soon(self, running: Running) -> None:
-        self._hang_up(running)
-        done: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-        done.set_result(running)
-        self._access.discard(done)
+    def _hang_up(self, *parts: Running) -> None:
+        """They are about to end, and whoever talks with them."""
+        for running in parts:
+            self._talks.hang_up(running.id)
+            self._watches.hang_up(running.id)
+            self._activities.pop(running.id, None)
+
+
+def _parts(replica: Replica) -> dict[str, Running]:
+    """App to container, in the order in which they started."""
+    return {each.app: _running(each) for each in (*replica.parts.values(), replica)}
 
 
 def _running(replica: Replica) -> Running:

@@ -10,7 +10,7 @@ from typing import Any
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
-from docker.types import LogConfig, Mount
+from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
@@ -20,8 +20,10 @@ __all__ = [
     "Executed",
     "NoSuchProgram",
     "Order",
+    "Place",
     "Pod",
     "Running",
+    "SubnetTaken",
     "create_network",
     "end_of",
     "execute",
@@ -40,6 +42,10 @@ class NoSuchProgram(SiteError):
     """The image lacks the program that was to be its container's first."""
 
 
+class SubnetTaken(SiteError):
+    """The addresses that a network was to have belong to another one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
     """One network namespace, and the container that keeps it open (`pods.Pods`)."""
@@ -49,9 +55,21 @@ class Pod:
     keeper: str
     """Id of that container."""
     ip: str
-    """Its address on the run's network."""
+    """Its address on its network."""
     tenancy: int = 0
     """Which of the containers that have run there, one after the other, it was taken for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A unit's network (`places.Places`)."""
+
+    network: str
+    """Its name."""
+    unit: str
+    """Whose: the app that stands for it."""
+    tenancy: int = 0
+    """Which of the replicas that have run there, one after the other, it was taken for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +82,8 @@ class Order:
     name: str
     labels: Mapping[str, str]
     network: str
+    """The run's, or that of ``place``."""
+    place: Place | None = None
     pod: Pod | None = None
     """Where it is to run; None: with an address of its own on ``network``, and the names below."""
     entrypoint: Sequence[str] = ()
@@ -78,9 +98,11 @@ class Order:
     """Names of the volumes among ``mounts`` that go with the container."""
     own_hosts: Sequence[str] = ()
     """Host names under which the app reaches itself."""
-    joint: str = ""
-    """A second network, on which apps that need each other meet; empty: none."""
     aliases: Sequence[str] = ()
+    """What others on ``network`` call it."""
+    joint: str = ""
+    """A second network, on which apps meet those that all share; empty: none."""
+    joint_aliases: Sequence[str] = ()
     """What the container is called there."""
 
 
@@ -91,11 +113,13 @@ class Running:
     id: str
     name: str
     ip: str
-    """Its address on the run's network."""
+    """Its address on its network."""
     volumes: tuple[str, ...] = ()
     """Volumes made for it alone."""
     pod: Pod | None = None
     """Where it runs, if not on the network itself."""
+    place: Place | None = None
+    """Of a container of a unit: where all of them are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +131,22 @@ class Executed:
     stderr: str
 
 
-def create_network(client: DockerClient, name: str, labels: Mapping[str, str], *, joint: bool = False) -> None:
-    """A network without a way out, on which containers see each other only if ``joint``. The host reaches them all."""
+def create_network(
+    client: DockerClient, name: str, labels: Mapping[str, str], *, joint: bool = False, subnet: str = ""
+) -> None:
+    """A network without a way out, on which containers see each other only if ``joint``. The host reaches them all.
+
+    `SubnetTaken` when ``subnet`` (empty: one of the engine's own) is another network's.
+    """
     try:
         client.networks.create(
             name, driver="bridge", internal=True, labels=dict(labels),
+            ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=subnet)]) if subnet else None,
             options={"com.docker.network.bridge.enable_icc": str(joint).lower()},
         )  # fmt: skip
     except APIError as error:
+        if subnet and ("overlaps" in explain(error) or "already in use" in explain(error)):
+            raise SubnetTaken(f"can't make the network {name}: {explain(error)}") from None
         hint = "\nToo many networks? docker network prune" if "address pool" in explain(error) else ""
         raise SiteError(f"can't make the network {name}: {explain(error)}{hint}") from None
 
@@ -133,11 +165,11 @@ def launch(client: DockerClient, order: Order) -> Running:
             mounts=list(order.mounts),
             # Whatever the engine's default: error messages need logs, and disks have an end.
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m", "max-file": "2"}),
-            **_networking(order),
+            **_networking(client, order),
             **_limits(order.manifest),
         )  # fmt: skip
         if order.joint and order.pod is None:
-            client.api.connect_container_to_network(str(container.id), order.joint, aliases=list(order.aliases))
+            client.api.connect_container_to_network(str(container.id), order.joint, aliases=list(order.joint_aliases))
         container.start()
         container.reload()
         if why := end_of(client, str(container.id)):
@@ -148,7 +180,9 @@ def launch(client: DockerClient, order: Order) -> Running:
             ip = container.attrs["NetworkSettings"]["Networks"][order.network]["IPAddress"]
         if not ip:
             raise SiteError(f"the container {name} got no address on {order.network}")
-        return Running(id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes), pod=order.pod)
+        return Running(
+            id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes), pod=order.pod, place=order.place
+        )
     except BaseException as error:
         if container is not None:
             with suppress(*ENGINE_ERRORS):
@@ -160,11 +194,13 @@ def launch(client: DockerClient, order: Order) -> Running:
         raise
 
 
-def _networking(order: Order) -> dict[str, Any]:
+def _networking(client: DockerClient, order: Order) -> dict[str, Any]:
     if order.pod is not None:  # its names and its resolver are the pod's
         return {"network_mode": f"container:{order.pod.keeper}"}
+    endpoint = client.api.create_endpoint_config(aliases=list(order.aliases)) if order.aliases else None
     return {
         "network": order.network,
+        "networking_config": {order.network: endpoint} if endpoint is not None else None,
         "extra_hosts": dict.fromkeys(order.own_hosts, "127.0.0.1"),
         # Names other than the container's own can't be found. Without this every attempt would take ten seconds,
         # because the network drops the questions.

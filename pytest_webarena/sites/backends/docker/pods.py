@@ -46,7 +46,7 @@ class Pods:
     def take(self, client: DockerClient, app: str, order: Order) -> Pod | None:
         """A pod for a container of ``app``, to itself; None when its image can't keep one open.
 
-        The container then needs a network of its own.
+        The container then needs an address of its own. Pods of units are taken in the name of their place, too.
         """
         with self._lock:
             if order.image in self._without:

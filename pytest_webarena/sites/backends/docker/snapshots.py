@@ -26,6 +26,7 @@ __all__ = [
     "declared_volumes",
     "forget_older",
     "reference_of",
+    "require_no_volumes",
 ]
 
 SNAPSHOT = "pytest-webarena.snapshot"
@@ -43,20 +44,24 @@ _GRACE = 30
 """Seconds the app has to write down what it holds in memory and end."""
 
 
-def config_hash(app: AppManifest) -> str:
-    """Changes whenever configuring ``app`` would come out differently on the same image. Hex, 16 characters."""
+def config_hash(app: AppManifest, unit: str = "") -> str:
+    """Changes whenever configuring ``app`` would come out differently on the same image. Hex, 16 characters.
+
+    ``unit`` says what the other apps of its unit are, which take part in it.
+    """
     docker = app.docker
     assert docker is not None
     steps = [[*map(app.fill, step.run)] for step in docker.post_start]
     volumes = [asdict(volume) for volume in docker.volumes]
     parts = [_FORMAT, steps, list(docker.command), {**docker.env}, docker.shm_size, docker.init, docker.port, volumes]
     parts += [app.fill(value) for value in docker.env.values()]
+    parts += [unit] if unit else []
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def reference_of(app: AppManifest, source: str) -> str:
+def reference_of(app: AppManifest, source: str, unit: str = "") -> str:
     """Name of the snapshot of ``app`` made from the image with the id ``source``. Never looked for in a registry."""
-    key = hashlib.sha256(f"{source} {config_hash(app)}".encode()).hexdigest()[:12]
+    key = hashlib.sha256(f"{source} {config_hash(app, unit)}".encode()).hexdigest()[:12]
     return f"localhost/pytest-webarena-snapshot-{_name(app)}:{key}"
 
 
@@ -69,12 +74,25 @@ def declared_volumes(client: DockerClient, image: str) -> list[str]:
     return sorted((client.images.get(image).attrs["Config"].get("Volumes") or {}).keys())
 
 
-def commit(client: DockerClient, container: str, app: AppManifest, source: str) -> str:
+def require_no_volumes(client: DockerClient, app: AppManifest, image: str) -> None:
+    """`SiteError` when a snapshot would lack what the app keeps, because it would be in volumes."""
+    docker = app.docker
+    assert docker is not None
+    given = {volume.target for volume in docker.volumes}
+    if lost := [path for path in declared_volumes(client, image) if path not in given]:
+        raise SiteError(
+            f"expected all that {app.name} keeps to be in its container, found that its image declares "
+            f"{', '.join(lost)} as a volume, which no snapshot holds: what 'post_start' does there would be lost. "
+            "Say 'snapshot: false' (of all apps that depend on each other), or have the app keep its data elsewhere"
+        )
+
+
+def commit(client: DockerClient, container: str, app: AppManifest, source: str, unit: str = "") -> str:
     """Stop the container, which has been configured, and make it an image. Its id."""
-    labels = {SNAPSHOT: app.name, SOURCE: source, CONFIG: config_hash(app)}
+    labels = {SNAPSHOT: app.name, SOURCE: source, CONFIG: config_hash(app, unit)}
     # A commit takes the container's labels over; with ours it would be removed along with the run.
     labels |= dict.fromkeys((RUN, OWNER, HOST, APP, REPLICA), "")
-    return _commit(client, container, app, reference_of(app, source), labels)
+    return _commit(client, container, app, reference_of(app, source, unit), labels)
 
 
 def commit_for_run(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers, volumes
-from pytest_webarena.sites.backends.docker.containers import Executed, Order, Pod, Running
+from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Pod, Running
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 from pytest_webarena.sites.backends.ready import wait_ready
@@ -46,16 +46,20 @@ class Image:
 
 
 class Starter:
-    """Starts containers. ``needed`` are the apps that other apps call."""
+    """Starts containers. ``needed`` are the apps that those of other units call."""
 
     def __init__(self, access: EngineAccess, needed: frozenset[str]) -> None:
         self._access = access
         self._needed = needed
 
-    async def container(self, app: AppManifest, image: Image, name: str, deadline: float) -> Running:
-        """A new container that is ready, and configured if it does not start from a snapshot."""
+    async def container(self, app: AppManifest, image: Image, name: str, place: Place | None = None) -> Running:
+        """A new container that is ready, and configured if it does not start from a snapshot.
+
+        Of a unit it runs at ``place``.
+        """
         docker, client = section(app), self._access.client()
-        launch = self._access.submit(lambda: self._launch(client, app, image, name))
+        deadline = time.monotonic() + app.start_timeout - margin(app.start_timeout)
+        launch = self._access.submit(lambda: self._launch(client, app, image, name, place))
         try:
             running = await asyncio.shield(launch)
         except asyncio.CancelledError:
@@ -75,7 +79,7 @@ class Starter:
             raise
         return running
 
-    def _launch(self, client: DockerClient, app: AppManifest, image: Image, name: str) -> Running:
+    def _launch(self, client: DockerClient, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
         docker = section(app)
         labels = {**self._access.labels, APP: app.name, REPLICA: name}
         own = [volume for volume in docker.volumes if volume.mutable and not app.read_only]
@@ -85,22 +89,25 @@ class Starter:
             for volume in own:
                 copies[volume.target] = volumes.copy_volume(client, volume, image.reference, labels)
             environment = {**docker.env, **(docker.snapshot_env if image.snapshot else {})}
-            meets = app.name in self._needed or bool(app.depends_on)
+            names = [app.name, *(site.host for site in app.sites)]
+            shared = app.name in self._needed
             order = Order(
                 image=image.reference,
                 manifest=docker,
                 name=re.sub(r"[^A-Za-z0-9_.-]", "-", f"webarena-{self._access.run}-{name}"),
                 labels=labels,
-                network=self._access.network,
+                network=place.network if place is not None else self._access.network,
+                place=place,
                 command=[app.fill(word) for word in docker.command],
                 environment={key: app.fill(value) for key, value in environment.items()},
                 mounts=volumes.mounts(docker, copies),
                 volumes=list(copies.values()),
                 own_hosts=[site.host for site in app.sites],
-                joint=self._access.joint_network() if meets else "",
-                aliases=[site.host for site in app.sites] if app.name in self._needed else [],
+                aliases=names if place is not None else [],
+                joint=self._access.joint_network() if shared or self._needed.intersection(app.depends_on) else "",
+                joint_aliases=names if shared else [],
             )
-            pod = self._access.pods.take(client, app.name, order)
+            pod = self._access.pods.take(client, f"{place.network}/{app.name}" if place else app.name, order)
             return containers.launch(client, replace(order, pod=pod))
         except BaseException:
             if pod is not None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.obtain import find_image, is_pulled, is_small, require_pinned
+from pytest_webarena.sites.backends.docker.snapshots import require_no_volumes
 from pytest_webarena.sites.backends.docker.volumes import require_volumes
 from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.units import units_of
 
 __all__ = ["AppNeeds", "Engine", "survey"]
 
@@ -56,6 +58,8 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
             storage=str(info.get("DockerRootDir", "")),
         )
         needs = []
+        apps = tuple(apps)
+        units = units_of({app.name: app for app in apps})
         for app in apps:
             docker = app.docker
             if docker is None:
@@ -81,6 +85,8 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
             try:
                 if image:
                     require_pinned(client, docker)
+                    if any(part.docker is not None and part.docker.snapshot for part in units[app.name].apps):
+                        require_no_volumes(client, app, image)
                 require_volumes(client, docker)
             except SiteError as error:
                 problem = "\n".join(filter(None, [problem, str(error)]))

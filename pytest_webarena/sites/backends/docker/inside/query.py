@@ -1,4 +1,6 @@
-"""SQL on an SQLite file, as `backends.files.query_sqlite` does it. Arguments: file, ``ro`` or ``rw``, seconds, SQL.
+"""SQL on an SQLite file, as `backends.files.query_sqlite` does it. Arguments: file, mode, seconds, SQL.
+
+The mode is ``ro``, ``rw``, or ``copy``: reading a copy, which may first have to be recovered, and for that be written.
 
 Prints ``{"columns": [...], "rows": [[...], ...]}`` and ends with 0, or prints ``{"error": "..."}`` and ends with
 2 when the statement is at fault, with 3 when the database is. One statement; with ``rw`` a script of several, too.
@@ -31,9 +33,11 @@ def main(path: str, mode: str, seconds: str, sql: str) -> int:
     if not os.path.isfile(path):
         return fail("there is no file " + path, DATABASE_FAULT)
     try:
-        uri = "file:" + urllib.parse.quote(path) + "?mode=" + mode
+        uri = "file:" + urllib.parse.quote(path) + "?mode=" + ("ro" if mode == "ro" else "rw")
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)
         deadline = time.monotonic() + float(seconds)
+        if mode == "copy":
+            connection.execute("PRAGMA query_only = 1")
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 10000)
         with contextlib.closing(connection), connection:
             columns, rows = run(connection, sql, mode == "rw")

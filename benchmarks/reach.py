@@ -1,0 +1,102 @@
+"""What sites in reach cost a trial: unused, shared and leased on the first visit; with several workers at once.
+
+    python benchmarks/reach.py [--workers 4] [--trials 50]
+
+On the embedded sites. A trial is a lease of `map`. The first two rows are the seconds until it is granted, without
+other sites in reach and with all of them, none visited. The others are what the first request takes longer than the
+second one, of the shared encyclopedia and of the start page, which is this trial's alone. The last column is
+the broker's processor time for a whole trial, which tells more than the clock on a busy machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import threading
+import time
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
+
+
+def get(lease: Lease, url: str) -> float:
+    """Seconds until a page was there."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}))
+    began = time.perf_counter()
+    with opener.open(url, timeout=120) as answer:
+        answer.read()
+    return time.perf_counter() - began
+
+
+def trial(client: BrokerClient, reach: Sequence[str], url: str) -> float:
+    """Seconds that a trial took, without what it would have taken anyway."""
+    began = time.perf_counter()
+    with client.lease(["map"], holder="a benchmark", timeout=300, reach=reach) as lease:
+        leased = time.perf_counter() - began
+        if not url:
+            return leased
+        first = get(lease, url)
+        return first - get(lease, url)
+
+
+def measured(address: str, workers: int, trials: int, reach: Sequence[str], url: str) -> list[float]:
+    """The trials of all workers."""
+    found: list[float] = []
+
+    def work(name: str) -> None:
+        with BrokerClient(address, name=name) as client:
+            for _ in range(trials):
+                found.append(trial(client, reach, url))
+
+    threads = [threading.Thread(target=work, args=(f"gw{number}",)) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def processor_time(pid: int) -> float:
+    """Seconds that a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--trials", type=int, default=50, help="of each worker")
+    given = parser.parse_args()
+    config = BrokerConfig(catalogue="embedded", max_replicas=3 * given.workers + 2)
+    with BrokerLauncher(config) as launcher:
+        with BrokerClient(launcher.address, name="asks") as client:
+            broker = client.status().pid
+
+        def run(reach: Sequence[str], url: str) -> tuple[list[float], float]:
+            began = processor_time(broker)
+            found = measured(launcher.address, given.workers, given.trials, reach, url)
+            return found, (processor_time(broker) - began) / len(found)
+
+        for url in ("http://wikipedia.test/", "http://homepage.test/"):  # the first start of each
+            measured(launcher.address, 1, 2, ["*"], url)
+        rows = {
+            "a lease of the task's sites alone": run([], ""),
+            "the same, the environment in reach": run(["*"], ""),
+            "first visit of a shared site": run(["*"], "http://wikipedia.test/"),
+            "first visit of one of one's own": run(["*"], "http://homepage.test/"),
+        }
+        with BrokerClient(launcher.address, name="asks") as client:
+            apps = {app.app: len(app.replicas) for app in client.status().apps}
+    print(f"{given.workers} workers, {given.trials} trials each; milliseconds")
+    for name, (seconds, processor) in rows.items():
+        median, high = statistics.median(seconds), statistics.quantiles(seconds, n=20)[-1]
+        print(f"  {name:36} median {1000 * median:7.2f}  p95 {1000 * high:7.2f}  broker {1000 * processor:7.2f}")
+    print("  replicas at the end:", ", ".join(f"{app} {count}" for app, count in sorted(apps.items())))
+
+
+if __name__ == "__main__":
+    main()

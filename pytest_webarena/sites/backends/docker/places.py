@@ -1,0 +1,121 @@
+"""Places where units run: a network for each, on which its containers know each other by name and meet nobody else.
+
+A place stays while the containers of its unit come and go, as a pod does (`pods`): no container is ever connected to a
+network while somebody may be using it. Places are small networks of our own address range, because an engine's own
+pools end after about thirty networks.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import os
+import random
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.containers import Place, SubnetTaken
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["Places", "free_subnets"]
+
+_RANGE = "198.19.0.0/16"
+"""Set aside for measurements between networks (RFC 2544), so that hardly any machine uses it."""
+_OVERHEAD = 3
+"""Addresses of a subnet that no container gets: its own, the bridge's, the one for all."""
+_SMALLEST = 28
+_ATTEMPTS = 50
+
+
+class Places:
+    """The places of a run, made when they are first needed. Threads share it; all calls block."""
+
+    def __init__(self, run_network: str, labels: Mapping[str, str]) -> None:
+        self._prefix = run_network
+        self._labels = labels
+        self._lock = threading.Lock()
+        self._free: dict[str, list[Place]] = {}
+        self._let: dict[str, int] = {}
+        """Of the places in use, by their networks."""
+        self._numbers = itertools.count(1)
+
+    def take(self, client: DockerClient, unit: str, containers_in_it: int) -> Place:
+        """A place for one replica of ``unit``, to itself. `SiteError` when no subnet is left."""
+        with self._lock:
+            number = next(self._numbers)
+            free = self._free.get(unit)
+            place = free.pop() if free else None
+        if place is None:
+            place = Place(network=f"{self._prefix}-unit-{number}", unit=unit)
+            self._make(client, place.network, containers_in_it)
+        with self._lock:
+            self._let[place.network] = number
+        return replace(place, tenancy=number)
+
+    def give_back(self, place: Place) -> None:
+        """All containers for which it was taken are gone. To be told so again, perhaps late, changes nothing."""
+        with self._lock:
+            if self._let.get(place.network) == place.tenancy:
+                del self._let[place.network]
+                self._free.setdefault(place.unit, []).append(place)
+
+    def _make(self, client: DockerClient, name: str, size: int) -> None:
+        prefix = min(_SMALLEST, 32 - (size + _OVERHEAD - 1).bit_length())
+        for subnet in itertools.islice(free_subnets(prefix), _ATTEMPTS):
+            try:
+                containers.create_network(client, name, self._labels, joint=True, subnet=str(subnet))
+            except SubnetTaken:
+                continue  # by another run, or by somebody else
+            return
+        raise SiteError(
+            f"can't make the network {name}: expected a free subnet of {_range()}, found none in {_ATTEMPTS} attempts; "
+            "set WEBARENA_SUBNETS to a range that nobody uses, such as 10.99.0.0/16"
+        )
+
+
+def free_subnets(prefix: int, routes: Iterable[ipaddress.IPv4Network] | None = None) -> Iterable[ipaddress.IPv4Network]:
+    """Subnets of our range in an order of chance, but for those to which this machine has a way (``routes``)."""
+    known = list(_routes() if routes is None else routes)
+    span = _range()
+    if span.prefixlen > prefix:
+        raise UsageError(f"expected at least a /{prefix} in WEBARENA_SUBNETS, found {span}")
+    count = 2 ** (prefix - span.prefixlen)
+    # Several runs choose at a time: from a common beginning all would try the same ones.
+    first = random.randrange(count)
+    for index in range(count):
+        offset = (first + index) % count << (32 - prefix)
+        subnet = ipaddress.IPv4Network((int(span.network_address) + offset, prefix))
+        if not any(subnet.overlaps(route) for route in known):
+            yield subnet
+
+
+def _range() -> ipaddress.IPv4Network:
+    given = os.environ.get("WEBARENA_SUBNETS") or _RANGE
+    try:
+        return ipaddress.IPv4Network(given)
+    except ValueError as error:
+        raise UsageError(f"expected a range of IPv4 addresses in WEBARENA_SUBNETS, found {given!r}: {error}") from None
+
+
+def _routes(table: Path = Path("/proc/net/route")) -> list[ipaddress.IPv4Network]:
+    """Networks that this machine reaches in other ways than by its default route."""
+    try:
+        lines = table.read_text().splitlines()[1:]
+    except OSError:
+        return []
+    fields = [line.split() for line in lines]
+    pairs = [(_address(words[1]), _address(words[7])) for words in fields if len(words) > 7]
+    return [ipaddress.IPv4Network((address, str(mask))) for address, mask in pairs if int(mask)]
+
+
+def _address(text: str) -> ipaddress.IPv4Address:
+    """Of the kernel's table, where the bytes stand in the machine's own order."""
+    return ipaddress.IPv4Address(int.from_bytes(bytes.fromhex(text), sys.byteorder))

@@ -1,0 +1,201 @@
+"""The images that a run's containers start from: found, made, configured once, and kept with users signed in."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker import snapshots, volumes
+from pytest_webarena.sites.backends.docker.engine import connect
+from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
+from pytest_webarena.sites.backends.docker.starting import Image, Starter, section
+from pytest_webarena.sites.catalogues.units import Unit
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.base import BackendContext
+    from pytest_webarena.sites.backends.docker.access import EngineAccess
+    from pytest_webarena.sites.backends.docker.containers import Place, Running
+    from pytest_webarena.sites.catalogues.manifest import AppManifest
+
+__all__ = ["Stock"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_SLOW = 4 * 3600.0
+"""Seconds for requests that move whole images."""
+
+
+class Stock:
+    """Images by app. Those of a unit are configured and kept together: they are one state."""
+
+    def __init__(self, access: EngineAccess, starter: Starter, context: BackendContext) -> None:
+        self._access, self._starter, self._context = access, starter, context
+        self._building = asyncio.Lock()
+        self._built: dict[str, str] = {}
+        """Recipe to reference of the image it made."""
+        self._images: dict[str, Image] = {}
+
+    def __getitem__(self, app: str) -> Image:
+        return self._images[app]
+
+    async def prepare(self, unit: Unit) -> None:
+        """Find the images, load, pull or build them, and make their snapshots, unless those are there already."""
+        client = await self._access.connect()
+        try:
+            sources = {app.name: await self._obtain(client, app) for app in unit.apps}
+            others = _unit_hash(unit, sources)
+            images = {}
+            for app in unit.apps:
+                reference, source = sources[app.name]
+                configured = f"{source}+{snapshots.config_hash(app, others)}" if section(app).post_start else source
+                images[app.name] = Image(reference=reference, digest=configured)
+            if any(section(app).snapshot for app in unit.apps):
+                ids = {name: source for name, (_, source) in sources.items()}
+                made = await self._snapshots(unit, images, ids, others)
+                images = {name: replace(image, reference=made[name], snapshot=True) for name, image in images.items()}
+            self._images.update(images)
+        finally:
+            for app in unit.apps:
+                self._context.note(app.name, "")
+
+    async def _obtain(self, client: DockerClient, app: AppManifest) -> tuple[str, str]:
+        """Reference and id of an app's own image."""
+        docker = section(app)
+        if docker.build:
+            reference = await self._build(client, app, docker.build)
+            return reference, await self._access.call(lambda: find_image(client, reference)) or reference
+        # First what costs nothing to look for: nobody wants to pull for hours what then lacks its data.
+        await self._access.call(lambda: volumes.require_volumes(client, docker))
+        sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
+        note = partial(self._note, app)
+        source = await self._slowly(
+            lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=sites)
+        )
+        return docker.image, source
+
+    async def _build(self, client: DockerClient, app: AppManifest, recipe: str) -> str:
+        from pytest_webarena.sites.container_images import ensure_image
+
+        async with self._building:  # apps share images
+            if recipe not in self._built:
+                note = partial(self._note, app)
+                self._built[recipe] = await self._access.call(lambda: ensure_image(client, recipe, note=note))
+        return self._built[recipe]
+
+    async def _snapshots(
+        self, unit: Unit, images: Mapping[str, Image], sources: Mapping[str, str], others: str
+    ) -> Mapping[str, str]:
+        """App to id of the image that its containers start from: configured once, and stopped in good order."""
+        client = self._access.client()
+        names = {app.name: snapshots.reference_of(app, sources[app.name], others) for app in unit.apps}
+        found = {name: await self._access.call(partial(find_image, client, names[name])) for name in names}
+        if all(found.values()):
+            return {name: image for name, image in found.items() if image is not None}
+        for app in unit.apps:
+            await self._access.call(partial(snapshots.require_no_volumes, client, app, sources[app.name]))
+        for app in unit.apps:
+            self._note(app, f"configuring {app.name} once, for a snapshot")
+        running = await self.run(unit, f"{unit.lead.name}-snapshot", images)
+        made = {}
+        try:
+            for app in reversed(unit.apps):  # an app ends before those it needs to do so in good order
+                self._note(app, f"committing the snapshot of {app.name}")
+                container, source = running[app.name].id, sources[app.name]
+                commit = partial(snapshots.commit, container=container, app=app, source=source, unit=others)
+                made[app.name] = await self._slowly(commit)
+        finally:
+            self.discard(running)
+        for app in unit.apps:
+            await self._access.call(partial(snapshots.forget_older, client, app.name))
+        return made
+
+    async def run(self, unit: Unit, name: str, images: Mapping[str, Image] | None = None) -> dict[str, Running]:
+        """Containers of a unit, one after the other, each ready before the next; app to container.
+
+        ``name`` is what the lead's is called. `SiteError`, after which all that was started goes.
+        """
+        client = self._access.client()
+        place = None
+        if unit.others:
+            take = partial(self._access.places.take, client, unit.lead.name, len(unit.apps))
+            place = await self._access.call(take)
+        running: dict[str, Running] = {}
+        try:
+            for app in unit.apps:
+                image = (images or self._images)[app.name]
+                called = name if app is unit.lead else f"{name}-{app.name}"
+                running[app.name] = await self._starter.container(app, image, called, place)
+        except BaseException as error:
+            # Its place is used no more: what was cut off half-way may still be there.
+            self._access.remove_soon(*running.values())
+            if isinstance(error, SiteError) and unit.others:
+                waiting = next(app.name for app in unit.apps if app.name not in running)
+                raise type(error)(f"{waiting}, which is one with {unit.lead.name}: {error}") from None
+            raise
+        return running
+
+    def discard(self, running: Mapping[str, Running]) -> None:
+        """Remove a unit's containers in the background; their place is free for the next ones."""
+        self._access.remove_soon(*running.values(), place=_place(running.values()))
+
+    async def remove(self, running: Mapping[str, Running]) -> None:
+        """Remove a unit's containers."""
+        await self._access.remove(*running.values(), place=_place(running.values()))
+
+    def keeps(self, unit: Unit) -> bool:
+        """Whether all that signing in leaves behind is in the containers, and a reset does not take it away again."""
+        parts = [section(app) for app in unit.apps]
+        own = any(volume.mutable for docker in parts for volume in docker.volumes)
+        resets = any(docker.reset for docker in parts)
+        return any(docker.snapshot for docker in parts) and not (own or resets or unit.lead.read_only)
+
+    async def keep(self, unit: Unit, running: Mapping[str, Running]) -> int:
+        """Commit the containers, stopped in good order, as what later ones start from; the images go with the run."""
+        edition = self._images[unit.lead.name].edition + 1
+        self._note(unit.lead, f"committing {unit.lead.name} with its users signed in")
+        made = {}
+        try:
+            for app in reversed(unit.apps):
+                container, labels = running[app.name].id, self._access.labels
+                commit = partial(snapshots.commit_for_run, container=container, app=app, labels=labels, edition=edition)
+                made[app.name] = await self._slowly(commit)
+        finally:
+            self._context.note(unit.lead.name, "")
+        for name, image in made.items():
+            self._images[name] = replace(self._images[name], reference=image, edition=edition, snapshot=True)
+        return edition
+
+    async def _slowly(self, work: Callable[[DockerClient], T]) -> T:
+        """The result of ``work``, which gets a client that waits for as long as moving an image may take."""
+
+        def carry_out() -> T:
+            with closing(connect(_SLOW)) as client:
+                return work(client)
+
+        return await self._access.call(carry_out)
+
+    def _note(self, app: AppManifest, text: str) -> None:
+        _log.info("%s: %s", app.name, text)
+        self._context.note(app.name, text)
+
+
+def _place(running: Iterable[Running]) -> Place | None:
+    return next((each.place for each in running), None)
+
+
+def _unit_hash(unit: Unit, sources: Mapping[str, tuple[str, str]]) -> str:
+    """What a unit's apps are, in short; empty for an app alone."""
+    if not unit.others:
+        return ""
+    parts = [f"{app.name} {sources[app.name][1]} {snapshots.config_hash(app)}" for app in unit.apps]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

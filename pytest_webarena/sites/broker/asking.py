@@ -1,0 +1,26 @@
+"""Whether an app that runs still works: asked as it is asked before it counts as ready."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica
+from pytest_webarena.sites.backends.ready import answers
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+
+__all__ = ["unanswered"]
+
+
+async def unanswered(backend: Backend, app: AppManifest, replica: Replica) -> str:
+    """Why an app does not answer as one that is ready does; empty when it does."""
+    site = app.sites[0] if app.sites else None
+    return await answers(
+        app.ready,
+        replica.host,
+        replica.port,
+        server_name=site.host if site else replica.host,
+        timeout=app.answer_timeout,
+        tls=site is not None and site.url.startswith("https:"),
+        visited=site is not None,
+        execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
+    )

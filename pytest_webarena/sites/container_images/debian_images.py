@@ -1,0 +1,175 @@
+"""Builds images of real applications from Debian's packages, with the invented world in them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from docker.errors import APIError, BuildError, ImageNotFound
+from requests.exceptions import RequestException
+
+from pytest_webarena.errors import SiteError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["DEBIAN_RECIPES", "DebianRecipe", "ensure_debian_image"]
+
+_RELEASE = "bookworm"
+_REGISTRY = "debian:12"
+_BOOTSTRAP = (
+    "mmdebstrap", "--variant=minbase", "--format=tar", "--quiet", "--include=ca-certificates",
+    "--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
+    '--aptopt=Acquire::Languages "none"', '--aptopt=APT::Install-Recommends "false"',
+)  # fmt: skip
+_SOURCES = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+"""Where this machine's apt has its mirrors from; the first one that is there counts."""
+_FILES = Path(__file__).parent / "debian"
+_LABEL = "pytest-webarena.image"
+_PACKAGES = "pytest-webarena.packages"
+"""Label of every image built here: the file inside that lists its packages with their versions."""
+_LISTING = "/opt/webarena/packages.txt"
+_LOG_LINES = 20
+_KEPT = 3
+"""Images of one recipe that stay on the engine."""
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebianRecipe:
+    """What goes into an image."""
+
+    folder: str
+    """In the folder ``debian``: a Dockerfile, and what it copies."""
+    content: str
+    """``module:function`` that gives the other files: name to content. Loaded when needed, as the apps of manifests
+    are: the invented world belongs to the embedded sites."""
+
+
+DEBIAN_RECIPES: Mapping[str, DebianRecipe] = MappingProxyType(
+    {"debian-mediawiki": DebianRecipe(folder="mediawiki", content="pytest_webarena.embedded.handbook:content")}
+)
+
+
+def ensure_debian_image(client: DockerClient, recipe: str, *, base: str | None = None, note: Note) -> str:
+    """The reference of an image that is on the engine now; built, in minutes, when what goes into it has changed.
+
+    ``base`` is an image of Debian 12. None: ``debian:12`` if it is there or can be pulled, else one that mmdebstrap
+    makes with this machine's apt sources. Raises `SiteError` with the end of the build's log.
+    """
+    files = _files(DEBIAN_RECIPES[recipe])
+    repository = f"localhost/pytest-webarena-{recipe}"
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    digest.update((base or "").encode())
+    reference = f"{repository}:{digest.hexdigest()[:12]}"
+    if not _present(client, reference):
+        note(f"building {reference}; that takes a few minutes")
+        _build(client, reference, recipe, base or _base(client, note), files)
+        _forget_older(client, repository)
+    return reference
+
+
+def _files(recipe: DebianRecipe) -> dict[str, bytes]:
+    own = _FILES / recipe.folder
+    module, _, function = recipe.content.partition(":")
+    made: Mapping[str, bytes] = getattr(import_module(module), function)()
+    return {path.name: path.read_bytes() for path in own.iterdir() if path.is_file()} | dict(made)
+
+
+def _build(client: DockerClient, reference: str, recipe: str, base: str, files: Mapping[str, bytes]) -> None:
+    listing = f"\nRUN dpkg-query --show > {_LISTING}\nLABEL {_PACKAGES}={_LISTING}\n".encode()
+    try:
+        client.images.build(
+            fileobj=_tar({**files, "Dockerfile": files["Dockerfile"] + listing}), custom_context=True,
+            tag=reference, buildargs={"BASE": base}, labels={_LABEL: recipe}, rm=True, forcerm=True,
+        )  # fmt: skip
+    except BuildError as error:
+        lines = "".join(str(entry.get("stream", "")) for entry in error.build_log).splitlines()
+        raise SiteError("\n".join([f"building {reference} failed: {error}", *lines[-_LOG_LINES:]])) from None
+    except APIError as error:
+        raise SiteError(f"building {reference} on {base} failed: {error.explanation or error}") from None
+
+
+def _tar(files: Mapping[str, bytes]) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in sorted(files.items()):
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(content), 0o755 if content.startswith(b"#!") else 0o644
+            archive.addfile(info, io.BytesIO(content))
+    buffer.seek(0)
+    return buffer
+
+
+def _base(client: DockerClient, note: Note) -> str:
+    """An image of Debian 12 that is on the engine now."""
+    if _present(client, _REGISTRY):
+        return _REGISTRY
+    sources = next((Path(name) for name in _SOURCES if Path(name).is_file()), None)
+    words = " ".join(_BOOTSTRAP) + (sources.read_text() if sources else "")
+    own = f"localhost/pytest-webarena-debian-base:{hashlib.sha256(words.encode()).hexdigest()[:12]}"
+    if _present(client, own):
+        return own
+    try:
+        note(f"pulling {_REGISTRY}")
+        client.images.pull(_REGISTRY)
+    except (APIError, RequestException) as error:
+        note(f"{_REGISTRY} can't be pulled ({str(error).splitlines()[0]}); making a base image with mmdebstrap instead")
+        _bootstrap(client, own, sources)
+        return own
+    return _REGISTRY
+
+
+def _bootstrap(client: DockerClient, reference: str, sources: Path | None) -> None:
+    if shutil.which("mmdebstrap") is None or sources is None:
+        missing = "the program mmdebstrap" if sources else "Debian's apt sources on this machine"
+        raise SiteError(
+            f"expected {_REGISTRY} from a registry, or {missing} to make a base image with, found neither. "
+            "On Debian: apt-get install mmdebstrap; elsewhere: docker pull debian:12, or --base IMAGE"
+        )
+    with tempfile.TemporaryDirectory(prefix="pytest-webarena-base-") as folder:
+        archive = Path(folder, "base.tar")
+        done = subprocess.run(
+            [*_BOOTSTRAP, _RELEASE, str(archive), str(sources)], capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        if done.returncode != 0:
+            lines = done.stderr.splitlines()[-_LOG_LINES:]
+            raise SiteError("\n".join([f"mmdebstrap ended with exit code {done.returncode}:", *lines]))
+        repository, _, tag = reference.rpartition(":")
+        try:
+            client.api.import_image_from_file(str(archive), repository=repository, tag=tag)
+        except (APIError, RequestException) as error:
+            raise SiteError(f"what mmdebstrap made can't be imported as {reference}: {error}") from None
+
+
+def _present(client: DockerClient, reference: str) -> bool:
+    try:
+        client.images.get(reference)
+    except ImageNotFound:
+        return False
+    return True
+
+
+def _forget_older(client: DockerClient, repository: str) -> None:
+    """Without force: those in use stay."""
+    images = sorted(client.images.list(name=repository), key=lambda image: str(image.attrs["Created"]), reverse=True)
+    for image in images[_KEPT:]:
+        for tag in image.tags:
+            try:
+                client.images.remove(tag)
+            except APIError:
+                continue

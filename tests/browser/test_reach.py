@@ -1,0 +1,172 @@
+"""Trials whose agents visit sites that their tasks do not list: on the real broker, gateway, sites and browser."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.inner import run_pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+
+TASKS = """
+defaults: {sites: [map], checks: [{answer: {includes: done}}]}
+tasks:
+  - {id: wide, intent: Look around., reach: environment}
+  - {id: narrow, intent: Look around.}
+"""
+AGENT = """
+from pytest_webarena.actions import Click, Goto, Selector, Stop, Type
+
+class Tourist:
+    "Uses the wiki, the password page, the calculator and the scratchpad on its way."
+    def __init__(self, task):
+        self.told = sorted(task.reach)
+        home = "http://homepage.test"
+        self.steps = [
+            Goto("http://wikipedia.test/"), Goto(home + "/passwords"), Goto(home + "/scratchpad/new"),
+            Type(Selector("css=#title"), "Rye"), Type(Selector("css=#body"), "x"),
+            Click(Selector('role=button[name="Save note"]')), Goto("http://nowhere.test/"),
+        ]
+        self.seen = []
+    def act(self, observation):
+        self.seen.append(observation.title)
+        words = ["done", ",".join(self.told), *self.seen]
+        return self.steps.pop(0) if self.steps else Stop(" | ".join(words))
+"""
+SLOW = """
+apps:
+  map: {backend: process, sites: {map: {host: map.test}}, process: &run {factory: "pages:app"}}
+  late: {backend: process, sites: {late: {host: late.test}}, process: {factory: "pages:late"}}
+  gone: {backend: process, sites: {gone: {host: gone.test}}, process: {factory: "pages:gone"}}
+"""
+PAGES = """
+import time
+from pathlib import Path
+
+def page(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/html")])
+    host, path = environ["HTTP_HOST"], environ["PATH_INFO"]
+    return [f"<title>{host}{path}</title><a href='http://late.test/there'>there</a>".encode()]
+
+def app(data):
+    return page
+
+def late(data):
+    while not Path("go").exists():
+        time.sleep(0.05)
+    return page
+
+def gone(data):
+    raise RuntimeError("no such site today")
+"""
+SLOW_TASKS = """
+defaults: {sites: [map], reach: environment, checks: [{answer: {includes: late.test/there}}]}
+tasks:
+  - {id: slow, intent: Look around., limits: {seconds: 20}}
+  - {id: gone, intent: Look around.}
+"""
+SLOW_AGENT = """
+import threading, time
+from pathlib import Path
+from pytest_webarena.actions import Click, Goto, Selector, Stop
+
+class Patient:
+    "Follows a link to a site that comes late: later than the gateway keeps its first request waiting."
+    def __init__(self, task):
+        self.clicked = False
+    def act(self, observation):
+        if self.clicked:
+            return Stop(observation.title)
+        self.clicked = True
+        threading.Timer(7, lambda: Path("go").touch()).start()
+        return Click(Selector("text=there"))
+
+class Lost:
+    "Goes to a site that does not start."
+    def __init__(self, task):
+        self.steps = [Goto("http://gone.test/"), Stop("late.test/there")]
+    def act(self, observation):
+        return self.steps.pop(0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """One run."""
+
+    result: pytest.RunResult
+    directory: Path
+
+    def record(self, task: str) -> dict[str, Any]:
+        (folder,) = (self.directory / "run" / "trials").glob(f"{task}.*")
+        found: dict[str, Any] = json.loads((folder / "trial.json").read_text())
+        return found
+
+    def evidence(self, task: str) -> dict[str, Any]:
+        (folder,) = (self.directory / "run" / "trials").glob(f"{task}.*")
+        found: dict[str, Any] = json.loads((folder / "attempt-1" / "evidence.json").read_text())
+        return found
+
+
+@pytest.fixture(scope="module")
+def trip(tmp_path_factory: pytest.TempPathFactory) -> Trip:
+    """Two tasks with the same words: one whose environment is in reach, one that has its own sites alone."""
+    directory = tmp_path_factory.mktemp("trip")
+    (directory / "demo.tasks.yaml").write_text(TASKS)
+    (directory / "people.py").write_text(AGENT)
+    return Trip(run_pytest(directory, "--agent=people.py:Tourist", "--run-dir=run"), directory)
+
+
+def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
+    trip.result.assert_outcomes(passed=2)
+    answer = trip.record("wide")["answer"]
+    assert "homepage" in answer.split(" | ")[1].split(",")
+    assert "map" not in answer.split(" | ")[1].split(",")
+    assert "Passwords" in answer
+    assert "Rye" in answer
+    assert "nowhere.test can't be reached" in answer
+
+
+def test_other_tasks_have_their_own_sites_alone(trip: Trip) -> None:
+    record = trip.record("narrow")
+    assert record["answer"].split(" | ")[1] == ""
+    assert "wikipedia.test can't be reached" in record["answer"]
+    assert "reach" not in record["environment"]
+    assert trip.evidence("narrow")["reached"] == []
+
+
+def test_what_was_visited_and_changed_is_in_the_evidence_and_in_the_record(trip: Trip) -> None:
+    reached = {site["site"]: site for site in trip.evidence("wide")["reached"]}
+    assert reached.keys() == {"wikipedia", "homepage"}
+    assert (reached["wikipedia"]["shared"], reached["wikipedia"]["changed"]) == (True, "")
+    assert (reached["homepage"]["shared"], reached["homepage"]["changed"]) == (
+        False, "POST http://homepage.test/scratchpad/new",
+    )  # fmt: skip
+    told = trip.record("wide")["environment"]["reach"]
+    assert {site["site"] for site in told["visited"]} == reached.keys()
+    assert "shopping" in told["sites"]
+    assert trip.record("wide")["replicas"].keys() == trip.record("narrow")["replicas"].keys() == {"map"}
+
+
+def test_a_first_visit_waits_and_costs_the_agent_neither_step_nor_page(tmp_path: Path) -> None:
+    (tmp_path / "sites.yaml").write_text(SLOW)
+    (tmp_path / "pages.py").write_text(PAGES)
+    (tmp_path / "demo.tasks.yaml").write_text(SLOW_TASKS)
+    (tmp_path / "people.py").write_text(SLOW_AGENT)
+    agents = ("--agent=people.py:Patient", "--agent=people.py:Lost")
+    who = ("-k", "(slow and Patient) or (gone and Lost)")
+    result = run_pytest(tmp_path, *agents, *who, "--run-dir=run", "--sites=sites.yaml")
+    trip = Trip(result, tmp_path)
+    result.assert_outcomes(passed=1, errors=1)
+    slow = trip.record("slow")
+    assert (slow["answer"], slow["steps"], slow["outcome"]) == ("late.test/there", 2, "passed")
+    assert slow["environment"]["reach"]["visited"][0]["waited"] > 5
+    gone = trip.record("gone")
+    assert (gone["outcome"], gone["cause"]) == ("error", "site")
+    assert "gone" in gone["message"]
+    assert "which is in reach" in gone["attempts"][0]["message"]

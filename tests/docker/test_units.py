@@ -1,0 +1,199 @@
+"""An application with its database: one unit on a network of its own, configured, kept and reset as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.catalogues.manifest import (
+    AppManifest,
+    ContainerStep,
+    DockerManifest,
+    HttpReady,
+    SiteManifest,
+)
+from pytest_webarena.sites.catalogues.units import Unit, units_of
+from tests.docker.test_manifests import get
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+pytestmark = pytest.mark.docker
+
+Run = Callable[..., Any]
+
+SERVER = """
+import http.server, os, signal, socket, sys, urllib.parse, urllib.request
+
+def rows():
+    return open("/rows").read() if os.path.exists("/rows") else "seed"
+
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        verb, _, word = urllib.parse.unquote(self.path)[1:].partition("?")
+        if verb == "add":
+            text = rows() + " " + word
+            open("/rows", "w").write(text)
+        elif verb == "ask":
+            try:
+                text = urllib.request.urlopen(word, timeout=2).read().decode()
+            except OSError as error:
+                text = "refused: " + str(error)
+        else:
+            text = rows()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *args):
+        pass
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+http.server.ThreadingHTTPServer(("", 8080), Page).serve_forever()
+"""
+CONFIGURE = "import urllib.request; urllib.request.urlopen('http://db:8080/add?configured').read()"
+
+
+@pytest.fixture
+def unit(python_image: str) -> Unit:
+    """``web``, which writes into its ``db`` when it is configured: neither boots without the other's name."""
+    ready = (HttpReady(),)
+    docker = DockerManifest(image=python_image, command=("python3", "-u", "-c", SERVER), port=8080)
+    db = AppManifest(name="db", sites=(), backend="docker", ready=ready, docker=docker)
+    site = SiteManifest(name="web", host="web.test", app="web")
+    configure = ContainerStep(run=("python3", "-c", CONFIGURE))
+    web = replace(db, name="web", sites=(site,), depends_on=("db",), docker=replace(docker, post_start=(configure,)))
+    return units_of({"web": web, "db": db})["web"]
+
+
+@pytest.fixture
+def units(
+    engine: DockerClient, broker: BackendContext, unit: Unit, run: Run
+) -> Iterator[Callable[[Unit], DockerBackend]]:
+    """Makes backends that know a unit; after the test all have closed, and nothing of theirs is left."""
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+    made: list[DockerBackend] = []
+
+    def make(unit: Unit) -> DockerBackend:
+        context = replace(broker, run=f"{broker.run}-{len(made)}", units={unit.lead.name: unit})
+        made.append(DockerBackend(context))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        run(backend.close())
+        (label,) = (f"{key}={value}" for key, value in backend.leftovers().items())
+        assert not engine.containers.list(all=True, filters={"label": label})
+        assert not engine.networks.list(filters={"label": label})
+    for name in unit.names:
+        for image in engine.images.list(filters={"label": f"pytest-webarena.snapshot={name}"}):
+            engine.images.remove(str(image.id), force=True)
+
+
+def ask(replica: Replica, url: str) -> str:
+    return get(replica, f"/ask?{url}", host="web.test")[1]
+
+
+def test_each_unit_has_its_own_network_and_is_reset_as_one(
+    units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, run: Run
+) -> None:
+    backend, web = units(unit), unit.lead
+    run(backend.prepare(web))
+    first, second = run(backend.start(web, "web-1")), run(backend.start(web, "web-2"))
+    for number in range(10):  # with one alias on one network, some of them would reach the other one
+        ask(first, f"http://db:8080/add?{number}")
+    assert ask(first, "http://db:8080/") == "seed configured 0 1 2 3 4 5 6 7 8 9"
+    assert ask(second, "http://db:8080/") == "seed configured"
+    assert ask(first.of("db"), "http://web.test:8080/") == ask(first.of("db"), "http://web:8080/") == "seed"
+    assert ask(first, "http://web.test:8080/") == "seed"
+    for stranger in (second, second.of("db")):
+        assert ask(first, f"http://{stranger.host}:8080/").startswith("refused")
+    networks = _networks(engine, first) | _networks(engine, first.of("db"))
+    assert len(networks) == 1
+    assert networks.isdisjoint(_networks(engine, second))
+
+    again = run(backend.reset(web, first))
+    assert ask(again, "http://db:8080/") == "seed configured"
+    assert ask(second, "http://db:8080/") == "seed configured"
+    third = run(backend.start(web, "web-3"))
+    assert _networks(engine, third) == networks  # nothing is connected anew for those that come later
+    run(backend.pause(web, third))
+    assert not any(run(backend.alive(part, third.of(part.name))) for part in unit.apps)
+    run(backend.resume(web, third))
+    assert run(backend.execute(web, third, ["python3", "-c", ""])) == ""
+    assert "exit code 3" in run(backend.execute(web, third.of("db"), ["python3", "-c", "raise SystemExit(3)"]))
+    engine.containers.get(third.of("db").handle.id).kill()
+    assert "exit code 137" in run(backend.alive(unit.others[0], third.of("db")))
+
+
+def _networks(engine: DockerClient, replica: Replica) -> set[str]:
+    pod = replica.handle.pod  # type: ignore[attr-defined]
+    return set(engine.containers.get(pod.keeper).attrs["NetworkSettings"]["Networks"])
+
+
+def test_a_snapshot_holds_what_one_app_has_done_to_another(
+    units: Callable[[Unit], DockerBackend], unit: Unit, run: Run
+) -> None:
+    assert unit.lead.docker is not None
+    kept = Unit((*unit.others, replace(unit.lead, docker=replace(unit.lead.docker, snapshot=True))))
+    web, digests = kept.lead, set()
+    for turn in range(2):
+        backend = units(kept)
+        run(backend.prepare(web))
+        replica = run(backend.start(web, "web-1"))
+        assert ask(replica, "http://db:8080/") == "seed configured"  # once, in whichever run
+        digests.add((replica.digest, replica.of("db").digest))
+        if turn:
+            assert backend.keeps(web)
+            ask(replica, "http://db:8080/add?signed-in")
+            assert run(backend.keep(web, replica)) == 1
+            replica = run(backend.reset(web, replica))
+            assert (replica.edition, replica.of("db").edition) == (1, 1)
+            assert ask(replica, "http://db:8080/") == "seed configured signed-in"
+    assert len(digests) == 1
+
+
+def test_no_unit_starts_without_all_of_its_apps(
+    units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, run: Run
+) -> None:
+    (db,) = unit.others
+    assert db.docker is not None
+    broken = Unit((replace(db, docker=replace(db.docker, command=("python3", "-c", "raise SystemExit(3)"))), unit.lead))
+    backend = units(broken)
+    run(backend.prepare(unit.lead))
+    with pytest.raises(SiteError, match=r"(?s)db, which is one with web: .*exit code 3"):
+        run(backend.start(unit.lead, "web-1"))
+
+
+def test_a_snapshot_that_would_lack_a_volume_is_refused(
+    units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, python_image: str, run: Run
+) -> None:
+    from pytest_webarena.sites.backends.docker.survey import survey
+
+    tag = "localhost/webarena-test-volumes"
+    made = engine.containers.create(python_image, ["true"])
+    repository, _, version = f"{tag}:1".rpartition(":")
+    engine.api.commit(str(made.id), repository=repository, tag=version, changes=["VOLUME /var/lib/shop"])
+    made.remove()
+    try:
+        (db,) = unit.others
+        assert db.docker is not None
+        assert unit.lead.docker is not None
+        parts = replace(db, docker=replace(db.docker, image=f"{tag}:1")), unit.lead
+        lead = replace(unit.lead, docker=replace(unit.lead.docker, snapshot=True))
+        with pytest.raises(SiteError, match=r"all that db keeps .* declares /var/lib/shop as a volume"):
+            run(units(Unit((parts[0], lead))).prepare(lead))
+        _, needs = survey((parts[0], lead))
+        assert ["/var/lib/shop as a volume" in need.problem for need in needs] == [True, False]
+        assert not any(need.problem for need in survey(parts)[1])
+        run(units(Unit(parts)).prepare(unit.lead))
+    finally:
+        engine.images.remove(f"{tag}:1", force=True)

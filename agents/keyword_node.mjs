@@ -1,5 +1,5 @@
 // An example agent in another language: reads and writes JSON lines, needs nothing but Node.js 18 or newer.
-// `pytest --agent=keyword-node tasks/` runs it; docs/bring-your-own.md tells what is in the messages.
+// `pytest --agent=keyword-node tasks/` runs it; https://pytest-webarena.readthedocs.io/en/latest/bring-your-own.html tells what is in the messages.
 
 import { createInterface } from "node:readline";
 

@@ -61,7 +61,7 @@ class CdpKeys:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the Python callable; passed to the others in the task."""
     scheme: str = "ws"
-    """``ws`` passes the address of the WebSocket; ``http`` the one below which ``/json/version`` tells it."""
+    """``ws`` passes the address of the WebSocket; ``http`` one of host and port, where ``/json/version`` tells it."""
 
     def __post_init__(self) -> None:
         given = [name for name in ("python", "command", "url") if getattr(self, name)]
@@ -212,6 +212,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             files=[*files, *contents(common.base, keys.files)],
             dialogs=_its_own,
             self_driving=True,
+            rooted=keys.scheme == "http",
         )
     if keys.command:
         mark_all(keys.env)
@@ -226,6 +227,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             check=lambda settings: keys.process.check_program(common.where),
             dialogs=_its_own,
             self_driving=True,
+            rooted=keys.scheme == "http",
             raises=(AgentError, ModelError),  # as kind `process`
         )
     return common.definition(
@@ -234,6 +236,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
         check=lambda settings: keys.http.check_key(common.where),
         dialogs=_its_own,
         self_driving=True,
+        rooted=keys.scheme == "http",
         raises=(AgentError, ModelError),
     )
 

@@ -13,6 +13,7 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
 _ELEMENT = re.compile(r"^\s*\[(\w+)\] (\w+) (?:'(.*?)'|(\"(?:[^\"\\]|\\.)*\"))(?= \w+:|$)", re.MULTILINE)
 _VALUE = re.compile(rf" value: ({_QUOTED}|\S+)")
+_ERASING = frozenset({"Backspace", "Delete"})
 _FIELDS = frozenset({"combobox", "searchbox", "slider", "spinbutton", "textbox"})
 
 
@@ -42,20 +43,36 @@ def field_value(text: str, role: str, name: str) -> str | None:
     return _read(value[1]) if value else ""
 
 
-def written_anew(action: Mapping[str, Any], before: str | None, after: str | None) -> dict[str, Any] | None:
-    """The typing ``action`` so that its field holds ``after`` again, whatever was marked or where the cursor was; None
-    where it is that already, or the page made something else of the text.
+def written_anew(
+    action: Mapping[str, Any], before: str | None, after: str | None, now: str | None = None
+) -> dict[str, Any] | None:
+    """The typing or erasing ``action`` so that its field holds ``after`` again, whatever was marked or where the cursor
+    was, and whatever a script had put there ``before``; None where it is that already, or the page made something else
+    of the text. ``now`` is what the field holds in the repetition, None where there is no telling.
 
     >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
     >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
     {'kind': 'type', 'text': 'AdaBo', 'clear': True}
+    >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
+    {'kind': 'type', 'text': 'Bo', 'clear': True}
+    >>> written_anew({"kind": "press", "keys": "Backspace"}, "Ada", "")
+    {'kind': 'type', 'text': '', 'clear': True, 'enter': False}
     """
+    if action.get("kind") == "press":
+        erased = action.get("keys") in _ERASING and after == "" and len(before or "") > 1
+        return {"kind": "type", "text": "", "clear": True, "enter": False} | _target_of(action) if erased else None
     text = str(action.get("text", ""))
-    if action.get("clear") or not before or not after or text not in after or set(after) <= {"•"}:
+    if action.get("clear") or not after or text not in after or set(after) <= {"•"}:
+        return None
+    if not before and not (now and now != before):
         return None
     rest = after.replace(text, "", 1)
-    return {**action, "text": after, "clear": True} if _is_part(rest, before) else None
+    return {**action, "text": after, "clear": True} if _is_part(rest, before or "") else None
+
+
+def _target_of(action: Mapping[str, Any]) -> dict[str, Any]:
+    return {"target": action["target"]} if "target" in action else {}
 
 
 def _is_part(rest: str, before: str) -> bool:

@@ -109,6 +109,7 @@ class Common:
         files: Iterable[Path] = (),
         tier: IsolationTier = "in-process",
         model: str = "",
+        prompt: str = "",
         reward_model: str = "",
         grammar: str | None = None,
         observation: Mapping[str, Any] | None = None,
@@ -120,6 +121,7 @@ class Common:
         lacks: Callable[[Task], str] = lambda task: "",
         asks_models: bool = True,
         self_driving: bool = False,
+        rooted: bool = False,
         raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
         """The definition as the harness uses it. ``files`` enter the digest (code, prompts); ``raises`` is for kinds
@@ -142,6 +144,7 @@ class Common:
             limits=limits or self.keys.limits,
             dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,
             model=model,
+            prompt=prompt,
             reward_model=reward_model,
             tier=tier,
             source=self.source,
@@ -153,6 +156,7 @@ class Common:
             memory=self.memory,
             asks_models=asks_models,
             self_driving=self_driving,
+            rooted=rooted,
             raises=raises,
         )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pytest_webarena.agents import supervisor
+from pytest_webarena.agents.hints import hint
 from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Place, boxed
 from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
@@ -269,8 +270,10 @@ class _Stderr:
             self._keep(lines + feed)
 
     def last_words(self) -> str:
-        lines = self._tail.decode("utf-8", "replace").strip().splitlines()[-_LAST_WORDS:]
-        return "; last on stderr:\n" + "\n".join(f"    {line[:500]}" for line in lines) if lines else ""
+        said = self._tail.decode("utf-8", "replace").strip()
+        lines = said.splitlines()[-_LAST_WORDS:]
+        told = "; last on stderr:\n" + "\n".join(f"    {line[:500]}" for line in lines) if lines else ""
+        return told + hint(said)
 
     def close(self) -> None:
         with self._lock:

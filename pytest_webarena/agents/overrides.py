@@ -41,6 +41,8 @@ class Overrides:
     options: tuple[tuple[str, Any], ...] = ()
     """Dotted keys of the definition and their values; a key that the definition's kind does not know goes to its
     ``options`` (keyword arguments)."""
+    preset: tuple[tuple[str, Any], ...] = ()
+    """The same of a run's preset, for definitions whose kind knows the key."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,6 +54,9 @@ class Overrides:
     def apply(self, data: Mapping[str, Any], known: Collection[str], where: str) -> tuple[dict[str, Any], list[str]]:
         """The definition as overridden, and which of `names` it made use of. ``known``: keys that its kind has."""
         changed, used = copy.deepcopy(dict(data)), []
+        for key, value in self.preset:
+            if key.split(".")[0] in known:
+                _put(changed, key, copy.deepcopy(value), where)
         if self.model is not None and "model" in known:
             changed["model"] = self.model
             used.append("--model")

@@ -65,6 +65,8 @@ class TaskView:
     """Pictures that belong to the intent."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL, without a trailing slash."""
+    reach: Mapping[str, str] = field(default_factory=dict)
+    """The same of other sites that can be visited."""
     start: tuple[str, ...] = ()
     """Addresses of the tabs open at the beginning."""
     max_steps: int = 30
@@ -245,6 +247,8 @@ class AgentDefinition:
     viewport: tuple[int, int] | None = None
     """Width and height in CSS pixels; None: the run's."""
     limits: AgentLimits = field(default_factory=AgentLimits)
+    prompt: str = ""
+    """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""
     model: str = ""
     """Name of its model, for records; empty when it has none or does not tell."""
     reward_model: str = ""
@@ -264,6 +268,8 @@ class AgentDefinition:
     """Whether it may ask a model that it tells nothing of. Those that certainly ask none are known to use nothing."""
     self_driving: bool = False
     """``make`` returns a `SelfDriving`, else an `Agent`."""
+    rooted: bool = False
+    """The ``http_url`` that it drives has no path: clients that know a browser by host and port find it."""
     raises: tuple[type[WebArenaError], ...] = ()
     """Errors of ours that its code may raise about something else than the agent: that of a kind which runs nobody
     else's code in this process. Whatever else comes out of it, errors of ours included, is an agent that crashed."""

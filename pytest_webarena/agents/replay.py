@@ -69,6 +69,8 @@ class ReplayAgent:
         self._tries: Iterator[_Try] = iter(())
         self._current: StepRecord | None = None
         self._first = ""
+        self._unlike = ""
+        """What the field that is written next held otherwise than in the recording."""
         self._healed = 0
         self._rest: list[StepRecord] = [step for step in recording.steps if step.action.get("kind") != "invalid"]
         self._total = len(self._rest)
@@ -99,6 +101,9 @@ class ReplayAgent:
         if attempt.how:
             self._healed += 1
             thoughts.append(f"target of step {self._number} found by {attempt.how}")
+        if self._unlike:
+            thoughts.append(self._unlike)
+            self._unlike = ""
         if isinstance(attempt.action, Stop):
             thoughts.append(self._summary())
         self._note(thoughts)
@@ -112,9 +117,7 @@ class ReplayAgent:
         now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
         if then is None or now is None or then == now:
             return []
-        where = f"{step.target.role} {step.target.name!r}" if step.target else ""
-        held = f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
-        return [self._diverged(f"after step {self._number} {held}")]
+        return [self._diverged(f"after step {self._number} {_held_otherwise(step, then, now)}")]
 
     def _held(self, step: StepRecord) -> tuple[str | None, str | None]:
         """What the step's field held before it and after it, as far as the recording shows."""
@@ -168,8 +171,13 @@ class ReplayAgent:
                 return
             yield _Try(_action(record, None), "")
             return
-        if kind == "type":
-            record = written_anew(record, *self._held(step)) or record
+        if kind in ("type", "press") and step.target is not None:
+            before, after = self._held(step)
+            now = field_value(observation.text, step.target.role, step.target.name)
+            if (anew := written_anew(record, before, after, now)) is not None:
+                record = anew
+                if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
+                    self._unlike = f"before step {self._number} {_held_otherwise(step, before, now)}; written anew"
         for target, how in self._targets(step, observation):
             yield _Try(_action(record, target), how)
 
@@ -226,6 +234,11 @@ class ReplayAgent:
 def _action(record: Mapping[str, Any], target: Target | None) -> Action:
     """The recorded action at another target."""
     return action_from_record(record if target is None else {**record, "target": asdict(target)})
+
+
+def _held_otherwise(step: StepRecord, then: str | None, now: str | None) -> str:
+    where = f"{step.target.role} {step.target.name!r}" if step.target else ""
+    return f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
 
 
 def _described(step: StepRecord) -> str:

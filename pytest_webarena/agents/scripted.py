@@ -68,7 +68,7 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
             raise TaskError(
                 f"{common.where}: expected steps for {assignment.task.id} or '*', found {', '.join(scripts) or 'none'}"
             )
-        return ScriptedAgent(steps, assignment.view.sites)
+        return ScriptedAgent(steps, {**assignment.view.sites, **assignment.view.reach})
 
     return common.definition(make, dialogs=dialogs, asks_models=False, raises=(TaskError,))
 

@@ -3,7 +3,7 @@
 Harness to agent::
 
     {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "images": ["data:image/png;base64,…"],
-     "sites": {"homepage": "http://homepage.test"}, "start": ["http://homepage.test/"], "max_steps": 30,
+     "sites": {"homepage": "http://homepage.test"}, "reach": {}, "start": ["http://homepage.test/"], "max_steps": 30,
      "max_seconds": 600.0, "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
     {"type": "remember", "trial": "5f0c…", "stop_reason": "answered"}
@@ -77,6 +77,7 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
         "intent": view.intent,
         "images": [image.data_url for image in view.images],
         "sites": dict(view.sites),
+        "reach": dict(view.reach),
         "start": list(view.start),
         "max_steps": view.max_steps,
         "max_seconds": assignment.limits.seconds,

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pytest_webarena.agents.hints import hint
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import cut
@@ -214,7 +215,7 @@ def _describe(error: BaseException) -> str:
     """What was raised, and where in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
     first, line_end, rest = f"{type(error).__name__}: {_text(error)}".partition("\n")
     first = cut(first)
-    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}"
+    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}{hint(first)}"
 
 
 def _text(error: BaseException) -> str:

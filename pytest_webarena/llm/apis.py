@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -69,6 +70,8 @@ class Chat:
         message = choices[0].get("message")
         if not isinstance(message, dict):
             raise EmptyReply("a choice without a message")
+        for call in message.get("tool_calls") or ():
+            _check_known(call)
         calls = tuple(
             ToolCall(
                 id=str(call.get("id") or ""),
@@ -80,7 +83,8 @@ class Chat:
         )
         text, refusal = _text(message.get("content")), _text(message.get("refusal"))
         if not text and not calls and not refusal:
-            raise EmptyReply("a message without content")
+            kinds = ", ".join(sorted(str(key)[:40] for key, value in message.items() if value and key != "role"))
+            raise EmptyReply(f"a message without content{_found(kinds)}")
         return ModelReply(
             text=text,
             tool_calls=calls,
@@ -119,6 +123,8 @@ class Responses:
                 for tool in request.tools
             ]  # fmt: skip
             body |= {"tool_choice": "required", "parallel_tool_calls": False}
+        if request.display is not None:
+            body |= {"tools": [_computer_tool(request.model, *request.display)], "truncation": "auto"}
         if request.schema is not None:
             body["text"] = {
                 "format": {
@@ -142,13 +148,16 @@ class Responses:
                         arguments=_text(item.get("arguments")),
                     )
                 )
+            elif item.get("type") == "computer_call":
+                calls.append(_computer_call(item))
             for part in (item.get("content") or ()) if item.get("type") == "message" else ():
                 if part.get("type") == "output_text":
                     texts.append(_text(part.get("text")))
                 elif part.get("type") == "refusal":
                     refusals.append(_text(part.get("refusal")))
         if not any(texts) and not calls and not any(refusals):
-            raise EmptyReply("an output without text")
+            kinds = ", ".join(dict.fromkeys(str(item.get("type"))[:40] for item in output))
+            raise EmptyReply(f"an output without text or a call that is known here{_found(kinds)}")
         incomplete = data.get("incomplete_details")
         return ModelReply(
             text="".join(texts),
@@ -159,6 +168,32 @@ class Responses:
             usage=_usage(data.get("usage"), sent="input_tokens", got="output_tokens"),
             items=tuple(output),
         )
+
+
+def _found(kinds: str) -> str:
+    """What is there in place of what was expected, by name."""
+    return f", found {kinds}" if kinds else ""
+
+
+def _check_known(call: object) -> None:
+    """`EmptyReply` for a tool call of another kind than those that were offered: to act on the rest is a guess."""
+    if isinstance(call, dict) and not isinstance(call.get("function"), dict):
+        raise EmptyReply(f"a tool call of the type {str(call.get('type'))[:40]!r}, expected a function")
+
+
+def _computer_tool(model: str, width: int, height: int) -> dict[str, Any]:
+    """The preview's tool is told the screen; its successor sees it."""
+    if "computer-use-preview" not in model:
+        return {"type": "computer"}
+    screen = {"display_width": width, "display_height": height}
+    return {"type": "computer_use_preview", "environment": "browser", **screen}
+
+
+def _computer_call(item: Mapping[str, Any]) -> ToolCall:
+    """One action, or with the preview's successor several, and what is to be looked at first."""
+    actions = item.get("actions") or ([item["action"]] if item.get("action") else [])
+    arguments = {"actions": actions, "checks": item.get("pending_safety_checks") or []}
+    return ToolCall(id=_text(item.get("call_id")), name="computer", arguments=json.dumps(arguments))
 
 
 APIS: Mapping[str, API] = {"chat": Chat(), "responses": Responses()}

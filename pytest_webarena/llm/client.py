@@ -17,6 +17,7 @@ from pytest_webarena.llm.clock import Clock, SystemClock
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.ledger import BudgetSpent, Ledger, Purpose, Ticket
+from pytest_webarena.llm.listed_prices import ListedPrice
 from pytest_webarena.llm.messages import ModelReply, Request
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.transport import Fault, greet, send
@@ -235,8 +236,8 @@ class ModelClient:
     def _who(self, request: Request) -> str:
         return f"model {request.model} at {self._endpoint.url}"
 
-    def _price(self, request: Request, answered: str = "") -> Price | None:
-        return self._prices.price(request.model, *([answered] if answered else []))
+    def _price(self, request: Request, answered: str = "") -> Price | ListedPrice | None:
+        return self._prices.price(request.model, *([answered] if answered else []), url=self._endpoint.url)
 
     def _priced(self, request: Request, reply: ModelReply) -> Usage:
         price = self._price(request, reply.model)
@@ -250,12 +251,11 @@ class ModelClient:
             return 0.0
         characters = sum(len(message.text) for message in request.messages)
         images = sum(len(message.images) for message in request.messages)
-        return price.of(
-            Usage(
-                input_tokens=characters // _CHARACTERS_PER_TOKEN + images * _TOKENS_PER_IMAGE,
-                output_tokens=min(request.sampling.max_tokens or _TOKENS_OF_A_REPLY, _TOKENS_OF_A_REPLY),
-            )
+        guess = Usage(
+            input_tokens=characters // _CHARACTERS_PER_TOKEN + images * _TOKENS_PER_IMAGE,
+            output_tokens=min(request.sampling.max_tokens or _TOKENS_OF_A_REPLY, _TOKENS_OF_A_REPLY),
         )
+        return price.of(guess) or 0.0
 
 
 def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> None:

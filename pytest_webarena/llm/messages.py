@@ -86,6 +86,8 @@ class Request:
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
     tools: tuple[Tool, ...] = ()
+    display: tuple[int, int] | None = None
+    """Responses API: offer the computer tool, with a screen of this width and height in CSS pixels."""
     schema: Schema | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of the request, as they are."""

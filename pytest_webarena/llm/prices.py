@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import MOST, Usage
+from pytest_webarena.llm.listed_prices import ListedPrice, listed_price
 from pytest_webarena.yaml_files import read_yaml
 
 __all__ = ["Price", "Prices", "read_prices"]
@@ -44,14 +45,17 @@ class Prices:
     """The user's: looked at first."""
     shipped: Mapping[str, Price] = field(default_factory=dict)
 
-    def price(self, *names: str) -> Price | None:
-        """The price of the first of these model names that has one; None when none has."""
+    def price(self, *names: str, url: str = "") -> Price | ListedPrice | None:
+        """The price of the first of these model names that has one; None when none has.
+
+        With the endpoint's ``url``, what the package `genai-prices` has for it comes last, if that is installed.
+        """
         for name in names:
             for table in (self.own, self.shipped):
                 fitting = [pattern for pattern in table if fnmatchcase(name, pattern)]
                 if fitting:
                     return table[max(fitting, key=lambda pattern: (pattern == name, len(pattern)))]
-        return None
+        return next((price for name in names if (price := listed_price(url, name)) is not None), None)
 
 
 @cache

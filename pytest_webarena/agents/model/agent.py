@@ -100,11 +100,15 @@ class ModelAgent:
         self._noted: list[str] = []
         self._begun = False
         """Whether there was an action yet."""
-        self._hosts = HostMap(assignment.view.sites, style.host_names or {})
+        self._hosts = HostMap({**assignment.view.sites, **assignment.view.reach}, style.host_names or {})
         self._rewarder = self._watched(reward) if reward is not None else None
         self._exchanges = Exchanges(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
+        self._screen = (0, 0)
+        """Width and height of the viewport, in CSS pixels."""
+        self._later: tuple[Action, ...] = ()
+        """What the last reply wants done next."""
         self._summed_up = 0
         self._summary = ""
         self._total = Usage()
@@ -117,6 +121,7 @@ class ModelAgent:
         if self._turns:
             self._turns[-1].seen = self._hosts.shown(f"{shorten(observation.title)} at {observation.url}")
         self._this_step = Usage()
+        self._screen = observation.viewport
         step = len(self._turns)
         try:
             reply = self._act(observation)
@@ -154,6 +159,8 @@ class ModelAgent:
         return Reply("", ended=(reason, detail))
 
     def _act(self, observation: Observation) -> Reply:
+        if (later := self._go_on(observation)) is not None:
+            return later
         if self._turns and self._rewarder is not None and (over := self._rewarded(self._rewarder, observation)):
             return over
         if self._style.history.policy == "summary":
@@ -172,11 +179,35 @@ class ModelAgent:
             retries += 1
             messages = (*messages, *again(reply, decision.action.reason))
         self._remember(observation, asked, reply, decision)
+        self._later = decision.next
         action = self._hosts.action(decision.action)
         self._begun = self._begun or not isinstance(action, Invalid)
         if isinstance(action, Note):
             self._noted.append(action.text)
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
+
+    def _go_on(self, observation: Observation) -> Reply | None:
+        """The next action of a reply with several; the rest is dropped when one had no effect, for what it was to
+        bring about is not there."""
+        if observation.error or observation.dialog:
+            self._later = ()
+        if not self._later:
+            return None
+        action, *rest = self._later
+        self._later = tuple(rest)
+        last = self._turns[-1]
+        self._turns.append(
+            replace(
+                last,
+                number=last.number + 1,
+                action=self._hosts.shown(described(action, "", observation.text)),
+                url=self._hosts.shown(observation.url),
+                error="",
+                seen="",
+                thought="",
+            )
+        )
+        return Reply(self._hosts.action(action), raw="(a further action of the last reply)")
 
     def _beginning(self, decision: Decision) -> Decision:
         """The first decision; where it may not be that, an invalid one that says so."""
@@ -229,6 +260,7 @@ class ModelAgent:
             messages=messages,
             sampling=style.sampling,
             tools=style.tools if acting else (),
+            display=self._screen if acting and style.form == "computer" else None,
             schema=ACTION_SCHEMA if acting and style.form == "json" else None,
             extra=style.extra or {},
         )

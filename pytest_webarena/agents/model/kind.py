@@ -11,7 +11,7 @@ from pytest_webarena.actions import Action
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
-from pytest_webarena.agents.model.prompt import Prompt, read_prompt
+from pytest_webarena.agents.model.prompt import Prompt, read_prompt, told
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.model.reward import By, RewardKeys
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
@@ -38,7 +38,8 @@ class ModelKeys:
     prompt: str = "standard"
     """``webarena``, ``standard``, or a file beside the definition: Jinja2 (.j2) or the original harness's .json."""
     reply: ReplyForm = "text"
-    """``text``: an action in the grammar. ``tools``: a function call. ``json``: structured output, action inside."""
+    """``text``: an action in the grammar. ``tools``: a function call. ``json``: structured output, action inside.
+    ``computer``: a call of OpenAI's computer tool (Responses API, screenshots)."""
     reasoning: bool = True
     """Whether the model is to say its reasons before the action."""
     examples: bool = False
@@ -88,7 +89,9 @@ class ModelKeys:
 
 
 def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
-    prompt = read_prompt(keys.prompt, common.base, common.where)
+    prompt = read_prompt(
+        keys.prompt, common.base, common.where, reasoning=keys.reasoning, unachievable_hint=keys.unachievable_hint
+    )
     known = {tool["name"] for tool in _tools(keys, common)} if keys.reply == "tools" else set()
     for name in keys.tools:
         if keys.reply != "tools":
@@ -98,6 +101,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
         raise UsageError(f"{common.where}: memory: expected a prompt that shows '{{{{ memory }}}}', found none in it")
     _check_planning(common, keys, prompt)
+    _check_computer(common, keys)
     reward = keys.rewarding
     template = reward.template(common.base, common.where) if reward is not None else None
     offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
@@ -106,6 +110,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         lambda assignment: _make(common, keys, prompt, template, assignment),
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
+        prompt=told(keys.prompt, prompt),
         reward_model=keys.asked[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
@@ -114,6 +119,24 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         lacks=_lacks_guide if reward is not None and reward.by == "reference" else lambda task: "",
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is gone; the disk is full
     )
+
+
+def _check_computer(common: Common, keys: ModelKeys) -> None:
+    """`UsageError` for what the computer tool can't do without."""
+    if keys.reply != "computer":
+        return
+    shown = ObservationConfig.from_plain(common.observation, where=common.where)
+    history = keys.history if isinstance(keys.history, str) else keys.history.policy
+    for wanted, found, fine in (
+        ("endpoint: {api: responses}", f"api: {keys.endpoint.api}", keys.endpoint.api == "responses"),
+        ("a screenshot among 'observation'", ", ".join(shown.kinds), shown.pictured("plain")),
+        ("no screenshot_size, for places are pixels", f"{shown.screenshot_size}", shown.screenshot_size is None),
+        ("screenshots of the window", "screenshot_full_page: true", not shown.screenshot_full_page),
+        ("a history without calls", "history: dialogue", history != "dialogue"),
+        ("reward: none", "a reward model", keys.rewarding is None),
+    ):
+        if not fine:
+            raise UsageError(f"{common.where}: reply: computer: expected {wanted} with it, found {found}")
 
 
 def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
@@ -252,7 +275,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
     for model, endpoint in dict.fromkeys(keys.asked):
         _ = endpoint.url
         endpoint.key()
-        if bounded and prices.price(model) is None:
+        if bounded and prices.price(model, url=endpoint.url) is None:
             raise UsageError(
                 f"{common.where}: expected a price for model {model!r}, because {bounded} is to be held; "
                 "add it to a table and name that with --prices"

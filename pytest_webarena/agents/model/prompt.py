@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from pytest_webarena.agents.model.upstream import UPSTREAM, find_prompt, prompt_name, read_data
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.messages import Message
-from pytest_webarena.llm.templates import Template, read_text
+from pytest_webarena.llm.templates import Template
 
-__all__ = ["BUILTIN_PROMPTS", "Prompt", "read_prompt"]
+__all__ = ["BUILTIN_PROMPTS", "Prompt", "read_prompt", "told"]
 
 _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("webarena", "standard", "webcanvas")
-"""``webarena``: as the paper's agents were asked. ``standard``: for tools, pictures and dialogues. ``webcanvas``: a
-planner for the grammar of that name."""
+"""``webarena``: what the paper's agents were asked, in words of ours. ``standard``: for tools, pictures and dialogues.
+``webcanvas``: a planner for the grammar of that name."""
 
 _FORM = "answer_instructions"
 _UPSTREAM_SLOTS = ("objective", "url", "observation", "previous_action")
@@ -34,8 +35,14 @@ class Prompt(Protocol):
         ...
 
 
-def read_prompt(name: str, base: Path, where: str) -> Prompt:
-    """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; else Jinja2)."""
+def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, unachievable_hint: bool = True) -> Prompt:
+    """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; else Jinja2).
+
+    ``upstream`` is WebArena's own for what the definition asks of it otherwise.
+    """
+    if name.partition(":")[0] == UPSTREAM:
+        own = prompt_name(reasoning=reasoning, unachievable_hint=unachievable_hint)
+        return UpstreamPrompt(find_prompt(own, name.partition(":")[2], where), where)
     if name in BUILTIN_PROMPTS:
         return AgentTemplate(_DIRECTORY / f"{name}.j2", where)
     path = base / name
@@ -46,6 +53,18 @@ def read_prompt(name: str, base: Path, where: str) -> Prompt:
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):
         return AgentTemplate(path, where)
     raise UsageError(f"{where}: prompt: expected a .j2 or .json file or a built-in; {closest(name, BUILTIN_PROMPTS)}")
+
+
+def told(name: str, prompt: Prompt) -> str:
+    """Which prompt ``name`` was, for records: its file with a hash of the contents; ``upstream`` where it is WebArena's
+    own, ``ours`` where it came with this package.
+
+    A file of the user's is called by its name alone.
+    """
+    file = prompt.files[0]
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    whose = "upstream " if name.partition(":")[0] == UPSTREAM else "ours " if name in BUILTIN_PROMPTS else ""
+    return f"{whose}{file.name} sha256:{digest}"
 
 
 class AgentTemplate(Template):
@@ -68,10 +87,7 @@ class UpstreamPrompt:
     def __init__(self, path: Path, where: str) -> None:
         self.files: tuple[Path, ...] = (path,)
         where = f"{where}: prompt {path.name}"
-        try:
-            data = json.loads(read_text(path, where))
-        except ValueError as error:
-            raise UsageError(f"{where}: expected JSON: {error}") from None
+        data = read_data(path, where)
         if not isinstance(data, dict) or not all(isinstance(data.get(key), str) for key in ("intro", "template")):
             raise UsageError(f"{where}: expected an object with the texts 'intro' and 'template'")
         examples = data.get("examples", [])

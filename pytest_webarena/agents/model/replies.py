@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.agents.model.computer import COMPUTER, read_computer
 from pytest_webarena.llm.messages import Message, ModelReply, Schema
 
 __all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide"]
 
-ReplyForm = Literal["text", "tools", "json"]
+ReplyForm = Literal["text", "tools", "json", "computer"]
 
 ACTION_SCHEMA = Schema(
     name="next_action",
@@ -38,6 +39,8 @@ class Decision:
     thought: str = ""
     description: str = ""
     """What the action is to bring about, where the grammar has a place for that."""
+    next: tuple[Action, ...] = ()
+    """What comes after the action, without asking again, unless that has no effect."""
     said: str = ""
     """The action alone as the model wrote it, where that is apart from the rest."""
 
@@ -54,6 +57,8 @@ def decide(
         return Decision(
             action=Invalid(reply.refusal, f"The model refused: {reply.refusal[:200]}"), raw=reply.refusal, thought=""
         )
+    if form == "computer":
+        return _from_computer(reply)
     if form == "tools":
         return _from_tools(reply, parse_call)
     if form == "json":
@@ -79,6 +84,15 @@ def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> 
     return Decision(action=parse_call(calls[0].name, calls[0].arguments), raw=raw, thought=reply.text)
 
 
+def _from_computer(reply: ModelReply) -> Decision:
+    (action, *later), checks = read_computer(reply)
+    raw = "\n".join([*([reply.text] if reply.text else []), *(call.arguments for call in reply.tool_calls)])
+    # Nobody is there to be asked, and the sites are for trying things; that it was asked for is in the record.
+    looked = f"(the endpoint wants looked at: {checks})" if checks else ""
+    thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", looked) if part)
+    return Decision(action=action, raw=raw, thought=thought, next=tuple(later))
+
+
 def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
     text = reply.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
@@ -99,7 +113,13 @@ def _before_fence(text: str) -> str:
 
 
 def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
-    """The reply as messages of a dialogue; each of its tool calls gets an answer, as the API demands."""
+    """The reply as messages of a dialogue; each of its tool calls gets an answer, as the API demands.
+
+    Computer calls are told as text, for their answers would have to be screenshots.
+    """
+    if any(call.name == COMPUTER for call in reply.tool_calls):
+        calls = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
+        return (Message(role="assistant", text=calls), Message(role="user", text=told))
     if not reply.tool_calls:
         return (Message(role="assistant", text=reply.text or reply.refusal, items=reply.items),)
     answers = tuple(Message(role="tool", answers=call.id, text=told) for call in reply.tool_calls)

@@ -30,7 +30,7 @@ def make(tmp_path: Path) -> Make:
     ("keys", "message"),
     [
         ("invalid_retries: 11", "invalid_retries: expected 0 to 10, found 11"),
-        ("reply: telepathy", "reply: unknown value 'telepathy'; .*known: json, text, tools"),
+        ("reply: telepathy", "reply: unknown value 'telepathy'; .*known: computer, json, text, tools"),
         ("history: {policy: action}", "history.policy: unknown value 'action'; did you mean 'actions'"),
         ("sampling: {temprature: 1}", "unknown key 'sampling.temprature'; did you mean 'temperature'"),
         ("sampling: {temperature: hot}", "sampling.temperature: expected a number or null, found 'hot'"),

@@ -127,6 +127,7 @@ def until_it_ends(agent: ProcessAgent) -> None:
     ("code", "sentence"),
     [
         ("import sys; sys.exit('no model found')", r"exit code 1; last on stderr:\n    no model found"),
+        ("import sys; sys.exit('getaddrinfo ENOTFOUND shop.test')", r"ENOTFOUND shop.test\n\(hint: the sites have"),
         ("import os; os.kill(os.getpid(), 9)", "ended with signal SIGKILL"),
         ("import time; input(); print('x' * 5000, flush=True); time.sleep(600)", "more than 2000 bytes in one line"),
         (

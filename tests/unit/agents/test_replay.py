@@ -149,9 +149,33 @@ def test_a_field_is_written_so_that_it_holds_what_it_held(
     make_trial(recorded, steps=TYPED)
     observed(recorded, f"[4] textbox 'Name'{before}", f"[4] textbox 'Name'{after}")
     agent = replay(recorded)
-    reply = agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
+    reply = agent.act(seen(f"[9] textbox 'Name'{before}"))
     assert reply.action == Type(Element("9"), text, clear=clear)
+    assert reply.thought == ""
     assert agent.act(seen(f"[9] textbox 'Name'{after}")).thought.endswith("no divergence")
+
+
+def test_a_field_that_a_script_had_emptied_is_written_over_and_that_is_told(recorded: RunDir) -> None:
+    """As Puppeteer does before it types: what a script does to a field is no step, and is not repeated."""
+    make_trial(recorded, steps=TYPED)
+    observed(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
+    agent = replay(recorded)
+    reply = agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
+    assert reply.action == Type(Element("9"), "Bo", clear=True)
+    assert reply.thought == "before step 0 expected '' in textbox 'Name', found 'Ada'; written anew"
+    assert agent.act(seen("[9] textbox 'Name' value: 'Bo'")).thought.endswith("no divergence")
+
+
+@pytest.mark.parametrize(
+    ("before", "action"),
+    [("'Ada'", Type(Element("9"), "", clear=True)), ("'A'", Press("Backspace", Element("9")))],
+)
+def test_a_key_that_erased_what_a_script_had_marked_erases_it(recorded: RunDir, before: str, action: Action) -> None:
+    """As Stagehand does before it types."""
+    erase = {"action": {"kind": "press", "keys": "Backspace", "target": None}, "target": NAME}
+    make_trial(recorded, steps=[{**erase, "url_after": "http://s.test/"}, {**STOP, "url_after": "http://s.test/"}])
+    observed(recorded, f"[4] textbox 'Name' value: {before}", "[4] textbox 'Name'")
+    assert replay(recorded).act(seen(f"[9] textbox 'Name' value: {before}")).action == action
 
 
 def test_a_field_that_holds_something_else_is_a_divergence(recorded: RunDir) -> None:

@@ -165,7 +165,10 @@ def test_messages_are_single_lines_whatever_the_page_says() -> None:
 
 
 def test_the_task_message_tells_what_the_view_tells() -> None:
-    view = TaskView(intent="i", sites={"s": "http://s.test"}, start=("http://s.test/",), max_steps=9, seed=4)
+    view = TaskView(
+        intent="i", sites={"s": "http://s.test"}, reach={"w": "http://w.test"}, start=("http://s.test/",), max_steps=9,
+        seed=4,
+    )  # fmt: skip
     typed = Assignment(view=replace(view, answer_format="verified"), task=Task(id="t", intent="i", sites=()))
     told = task_message(typed, trial="x", options={})
     assert (told["intent"], told["answer_format"]) == ("i", "verified")
@@ -178,6 +181,6 @@ def test_the_task_message_tells_what_the_view_tells() -> None:
     message = task_message(assignment, trial="x", options={"depth": 2})
     assert message == {
         "type": "task", "protocol": 1, "trial": "x", "intent": "i", "images": [], "sites": {"s": "http://s.test"},
-        "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4,
+        "reach": {"w": "http://w.test"}, "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4,
         "answer_format": "text", "answer_instructions": "", "options": {"depth": 2},
     }  # fmt: skip

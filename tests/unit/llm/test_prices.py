@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.listed_prices import ListedPrice, listed_price
 from pytest_webarena.llm.prices import Price, read_prices
 
 
@@ -24,7 +26,7 @@ def test_the_users_table_goes_first_and_the_longest_name_counts(tmp_path: Path) 
     )
     prices = read_prices(own)
     for name, dollars in (("local-7b", 0), ("local-big-2", 1), ("gpt-4o", 7), ("gpt-4o-mini", 0.15)):
-        assert (price := prices.price(name)) is not None
+        assert isinstance(price := prices.price(name), Price)
         assert price.input == dollars
     assert prices.price("local") is prices.price("gpt-4o-super") is None
     assert prices.price("nobody", "gpt-4o") is prices.price("gpt-4o")
@@ -60,3 +62,42 @@ def test_unknown_stays_unknown_in_sums() -> None:
     assert (known + unknown).calls == 2
     assert Usage(cost=0.0, saved=0.3).worth == 0.3
     assert Usage(cost=None, saved=0.3).worth is None
+
+
+OPENROUTER = "https://openrouter.ai/api/v1"
+
+
+def test_the_list_of_others_comes_last_and_goes_by_the_endpoint(tmp_path: Path) -> None:
+    """What it costs there is not ours to know; that it costs something, and more for more, is."""
+    prices = read_prices()
+    name = "anthropic/claude-sonnet-4.5"
+    listed = prices.price(name, url=OPENROUTER)
+    assert isinstance(listed, ListedPrice)
+    some, more = (listed.of(Usage(calls=1, input_tokens=count, output_tokens=10)) for count in (1000, 2000))
+    cached = listed.of(Usage(calls=1, input_tokens=1000, cached_input_tokens=900, output_tokens=10))
+    assert some is not None
+    assert more is not None
+    assert cached is not None
+    assert 0 < cached < some < more < 1
+    # Behind another address it is another thing, and one that is not listed has no price, which is not 0.
+    for url in ("", "http://127.0.0.1:8000/v1", "https://api.openai.com/v1"):
+        assert prices.price(name, url=url) is None
+    assert prices.price("nonsense", url=OPENROUTER) is None
+    # The tables go first.
+    assert isinstance(prices.price("gpt-4o", url="https://api.openai.com/v1"), Price)
+    own = tmp_path / "mine.yaml"
+    own.write_text(f"models: {{{name}: {{input: 7, output: 7}}}}")
+    assert read_prices(own).price(name, url=OPENROUTER) == Price(input=7, output=7)
+
+
+def test_what_would_be_free_there_has_no_known_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Free:
+        total_price = 0
+
+    monkeypatch.setattr("genai_prices.calc_price", lambda *given, **named: Free())
+    assert listed_price("https://api.free.test/v1", "m") is None
+
+
+def test_without_the_package_nothing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+    assert listed_price(f"{OPENROUTER}/", "anthropic/claude-opus-4.1") is None

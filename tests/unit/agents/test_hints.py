@@ -1,0 +1,29 @@
+"""Errors that newcomers meet say what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.agents.hints import hint
+
+NODE = """node:internal/modules/esm/resolve:873
+Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'puppeteer-core' imported from /tmp/agent/solve.mjs
+Node.js v20.20.2"""
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Error: apiRequestContext.get: getaddrinfo ENOTFOUND shop.test", "fetch from a page"),
+        ("httpx.ConnectError: [Errno -2] Name or service not known (http://shop.test/)", "fetch from a page"),
+        ("getaddrinfo ENOTFOUND api.openai.com", ""),
+        ("expect(page.url).toBe('http://shop.test/')", ""),
+        (NODE, "files: [node_modules]"),
+        ("Error: Cannot find module 'playwright'\nRequire stack:", "NODE_PATH"),
+        ("ValueError: no price", ""),
+        ("", ""),
+    ],
+)
+def test_it_says_what_to_do(said: str, told: str) -> None:
+    assert told in hint(said)
+    assert bool(told) == bool(hint(said))

@@ -1,0 +1,59 @@
+"""WebArena's own prompts: found in a checkout that is named, read and never run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.agents.model.prompt import read_prompt
+from pytest_webarena.agents.model.upstream import VARIABLE, prompt_name
+from pytest_webarena.errors import UsageError
+
+VALUES = {"intent": "Do it", "url": "http://x", "observation": "PAGE", "previous_action": "None"}
+
+
+def checkout(folder: Path, *names: str, raw: bool = False) -> Path:
+    place = folder / "agent" / "prompts" / ("raw" if raw else "jsons")
+    place.mkdir(parents=True)
+    for name in names:
+        data = {"intro": name, "examples": [("seen", "said")], "template": "{objective}: {observation}"}
+        text = f"import os\n\nprompt = {data!r}\n" if raw else json.dumps(data)
+        (place / f"{name}{'.py' if raw else '.json'}").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_the_one_that_fits_the_definition_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bool) -> None:
+    names = [
+        prompt_name(reasoning=reasons, unachievable_hint=hint) for reasons in (True, False) for hint in (True, False)
+    ]
+    assert len({*names}) == 4
+    folder = checkout(tmp_path, *names, raw=raw)
+    monkeypatch.setenv(VARIABLE, str(folder))
+    for name, (reasons, hint) in zip(names, ((True, True), (True, False), (False, True), (False, False)), strict=True):
+        for asked in ("upstream", f"upstream:{folder}"):
+            prompt = read_prompt(asked, tmp_path, "here", reasoning=reasons, unachievable_hint=hint)
+            intro, user, assistant, last = prompt.messages(VALUES)
+            assert (intro.text, user.text, assistant.text, last.text) == (name, "seen", "said", "Do it: PAGE")
+            assert prompt.files[0].stem == name
+
+
+def test_where_there_is_none_it_is_said_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(UsageError, match="WEBARENA_UPSTREAM=FOLDER, or prompt: upstream:FOLDER"):
+        read_prompt("upstream", tmp_path, "here")
+    with pytest.raises(UsageError, match="found no p_cot_id_actree_2s in its agent/prompts/jsons"):
+        read_prompt(f"upstream:{tmp_path}", tmp_path, "here")
+
+
+def test_a_source_is_read_and_not_run(tmp_path: Path) -> None:
+    folder = checkout(tmp_path, "p_cot_id_actree_2s", raw=True)
+    file = folder / "agent" / "prompts" / "raw" / "p_cot_id_actree_2s.py"
+    file.write_text("prompt = dict(intro=open('/etc/passwd').read())\n")
+    with pytest.raises(UsageError, match="expected a prompt as a Python literal"):
+        read_prompt(f"upstream:{folder}", tmp_path, "here")
+    file.write_text("other = {}\n")
+    with pytest.raises(UsageError, match="found none"):
+        read_prompt(f"upstream:{folder}", tmp_path, "here")

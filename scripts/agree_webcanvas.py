@@ -98,11 +98,11 @@ def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
 
 
 def same_tasks(raw: Any, compact: Any) -> bool:
-    """Whether a raw export, and what the converter made of it, are the same tasks to us."""
-    forms = []
+    """Whether a raw export, and what the converter made of it, are the same tasks to us, or refused for the same."""
+    forms: list[list[Any]] = []
     for data in (raw, compact):
         found, rows = read_forms(json.dumps(data).encode(), "some.json", "some")
-        forms.append([] if rows.problems else [form for _, form in found])
+        forms.append([problem.found for problem in rows.problems] if rows.problems else [form for _, form in found])
     return bool(forms[0]) and forms[0] == forms[1]
 
 

@@ -184,7 +184,7 @@ def signed_in(session: Session, recipe: LoginRecipe, account: Account, *, url: s
 
 def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> None:
     if doubt := _doubt(session, recipe, account, url):
-        raise SiteError(f"{who}: {doubt}\n{_where(session)}")
+        raise SiteError(f"{who}: {doubt}\n{_where(session)}".rstrip())
 
 
 def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) -> str:
@@ -246,11 +246,13 @@ def _found(reading: PageReading) -> str:
 
 
 def _where(session: Session) -> str:
-    """What the tab of the form shows now."""
+    """What the tab of the form shows now; nothing where no form was opened."""
     try:
         reading = session.read_page(open=None, locate=None)
         title = session.tabs()[0].title
     except (BrowserError, TaskError) as error:
         return f"the page could not be read: {error}"
+    if reading.url == "about:blank":
+        return ""
     text = shorten(reading.texts[0] if reading.texts else "", 300)
     return f"the page is {reading.url} ({title!r}): {text}"

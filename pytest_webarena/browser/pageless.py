@@ -35,6 +35,11 @@ class Pageless:
         self._error = ""
 
     @property
+    def address(self) -> str:
+        """There is none to go to."""
+        return _ADDRESS
+
+    @property
     def environment(self) -> dict[str, Any]:
         """For the trial's record: there was no browser, and no setting of one mattered."""
         return {"os": platform.platform(), "browser": "none"}

@@ -63,6 +63,8 @@ _POPUP = 5.0
 _COMES_UP = 2.0
 """The same of one that somebody else acts on, who has heard of it a moment earlier."""
 
+_LETTERS = 0.7
+"""Share of the time a page has to be unchanged for which letters may be kept to be told together."""
 _RESERVE = 0.25
 """Share of a step's time kept for getting a page back that has stopped answering."""
 
@@ -77,6 +79,9 @@ class Session:
     _tends = True
     """Whether pages that don't answer are stopped or emptied, so that it can go on acting on them."""
 
+    _rests = True
+    """Whether a step ends no sooner than its page has been unchanged for ``quiet`` seconds."""
+
     def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
         self._engine = engine
         self._config = config
@@ -88,7 +93,8 @@ class Session:
         self._told = 0
         self._error = ""
         self._downloads = Downloads(self._events.append)
-        self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium")
+        letters = _LETTERS * config.deadlines.quiet if self._rests else 0.03
+        self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._reader_or_none: CheckReader | None = None
         self._acting: float | None = None
@@ -118,6 +124,11 @@ class Session:
     def browser_version(self) -> str:
         """Name and version of the browser that shows its pages."""
         return self._engine.version
+
+    @property
+    def address(self) -> str:
+        """Of the current tab, as far as it is known without asking the page."""
+        return self._tabs.current.url
 
     def open_tabs(self, urls: Sequence[str]) -> None:
         """Load ``urls``, one tab each, as the only tabs; the first is current. `SiteError` if one can't be loaded."""

@@ -42,12 +42,20 @@ class Happening:
     size: int
     """Characters that it took to tell."""
     control: ControlRecord | None = None
+    maker: str = ""
+    """Whose the document is, whether it has an address of its own or not."""
+
+
+FILLED = ("about:blank", "about:srcdoc")
+"""Addresses of documents that a page makes itself."""
 
 
 class SignalLog:
     """Written on the session's loop, from events that come anyway; may be read from any thread."""
 
-    def __init__(self, *, dom_events: bool = False) -> None:
+    def __init__(self, *, dom_events: bool = False, letters: float = 0.03) -> None:
+        self.letters = letters
+        """Seconds for which letters may be kept to be told together: less than it takes until anybody asks for them."""
         self.dom_events = dom_events
         """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
         # A clock that is set while a trial goes on must not turn its order around.
@@ -152,6 +160,11 @@ class TabSignals:
         """Whether somebody wants the events of its documents."""
         return self._log.dom_events
 
+    @property
+    def letters(self) -> float:
+        """Seconds for which letters may be kept to be told together."""
+        return self._log.letters
+
     # Called from handlers of events: these must not raise.
 
     def dom_event(self, happening: Happening) -> None:
@@ -167,6 +180,7 @@ class TabSignals:
             whole=happening.whole,
             frame=happening.frame,
             control=happening.control,
+            maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)
 

@@ -180,6 +180,8 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         yield "--max-steps", limits.get("steps"), True
         yield "--time-limit", limits.get("seconds"), True
         yield "--answer-format", part.get("answer_format"), True
+        yield "--reach", _reach(part.get("reach")), True
+        yield "--preset", part.get("preset"), False
         if graded := part.get("grading"):
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
             yield "--grading", f"{graded['name']}{without}", True
@@ -190,6 +192,13 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
             yield f"manifest of the site {app}", (known or {}).get(app), True
         for name in _TOLD:
             yield name, part.get(name), False
+
+
+def _reach(names: Any) -> str:
+    """As the option takes it; empty where each task says."""
+    if names is None:
+        return ""
+    return "task" if not names else "environment" if "*" in names else ",".join(sorted(names))
 
 
 def _words(value: object) -> str:

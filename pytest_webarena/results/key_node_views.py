@@ -7,24 +7,22 @@ a thing is, `key_nodes.css` beside the viewer how it looks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
 from pytest_webarena.results.key_node_scores import NodeScore, key_node_scores, parts_of
+from pytest_webarena.results.page_ways import page_maps
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.statistics import grouped
-from pytest_webarena.text import clip
+from pytest_webarena.results.way_drawing import Flow, Map, drawings
 
 __all__ = ["run_section", "standalone", "timeline"]
 
 _MOST_TASKS = 200
 """Rows of the heat map of an agent."""
-_MOST_FLOWS = 30
-"""Tasks whose ways are drawn."""
 
 
 def standalone(title: str, body: str) -> str:
@@ -85,8 +83,14 @@ def _mark(part: Mapping[str, Any]) -> tuple[str, str]:
 # --- of a run
 
 
-def run_section(records: Sequence[TrialRecord], *, links: bool = False) -> str:
-    """All pictures of a run; empty when none of its tasks has key nodes. ``links``: from cells to trials' folders."""
+def run_section(
+    records: Sequence[TrialRecord],
+    *,
+    links: bool = False,
+    pages: Callable[[TrialRecord], Sequence[str]] | None = None,
+) -> str:
+    """All pictures of a run; empty when none of its tasks has key nodes. ``links``: from cells to trials' folders.
+    ``pages``: the addresses that a trial saw, in order; without it their ways are not drawn."""
     agents = {name: [each for each in found if parts_of(each)] for name, found in grouped(records).items()}
     agents = {name: found for name, found in agents.items() if found}
     if not agents:
@@ -95,6 +99,9 @@ def run_section(records: Sequence[TrialRecord], *, links: bool = False) -> str:
     for name, found in agents.items():
         body += _heat(name, found, links=links)
     body += _flows(agents)
+    if pages is not None:
+        references = {name: found for name, found in grouped(records).items() if name not in agents}
+        body += drawings("Ways from page to page", page_maps({**agents, **references}, pages), list(agents))
     head = '<section class="key-nodes card" aria-labelledby="key-nodes-title"><h2 id="key-nodes-title">Key nodes</h2>'
     return f"{head}{''.join(body)}</section>"
 
@@ -218,22 +225,10 @@ def _functions_by_steps(nodes: Sequence[NodeScore]) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Flow:
-    """The ways of one agent through one task's nodes."""
-
-    agent: str
-    moves: Mapping[tuple[int, int], int]
-    """From node to node, by number; 0 is the start."""
-    ends: Mapping[int, int]
-    """Where trials that did not reach all nodes were last."""
-    trials: int
-
-
 def _flows(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
     """For each task the order of its list as a line, and the agents' ways along it, past it and back."""
     tasks: dict[str, list[str]] = {}
-    flows: dict[str, list[_Flow]] = {}
+    flows: dict[str, list[Flow]] = {}
     for name, records in agents.items():
         by_task: dict[str, list[list[Mapping[str, Any]]]] = {}
         for record, parts in _told(records):
@@ -241,19 +236,14 @@ def _flows(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
         for task, trials in by_task.items():
             tasks.setdefault(task, [str(part["what"]) for part in trials[-1]])
             flows.setdefault(task, []).append(_flow(name, trials))
-    yield "<h3>Ways from node to node</h3>"
-    kinds = {name: f"way-{number % 4}" for number, name in enumerate(agents)}
-    keys = "".join(f'<span><i class="{kind}"></i>{escape(name)}</span>' for name, kind in kinds.items())
-    yield f'<p class="legend ways"><span><i class="reference"></i>the reference</span>{keys}</p>'
-    strayed = sorted(flows, key=lambda task: (-_strayed(flows[task], len(tasks[task])), task))
-    for number, task in enumerate(strayed[:_MOST_FLOWS]):
-        opened = " open" if number == 0 else ""
-        yield f"<details{opened}><summary>{escape(task)}</summary>{_drawing(tasks[task], flows[task], kinds)}</details>"
-    if len(strayed) > _MOST_FLOWS:
-        yield f"<p class=legend>{len(strayed) - _MOST_FLOWS} more tasks are left out; these strayed most.</p>"
+    maps = {
+        task: Map(stops=tuple(tasks[task]), spine=len(tasks[task]), flows=tuple(found), lost="missed a node")
+        for task, found in flows.items()
+    }
+    yield from drawings("Ways from node to node", maps, list(agents))
 
 
-def _flow(agent: str, trials: Sequence[Sequence[Mapping[str, Any]]]) -> _Flow:
+def _flow(agent: str, trials: Sequence[Sequence[Mapping[str, Any]]]) -> Flow:
     moves: Counter[tuple[int, int]] = Counter()
     ends: Counter[int] = Counter()
     for parts in trials:
@@ -262,59 +252,4 @@ def _flow(agent: str, trials: Sequence[Sequence[Mapping[str, Any]]]) -> _Flow:
         moves.update(pairwise(way))
         if len(reached) < len(parts):
             ends[way[-1]] += 1
-    return _Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))
-
-
-def _strayed(flows: Sequence[_Flow], nodes: int) -> float:
-    """Share of moves that are not the reference's, and of trials that were lost."""
-    moves = sum(sum(flow.moves.values()) for flow in flows)
-    other = sum(count for flow in flows for (one, two), count in flow.moves.items() if two != one + 1)
-    lost = sum(sum(flow.ends.values()) for flow in flows)
-    return (other + lost) / max(1, moves + lost)
-
-
-_GAP = 92
-
-
-def _drawing(names: Sequence[str], flows: Sequence[_Flow], kinds: Mapping[str, str]) -> str:
-    """Nodes on a line; arcs above it go on, below it back; stubs downwards end there."""
-    most = max(flow.trials for flow in flows)
-    width, middle = _GAP * (len(names) + 1) + 16, 84
-
-    def x(number: int) -> float:
-        return 40 + _GAP * number
-
-    shapes = [f'<path class="reference" d="M{x(0)} {middle}H{x(len(names))}"/>']
-    for row, flow in enumerate(flows):
-        kind, shift = kinds[flow.agent], 3 * row
-        for (one, two), count in sorted(flow.moves.items()):
-            thick = 1.5 + 6 * count / most
-            height = (10 if two == one + 1 else 16 + 10 * min(4, abs(two - one))) + shift
-            side = middle - height * 1.6 if two > one else middle + height * 1.6
-            told = f"{flow.agent}: {count} of {flow.trials} from {one or 'the start'} to {two}"
-            shapes.append(
-                f'<path class="{kind}" stroke-width="{thick:.1f}" d="M{x(one)} {middle}Q{(x(one) + x(two)) / 2} '
-                f'{side:.0f} {x(two)} {middle}"><title>{escape(told)}</title></path>'
-            )
-        for at, count in sorted(flow.ends.items()):
-            thick = 1.5 + 6 * count / most
-            place = x(at) + 18 * (row - (len(flows) - 1) / 2)
-            told = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
-            shapes.append(
-                f'<path class="{kind} end" stroke-width="{thick:.1f}" d="M{place:.0f} {middle + 12}v26">'
-                f"<title>{escape(told)}</title></path>"
-                f'<text class="count" x="{place:.0f}" y="{middle + 52}">{count}</text>'
-            )
-    for number in range(len(names) + 1):
-        shapes.append(
-            f'<circle class="stop" cx="{x(number)}" cy="{middle}" r="11"/>'
-            f'<text x="{x(number)}" y="{middle + 4}">{number or "▸"}</text>'
-        )
-    height = middle + 62
-    listed = "".join(f"<li>{escape(clip(name, 120))}</li>" for name in names)
-    told = "; ".join(f"{flow.agent}: {sum(flow.ends.values())} of {flow.trials} trials missed a node" for flow in flows)
-    return (
-        f'{_SCROLL.format("Ways")}<svg class="flow" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(told)}">{"".join(shapes)}</svg></div>'
-        f"<ol>{listed}</ol><p class=legend>{escape(told)}.</p>"
-    )
+    return Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))

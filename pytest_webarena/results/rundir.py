@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import HarnessError, UsageError, recording
-from pytest_webarena.results.attempts import INPUTS, AttemptWriter
+from pytest_webarena.evidence import StepRecord
+from pytest_webarena.results.attempts import INPUTS, AttemptWriter, read_steps
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -148,6 +149,14 @@ class RunDir:
         if older != path and not path.exists() and (record := _record(older)) is not None and record.key == key:
             path = older
         return TrialFolder(path, key)
+
+    def steps_of(self, record: TrialRecord) -> tuple[StepRecord, ...]:
+        """The steps of a trial's last attempt."""
+        return read_steps(self.folder(record.key).path / f"attempt-{record.attempt}")
+
+    def pages_of(self, record: TrialRecord) -> list[str]:
+        """The addresses that a trial saw, in order: where the steps of its last attempt began and ended."""
+        return [url for step in self.steps_of(record) for url in (step.url_before, step.url_after) if url]
 
     def read(self) -> Stored:
         """All trials: finished ones, unfinished ones, and those that can't be read."""

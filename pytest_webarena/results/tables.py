@@ -6,28 +6,29 @@ import argparse
 import csv
 import io
 import json
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.evidence import StepRecord
+from pytest_webarena.results.conditions import Source, mixed, source_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import PublishedGroup, published, published_groups
 from pytest_webarena.results.records import TrialRecord, names_of
+from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
+from pytest_webarena.results.table_forms import Table, as_markdown, as_text
+from pytest_webarena.results.unlike_paper import SUITE, unlike_paper
 from pytest_webarena.results.unreadable import name_unreadable
 
 __all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
-
-_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,45 +49,47 @@ class Row:
     """What its trials differ in, though a rate is made of it (`conditions`)."""
     key_nodes: KeyNodeScores | None = None
     """Of its trials with key nodes; None if there are none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Cells of text; the first column is the widest, the others are flush right."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
+    reference: ReferenceScores | None = None
+    """Of its trials of tasks whose solution was replayed in one of the runs; None if there are none."""
+    unlike: tuple[str, ...] = ()
+    """On WebArena's tasks: how its conditions differ from the paper's."""
 
 
 def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
     """The agents of all runs, per browser. `UsageError` when one is no run directory or has no records."""
-    found: list[tuple[str, list[TrialRecord], tuple[str, ...]]] = []
+    found: list[tuple[RunDir, list[TrialRecord], tuple[str, ...], Source]] = []
     for path in runs:
         run = RunDir(path)
         facts, stored = run.facts(), run.read()
         if not stored.records:
             also = "".join(f"\n  {each}" for each in stored.unreadable)
             raise UsageError(f"{path}: expected a run with finished trials, found none{also}")
-        differing = mixed(source_of(path, facts, stored.records))
+        source = source_of(path, facts, stored.records)
+        differing = mixed(source)
         for name, records in grouped(stored.records).items():
             told = tuple(each.short for each in differing.get(name, ()))
-            found.append((path.resolve().name, records, told))
-    named = names_of(records[0].key for _, records, _ in found)
-    names = [named[records[0].key.entrant] for _, records, _ in found]
+            found.append((run, records, told, source))
+    named = names_of(records[0].key for _, records, _, _ in found)
+    names = [named[records[0].key.entrant] for _, records, _, _ in found]
+    solutions: dict[str, Sequence[StepRecord]] = {}
+    for run, records, _, _ in found:
+        solutions = {**references(records, run.steps_of), **solutions}
     return [
         Row(
-            name=name if names.count(name) == 1 else f"{name} ({run})",
-            run=run,
+            name=name if names.count(name) == 1 else f"{name} ({run.path.resolve().name})",
+            run=run.path.resolve().name,
             **records[0].key.entrant._asdict(),
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
             metrics=measure(records, grading=grading, templates=templates),
             mixed=told,
             key_nodes=key_node_scores(records, grading=grading),
+            reference=reference_scores(records, solutions, run.steps_of),
+            unlike=unlike_paper(source.parts, records, grading or _grading(records))
+            if {str(record.source.get("suite", "")) for record in records} == {SUITE}
+            else (),
         )
-        for name, (run, records, told) in zip(names, found, strict=True)
+        for name, (run, records, told, source) in zip(names, found, strict=True)
     ]
 
 
@@ -114,6 +117,7 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text") -> list[Tabl
         *_groups(rows),
         _effort(rows),
         *_key_nodes(rows),
+        *_offline(rows),
     ]
 
 
@@ -154,6 +158,7 @@ def _rates(rows: Sequence[Row]) -> Table:
     notes += [_judging(row) for row in rows if row.metrics.rate.asked]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
+    notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
     columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", "errors")
@@ -309,6 +314,34 @@ def _key_nodes(rows: Sequence[Row]) -> Iterator[Table]:
         yield Table(title=title, columns=columns, rows=cells, notes=notes)
 
 
+def _offline(rows: Sequence[Row]) -> Iterator[Table]:
+    """What a reference says of trials, as data sets without sites do, beside what came of them."""
+    cells = tuple(
+        (
+            row.name,
+            *map(_percent, (found.element, found.step, found.task)),
+            *map(_percent, (row.key_nodes.completion, row.key_nodes.success) if row.key_nodes else (None, None)),
+            *map(_percent, (row.metrics.rate.value, found.same_verdict)),
+            str(found.trials),
+        )
+        for row in rows
+        if (found := row.reference) is not None
+    )
+    if cells:
+        yield Table(
+            title="Offline (steps of a reference) against online",
+            columns=("agent", "element", "step", "all steps", "CR", "SR(0)", "SR", "alike", "trials"),
+            rows=cells,
+            notes=(
+                "Offline: shares of the steps of a solution (replayed by the oracle in one of these runs) that trials "
+                "took, too, in order: element: on the same element or address; step: and the same done to it; all "
+                "steps: trials that took all of them. Online: key nodes, success rate. alike: trials that took all "
+                "steps and passed, or neither. Mind2Web sets agents back onto the reference after each step; here they "
+                "go on from where they are, so these shares are the lower ones.",
+            ),
+        )
+
+
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
@@ -322,56 +355,6 @@ def _number(value: float | None) -> str:
 
 
 # --- forms
-
-
-def as_text(found: Sequence[Table]) -> str:
-    """At most 80 columns: long names go on a line of their own, long notes are wrapped."""
-    return "\n\n".join("\n".join(_text(table)) for table in found)
-
-
-def _fitted(table: Table) -> Table:
-    """The same with its first columns made one, as long as it is too wide: the first one can be wrapped."""
-    while len(table.columns) > 2:
-        cells = zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)
-        if 12 + sum(max(map(len, each)) + 2 for each in cells) <= _WIDTH:
-            break
-        rows = tuple((f"{row[0]}, {row[1]}", *row[2:]) for row in table.rows)
-        table = replace(table, columns=(f"{table.columns[0]}, {table.columns[1]}", *table.columns[2:]), rows=rows)
-    return table
-
-
-def _text(table: Table) -> Iterator[str]:
-    table = _fitted(table)
-    widths = [max(map(len, cells)) for cells in zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)]
-    first = max(12, _WIDTH - sum(width + 2 for width in widths))
-    first = min(first, max(len(row[0]) for row in (table.columns, *table.rows)))
-    yield table.title
-    for row in (table.columns, *table.rows):
-        cells = "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
-        *above, last = textwrap.wrap(row[0], first, break_on_hyphens=False) or [""]
-        yield from above
-        yield f"{last:<{first}}{cells}".rstrip()
-    for note in table.notes:
-        yield from textwrap.wrap(note, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-
-
-def as_markdown(found: Sequence[Table]) -> str:
-    """GitHub's tables, each below a heading."""
-    return "\n\n".join("\n".join(_markdown(table)) for table in found)
-
-
-def _markdown(table: Table) -> Iterator[str]:
-    yield f"### {table.title}\n"
-    yield _line(table.columns)
-    yield _line(["---", *("---:" for _ in table.columns[1:])])
-    yield from map(_line, table.rows)
-    if table.notes:
-        yield ""
-        yield from (f"- {note}" for note in table.notes)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def as_csv(rows: Sequence[Row]) -> str:

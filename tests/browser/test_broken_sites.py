@@ -54,7 +54,7 @@ def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_p
                 deadlines=quick,
             )
 
-        def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
+        def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Lease:
             return client.lease(sites, holder=holder, timeout=60)
 
         def login_state(self, lease: Lease, users: Mapping[str, str]) -> None:

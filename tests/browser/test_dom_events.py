@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import sync_playwright
 from websockets.sync.client import connect
 
-from pytest_webarena.actions import Back, Click, Element, FocusTab, Press, Select, Selector, Type
+from pytest_webarena.actions import Back, Click, Drag, Element, FocusTab, Press, Select, Selector, Type
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
+from pytest_webarena.checks.key_nodes.chains import hits
+from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent
 from tests.browser.conftest import CALM, Web
 from tests.browser.test_driven import Watched
@@ -61,6 +64,10 @@ def events(session: Session) -> list[DomEvent]:
 def said(session: Session) -> list[tuple[str, str, str | None]]:
     """Event, target and value of all."""
     return [(each.event, each.target.selector, each.value) for each in events(session)]
+
+
+def _more_than(session: Session, before: int) -> bool:
+    return len(events(session)) > before
 
 
 def places(event: DomEvent) -> list[tuple[str, str]]:
@@ -208,8 +215,16 @@ def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) 
     assert (same.whole, same.frame, same.chain[4].nth_of_type) == (True, f"{SITE}/inner", 1)
     for name, url in {"Other": "http://b.test/", "Third": "http://c.test/"}.items():
         event = click("button", name)
-        assert (event.target.name, event.whole, event.frame, event.url) == (name, False, url, f"{SITE}/")
-        assert places(event)[-1] == ("html", "frame")
+        assert (event.target.name, event.whole, event.frame, event.url) == (name, True, url, f"{SITE}/")
+        assert places(event)[-3:] == [("iframe", "element"), ("body", "element"), ("html", "root")]
+    assert [each.attributes.get("src") for each in event.chain if each.tag == "iframe"] == [
+        "http://c.test/",
+        "http://b.test/",
+    ]
+    meant = "body > iframe[height='300'] >> internal:control=enter-frame >> iframe:first-child"
+    meant += " >> internal:control=enter-frame >> #third"
+    assert hits(parse_selector(meant), event)
+    assert hits(parse_selector(meant.replace("300", "301")), event) is False
     seen = len(events(session))
     session.execute(Click(Selector("x-c")))
     wait_until(lambda: len(events(session)) > seen)
@@ -268,6 +283,99 @@ def test_documents_say_that_they_are_listened_to(show: Show, web: Web) -> None:
     assert "button 'Inner'" in session.observe().text
     wait_until(lambda: session.signals.unheard == 0)
     assert session.signals.lost == 0
+
+
+def test_what_is_around_a_frame_of_another_site_is_told_anew_when_it_changes(show: Show, web: Web) -> None:
+    web.put("http://b.test/", "<button>Pay</button>")
+    session = show(
+        "<body><main><iframe src='http://b.test/'></iframe></main><button onclick=\"const frame = "
+        "document.querySelector('iframe'); frame.id = 'pay'; frame.parentNode.className = 'open'; "
+        "frame.before(document.createElement('i'))\">Open</button>"
+    )
+
+    def pay() -> DomEvent:
+        before = len(events(session))
+        line = next(each.strip() for each in session.observe().text.splitlines() if each.endswith("button 'Pay'"))
+        session.execute(Click(Element(line[1:].partition("]")[0])))
+        wait_until(lambda: len(events(session)) > before)
+        return events(session)[-1]
+
+    selector = parse_selector("main.open > #pay:nth-child(2) >> internal:control=enter-frame >> button")
+    assert hits(selector, pay()) is False
+    session.execute(Click(Selector("main + button")))
+    assert hits(selector, pay()) is True
+    assert session.signals.lost == 0
+
+
+SUGGESTIONS = """<ul id=list style="margin: 0"><li data-v=one><b>One</b></li><li>Two</li></ul><button>B</button><p>P</p>
+<script>list.addEventListener('KIND', event => {
+  const at = event.target.closest('li').dataset.v;
+  HOW;
+  history.replaceState(null, '', '?at=' + at);
+})</script>"""
+
+
+@pytest.mark.parametrize("how", ["list.innerHTML = ''", "list.hidden = true", "list.innerHTML += ''"])
+@pytest.mark.parametrize("kind", ["pointerdown", "mousedown", "mouseup", "click"])
+def test_what_goes_when_it_is_pressed_was_clicked_all_the_same(show: Show, kind: str, how: str) -> None:
+    session = show(SUGGESTIONS.replace("KIND", kind).replace("HOW", how))
+    session.execute(Click(Selector("b")))
+    wait_until(lambda: any(each.chain[1].attributes.get("data-v") for each in events(session)))
+    (pressed,) = [each for each in events(session) if each.chain[0].tag == "b"]
+    assert (pressed.event, pressed.target.name, places(pressed)[1][0]) == ("click", "One", "li")
+    first = next(each for each in session.signals.since() if "?at=" in each.url or each is pressed)
+    assert first is pressed  # before where it led to
+    session.execute(Click(Selector("p")))
+    assert [each.target.selector for each in events(session)].count("html > body > p") == 1
+
+
+def test_who_lets_go_elsewhere_has_clicked_nothing(show: Show) -> None:
+    session = show(SUGGESTIONS.replace("KIND", "mousedown").replace("HOW", "list.hidden = true; return"))
+    session.execute(Drag(Selector("b"), Selector("p")))
+    session.execute(Drag(Selector("button"), Selector("p")))
+    assert [each for each in events(session) if each.chain[0].tag in ("b", "button")] == []
+
+
+def test_middle_clicks_and_drops_are_told(show: Show) -> None:
+    session = show(
+        "<a href=/over>Over</a><div id=a draggable=true ondragstart=\"event.dataTransfer.setData('text', 'a')\">A</div>"
+        "<div id=z ondragover='event.preventDefault()'>Z</div>"
+    )
+    session.execute(Drag(Selector("#a"), Selector("#z")))
+    assert [each[:2] for each in said(session)] == [("dragstart", "#a"), ("drop", "#z")]
+    session.execute(Click(Selector("#z"), button="right"))
+    session.execute(Click(Selector("a"), button="middle"))
+    assert [each[0] for each in said(session)[2:]] == ["contextmenu", "auxclick"]
+
+
+def test_letters_are_told_before_the_address_that_they_lead_to(show: Show) -> None:
+    session = show("<input oninput=\"history.replaceState(null, '', '?q=' + value)\">")
+    session.execute(Type(Selector("input"), "rye"))
+    order = [each.value if isinstance(each, DomEvent) else each.url for each in session.signals.since()]
+    assert order[1:] == ["", "r", f"{SITE}/?q=r", "ry", f"{SITE}/?q=ry", "rye", f"{SITE}/?q=rye"]
+
+
+def test_of_documents_that_a_page_has_made_is_known_which(show: Show, web: Web) -> None:
+    write = "const d = window.open('', '', '%s').document; d.write('<button>%s</button>'); d.close();"
+    web.put("http://b.test/foreign", "<iframe srcdoc='<button>Within</button>'></iframe>")
+    session = show(
+        f'<button onclick="{write % ("popup", "Popup")}">Open</button><button onclick=build()>Build</button>'
+        "<script>const build = () => { open('', 'built').document.body.innerHTML = '<button>Built</button>' }</script>"
+        "<iframe srcdoc='<button>Text</button>'></iframe><iframe src='http://b.test/foreign'></iframe>"
+        "<iframe sandbox srcdoc='<button>Sandbox</button>'></iframe>"
+        "<iframe srcdoc=\"<iframe srcdoc='<button>Twice</button>'></iframe>\"></iframe>"
+    )
+    for name, maker in {
+        "Text": f"{SITE}/", "Within": "http://b.test/foreign", "Sandbox": f"{SITE}/", "Twice": f"{SITE}/", "Open": None,
+        "Popup": f"{SITE}/", "Build": None, "Built": SITE,
+    }.items():  # fmt: skip
+        if name == "Build":
+            session.execute(FocusTab(0))
+        before = len(events(session))
+        line = next(each.strip() for each in session.observe().text.splitlines() if each.endswith(f"button '{name}'"))
+        session.execute(Click(Element(line[1:].partition("]")[0])))
+        wait_until(partial(_more_than, session, before))
+        assert (name, events(session)[-1].maker) == (name, maker)
 
 
 def test_windows_are_listened_to_from_their_first_document_on(show: Show) -> None:

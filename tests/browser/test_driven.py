@@ -19,7 +19,7 @@ from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
-from tests.browser.conftest import QUICK, Web
+from tests.browser.conftest import CALM, QUICK, Web
 from tests.processes import Process, descendants, kill, listening, name_of, of_command, still_running, wait_until
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def watched(engine: BrowserEngine, web: Web) -> Iterator[Watched]:
     config = SessionConfig(
         proxy=web.proxy, deadlines=QUICK, dialogs="hold", geolocation=Geolocation(latitude=50.5, longitude=8.25)
     )
-    with open_driven(engine, config) as (session, driven):
+    with open_driven(engine, config, rooted=True) as (session, driven):
         watched = Watched(session, driven)
         yield watched
         watched.close()
@@ -189,6 +189,56 @@ def test_clients_that_begin_with_http_find_the_endpoint(
     assert answer["result"]["result"]["value"] == "start"
 
 
+def test_clients_that_know_host_and_port_alone_find_it_there(client: Browser, watched: Watched) -> None:
+    """As Selenium, whose driver names the host without the port."""
+    port = watched.driven.http_url.removeprefix("http://127.0.0.1:")
+    assert port.isdigit()
+    asked = urllib.request.Request(f"{watched.driven.http_url}/json/version", headers={"Host": "localhost"})
+    with urllib.request.urlopen(asked, timeout=10) as response:
+        version = json.load(response)
+    assert version["WebKit-Version"].startswith("537.36 (@")
+    with connect(version["webSocketDebuggerUrl"], max_size=None) as socket:
+        assert "result" in Raw(socket)("Browser.getVersion")
+        assert "error" in Raw(socket)("Browser.getBrowserCommandLine")  # the filter is there as well
+    for headers in ({"Host": "evil.test"}, {"Host": f"127.0.0.1:{port}", "Origin": "http://evil.test"}):
+        asked = urllib.request.Request(f"http://127.0.0.1:{port}/json/version", headers=headers)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(asked, timeout=10)
+    with pytest.raises(urllib.error.HTTPError, match="404"):  # nor is the harness's own way in there
+        urllib.request.urlopen(f"{watched.driven.http_url}/{watched.driven.cdp_url.split('/')[3]}/json", timeout=10)
+
+
+def test_permissions_and_the_windows_size_are_the_agents_until_it_leaves(
+    engine: BrowserEngine, web: Web, playwright: Playwright
+) -> None:
+    place = Geolocation(latitude=50.5, longitude=8.25)
+    config = SessionConfig(proxy=web.proxy, deadlines=CALM, geolocation=place)
+    asked = "navigator.permissions.query({name: '%s'}).then(found => found.state)"
+    with open_driven(engine, config) as (session, driven):
+        watched = Watched(session, driven)
+        session.open_tabs(["http://a.test/"])
+        browser = playwright.chromium.connect_over_cdp(driven.cdp_url)
+        context = browser.contexts[0]
+        page = context.pages[0]
+        before = page.evaluate("[innerWidth, innerHeight]")
+        context.grant_permissions(["notifications"])
+        assert page.evaluate(asked % "notifications") == "granted"
+        assert page.evaluate(asked % "geolocation") == "denied"  # those asked for, and no others
+        protocol = context.new_cdp_session(page)
+        window = protocol.send("Browser.getWindowForTarget")["windowId"]
+        protocol.send("Browser.setContentsSize", {"windowId": window, "width": 640, "height": 480})
+        wait_until(lambda: page.evaluate("[innerWidth, innerHeight]") == [640, 480])
+        driven.shut("the trial is over")
+        watched.close()
+        seen = driven.context
+        assert seen is not None
+        look = engine.run(seen.pages[0].evaluate(asked % "geolocation"), timeout=10, what="looking")
+        assert look == "granted"
+        wait_until(
+            lambda: engine.run(seen.pages[0].evaluate("[innerWidth, innerHeight]"), timeout=10, what="") == before
+        )
+
+
 def test_there_are_no_other_contexts(client: Browser, raw: Raw) -> None:
     with pytest.raises(Error, match="there is one context"):
         client.new_context()
@@ -240,7 +290,7 @@ def test_loopback_goes_through_the_proxy_as_well(page: Page, web: Web) -> None:
 
 
 def test_only_who_knows_the_path_gets_in(watched: Watched) -> None:
-    base = watched.driven.http_url.rsplit("/", 1)[0]
+    base = "http://" + watched.driven.cdp_url.split("/")[2]
     for path in ("/json/version", "/devtools/browser", "/x/json/version"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(base + path, timeout=10)

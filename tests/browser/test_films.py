@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import BROWSER
-from tests.inner import SUM_TASK, run_pytest
+from tests.inner import EVERY_PLUGIN, SUM_TASK, run_pytest
 
 pytestmark = pytest.mark.skipif(BROWSER != "chromium", reason="what a run does with traces is the same in all browsers")
 
@@ -25,6 +25,7 @@ def project(browser_executable: str | None, tmp_path_factory: pytest.TempPathFac
     result = run_pytest(
         folder, "sum.yaml", "--agent=oracle", "--agent=null", "--run-dir=run", "--tracing=retain-on-failure",
         "--alluredir=allure", "--html=report.html", "--self-contained-html", "-n0",
+        environ={"PYTEST_ADDOPTS": EVERY_PLUGIN},
     )  # fmt: skip
     result.assert_outcomes(passed=1, failed=1)
     return folder

@@ -101,6 +101,15 @@ def test_html_of_the_whole_page(see: See, extractor: str) -> None:
 
 
 @BOTH
+def test_raw_html_is_all_there_is(see: See, extractor: str) -> None:
+    text = see(PAGE, kinds=("raw_html",), extractor=extractor).observe().text
+    whole = text.partition("\n\n")[2]
+    assert whole.startswith("<!DOCTYPE html>\n<html><head><title>Shop</title><script>var hidden = 1</script>")
+    for part in ('<p style="display:none">None</p>', "Far below", 'name="h" value="1"', "</body></html>"):
+        assert part in whole
+
+
+@BOTH
 def test_long_selects_in_html(see: See, extractor: str) -> None:
     options = "".join(f"<option {'selected' if n == 7 else ''}>O{n}" for n in range(9))
     session = see(f"<select>{options}</select><p>After", kinds=("html",), extractor=extractor, max_options=2)

@@ -1,10 +1,7 @@
-"""``webarena init``: what it writes runs green as it is, and nothing of the user's is touched."""
+"""``webarena init``: what it writes is in order as it is, and nothing of the user's is touched."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,31 +10,16 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.starter import start_project
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.usefixtures("browser_executable")
-def test_what_it_writes_runs_green_and_its_agent_does_what_it_can(
+def test_what_it_writes_is_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """That it runs green, too, is what `test_docs_run.py` sees on the tutorial's page."""
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert main(["validate", ".", "--sites=./sites.yaml"]) == 0
     assert "2 files, 2 tasks: no problems" in capsys.readouterr().out
-    done = run(tmp_path, "--audit")
-    assert done.returncode == 0, done.stdout
-    assert re.search(r"^valid +2 ", done.stdout, re.MULTILINE), done.stdout
-    tried = run(tmp_path, "--agent=agents/mine.yaml")
-    assert "1 failed, 1 passed" in tried.stdout, tried.stdout
 
 
 def test_what_is_there_stays_and_settings_of_pytest_are_told_not_changed(

@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.actions import Click, Selector, Type
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.login import glance, login, login_headers
+from pytest_webarena.browser.login import glance, login, login_headers, verify
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import StepRecord
@@ -94,6 +94,12 @@ def test_a_wrong_password_is_noticed_and_never_shown(sign_in: SignIn) -> None:
     assert "the page is http://a.test/login ('Log in'): " in message
     assert "Wrong name or password." in message
     assert "hunter2" not in message
+
+
+def test_what_is_said_of_a_session_that_is_refused_ends_with_why(engine: BrowserEngine, forum: Web) -> None:
+    with pytest.raises(SiteError) as caught:
+        verify(engine, RECIPE, ADA, url="http://a.test", proxy=forum.proxy, state=None)
+    assert str(caught.value).endswith("expected http://a.test/account to open, found http://a.test/login instead")
 
 
 @pytest.mark.parametrize(
@@ -194,6 +200,9 @@ class LeaseOfA:
 
     def set_headers(self, site: str, headers: dict[str, str]) -> None:
         self.headers.append(dict(headers))
+
+    def session_refused(self, site: str) -> None:
+        assert site in self.sites
 
 
 def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: BrowserEngine, web: Web) -> None:

@@ -12,6 +12,10 @@ from pytest_webarena.actions import Click, Element, Selector, Type
 from pytest_webarena.browser.config import Deadlines, EngineConfig, ObservationConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
+from pytest_webarena.checks.key_nodes.chains import hits
+from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
+from pytest_webarena.signals import DomEvent
+from tests.processes import wait_until
 
 OUTER = (
     "<title>Outer</title><button onclick='f.src=`http://other.test/2`'>Own</button><div style='height:300px'></div>"
@@ -117,3 +121,27 @@ def test_a_frame_that_went_elsewhere(session: Session) -> None:
     session.execute(Click(Selector("css=button >> nth=0")))
     assert lines(session) == ["Iframe ''", "\tStaticText 'Second page'"]
     assert "no longer on the page" in session.execute(Click(press)).error
+
+
+def test_chains_go_on_through_processes(session: Session) -> None:
+    """What is clicked in a frame of another process is judged by what is around that frame, too."""
+
+    def click(what: str) -> DomEvent:
+        before = len(session.signals.since())
+        assert session.execute(Click(id_of(session, what))).error == ""
+        wait_until(lambda: len(session.signals.since()) > before)
+        event = session.signals.since()[-1]
+        assert isinstance(event, DomEvent)
+        return event
+
+    selector = parse_selector(
+        "body > #f >> internal:control=enter-frame >> "
+        "body > iframe:last-of-type >> internal:control=enter-frame >> button"
+    )
+    deep = click("button 'Deep'")
+    assert (deep.whole, deep.frame, hits(selector, deep)) == (True, "http://third.test/", True)
+    assert [each.tag for each in deep.chain if each.within == "frame"] == ["html", "html"]
+    press = click("button 'Press'")
+    assert (press.whole, hits(selector, press)) == (True, False)
+    assert hits(parse_selector("#f >> internal:control=enter-frame >> button"), press)
+    assert session.signals.lost == 0

@@ -89,6 +89,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
     (tmp_path / "cv.pdf").write_text("me")
 
     class Lease:
+        reach: ClassVar[dict[str, str]] = {}
         sites: ClassVar = {"board": SimpleNamespace(url="http://a.test", start="http://a.test/", app="board")}
         replicas = ()
 
@@ -116,7 +117,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def session_config(self, lease: object, state: Mapping[str, Any] | None) -> SessionConfig:
             return SessionConfig(proxy=web.proxy, deadlines=quick, uploads={"cv.pdf": tmp_path / "cv.pdf"})
 
-        def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Any:
+        def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Any:
             return nullcontext(Lease())
 
         def login_state(self, lease: Any, users: Mapping[str, str]) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.upkeep.history import History
+from tests.model_server import model_server
+from tests.sealed import sealed
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
@@ -119,3 +121,37 @@ def test_what_changes_between_two_checks_is_told(
         ["renamed", "gone", "members", "news"], "valid"
     )
     assert len(History(Path("webarena-upkeep")).entries) == 12
+
+
+RULED = """
+tasks:
+  - id: ruled
+    sites: [moving]
+    intent: Look at the kettle.
+    checks: [{key_nodes: [{url: {semantic: It is of a kettle}, name: kettle}]}]
+    solution: [{click: css=#kettle}]
+"""
+
+
+def test_a_judge_is_asked_about_nodes_with_a_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sites.yaml").write_text(SITES)
+    (tmp_path / "moving.py").write_text(APP.replace("{new}", "False"))
+    (tmp_path / "a.tasks.yaml").write_text(RULED)
+
+    def check(*judge: str) -> tuple[int, dict[str, Any]]:
+        code = main(["check", "a.tasks.yaml", "--sites=sites.yaml", *judge])
+        capsys.readouterr()
+        return code, json.loads(Path("webarena-upkeep/report.json").read_text())["tasks"][0]
+
+    with model_server(sealed("GRADE: 1")) as server:
+        named = ("--judge=scripted-1", f"--judge-url={server.url}", "--judge-key-env=none")
+        code, found = check(*named)
+        assert (code, found["status"], server.requests) == (0, "valid", 1), found
+        code, found = check(*named)
+        assert (code, found["status"], server.requests) == (0, "valid", 1)  # what it said is kept
+    code, found = check()
+    assert (code, found["status"]) == (3, "untried")
+    assert "--judge" in found["parts"][-1]["why"]

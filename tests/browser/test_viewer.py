@@ -113,6 +113,9 @@ def test_it_shows_rates_and_trials(visit: Visit) -> None:
         await page.get_by_role("button", name="hasty, forum: no verdict, 0 of 0 passed, 1 error").click()
         await _shown(page, "#count", ["1 of 5 trials"])
         await page.get_by_role("button", name="Clear").click()
+        await page.locator("#rates-table").get_by_role("button", name="forum", exact=True).click()
+        await _shown(page, "#count", ["2 of 5 trials"])
+        await page.get_by_role("button", name="Clear").click()
         await page.get_by_role("button", name="by trial", exact=True).click()
         assert await page.locator("#trials tbody tr").count() == 5
 

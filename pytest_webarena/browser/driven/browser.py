@@ -16,7 +16,7 @@ from playwright.async_api import Browser, BrowserContext, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
-from pytest_webarena.browser.driven.hub import Hub
+from pytest_webarena.browser.driven.hub import Command, Hub
 from pytest_webarena.browser.driven.pipe import ChromiumPipe
 from pytest_webarena.browser.driven.server import Endpoints
 from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
@@ -30,18 +30,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Driven", "open_driven"]
 
+_RESIZING = frozenset({"Browser.setContentsSize", "Browser.setWindowBounds"})
+
 
 class Driven:
     """One trial's own browser. `session` is the harness's view of it, `cdp_url` the agent's way in."""
 
-    def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
+    def __init__(self, engine: BrowserEngine, config: SessionConfig, *, rooted: bool = False) -> None:
         self._engine = engine
         self._config = config
+        self._rooted = rooted
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         """What the agent does, step by step, and where its pages go."""
         self._trajectory = Trajectory(self.events)
         self._pipe = ChromiumPipe(self._received, self._gone)
-        self._hub = Hub(self._pipe, self._trajectory.before)
+        headed = engine.config.launch_args.get("headless") is False
+        self._hub = Hub(self._pipe, self._before, headed=headed)
+        self._windows: dict[int, dict[str, Any]] = {}
+        """How windows were that the agent has resized."""
         self._endpoints: Endpoints | None = None
         self._browser: Browser | None = None
         self.context: BrowserContext | None = None
@@ -56,7 +62,8 @@ class Driven:
 
     @property
     def http_url(self) -> str:
-        """The same for clients that want an ``http://`` address, below which they ask for ``/json/version``."""
+        """The same for clients that want an ``http://`` address, below which they ask for ``/json/version``. If the
+        browser is ``rooted``, that has a port of its own and no path: clients that know host and port alone find it."""
         assert self._endpoints is not None
         return self._endpoints.http
 
@@ -96,7 +103,7 @@ class Driven:
             async with asyncio.timeout(seconds):
                 version = await self._launch(executable, config)
                 self.version = f"{choice.name} {version.get('Browser', '').rpartition('/')[2]}"
-                self._endpoints = Endpoints(self._hub, self._pages, version)
+                self._endpoints = Endpoints(self._hub, self._pages, version, rooted=self._rooted)
                 await self._endpoints.start()
                 self._browser = await playwright.chromium.connect_over_cdp(self._endpoints.own)
                 self.context = self._browser.contexts[0]
@@ -132,6 +139,7 @@ class Driven:
                     "Protocol-Version": found.get("protocolVersion", ""),
                     "User-Agent": found.get("userAgent", ""),
                     "V8-Version": found.get("jsVersion", ""),
+                    "WebKit-Version": f"537.36 ({found.get('revision', '')})",  # of all Chromiums; Selenium wants it
                 }
             await self._pipe.close(1.0)
         raise BrowserError(f"{executable} ended as soon as it was started")
@@ -152,6 +160,22 @@ class Driven:
 
         page.on("framenavigated", navigated)
 
+    async def _before(self, command: Command) -> str:
+        """Before a command of the agent's is handed on: the reason for refusing it, or ``""``."""
+        window = command.params.get("windowId")
+        if command.method in _RESIZING and isinstance(window, int) and window not in self._windows:
+            bounds = (await self._hub.call("Browser.getWindowBounds", {"windowId": window})).get("bounds", {})
+            self._windows.setdefault(window, {key: bounds[key] for key in ("width", "height") if key in bounds})
+        return await self._trajectory.before(command)
+
+    async def _settle(self) -> None:
+        """Undo what outlives an agent's sessions, or ends with them though it was the run's: checks come next."""
+        for window, bounds in self._windows.items():
+            await self._hub.call("Browser.setWindowBounds", {"windowId": window, "bounds": bounds})
+        if self._config.geolocation is not None and self.context is not None:  # all permissions end with such a session
+            with contextlib.suppress(PlaywrightError):
+                await self.context.grant_permissions(["geolocation"])
+
     async def _pages(self) -> list[dict[str, Any]]:
         found = (await self._hub.call("Target.getTargets")).get("targetInfos", [])
         return [
@@ -164,6 +188,7 @@ class Driven:
         self._trajectory.stop(reason)
         self._hub.release()
         await self._hub.dismiss()  # not left to the ends of connections, which may take their time
+        await self._settle()
         if self._endpoints is not None:
             await self._endpoints.shut()
 
@@ -177,7 +202,7 @@ class Driven:
 class _DrivenSession(Session):
     """The harness's view of a browser that somebody else drives: it looks, and changes nothing."""
 
-    _tends = False
+    _tends = _rests = False
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
         super().__init__(engine, config)
@@ -192,9 +217,14 @@ class _DrivenSession(Session):
 
 
 @contextmanager
-def open_driven(engine: BrowserEngine, config: SessionConfig) -> Iterator[tuple[Session, Driven]]:
-    """A browser of its own for one trial, and the session that observes it; both end with the block."""
-    driven = Driven(engine, config)
+def open_driven(
+    engine: BrowserEngine, config: SessionConfig, *, rooted: bool = False
+) -> Iterator[tuple[Session, Driven]]:
+    """A browser of its own for one trial, and the session that observes it; both end with the block.
+
+    ``rooted``: its ``http_url`` has no path (`Endpoints`).
+    """
+    driven = Driven(engine, config, rooted=rooted)
     session = _DrivenSession(engine, config, driven)
     launch = engine.config.deadlines.launch
     try:

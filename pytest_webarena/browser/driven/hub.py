@@ -73,8 +73,9 @@ class _Pending:
 class Hub:
     """All clients of one browser. Everything happens on one loop."""
 
-    def __init__(self, transport: Transport, listener: Listener) -> None:
+    def __init__(self, transport: Transport, listener: Listener, *, headed: bool = False) -> None:
         self._transport = transport
+        self._headed = headed
         self._listener = listener
         self._ids = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
@@ -156,7 +157,7 @@ class Hub:
             self._refuse(client, id, outer, "Session with given id not found.", code=-32001)
             return
         if not client.trusted:
-            decision = decide(method, params)
+            decision = decide(method, params, headed=self._headed)
             if isinstance(decision, Refuse):
                 self._note(decision.reason)
                 self._refuse(client, id, outer, decision.reason)

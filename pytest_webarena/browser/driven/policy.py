@@ -58,7 +58,25 @@ _TARGET = frozenset(
         "Target.getTargets", "Target.setAutoAttach", "Target.setDiscoverTargets",
     }
 )  # fmt: skip
-_BROWSER = frozenset({"Browser.getVersion", "Browser.getWindowBounds", "Browser.getWindowForTarget"})
+_BROWSER = frozenset(
+    {
+        "Browser.getVersion", "Browser.getWindowBounds", "Browser.getWindowForTarget", "Browser.grantPermissions",
+        "Browser.resetPermissions", "Browser.setContentsSize", "Browser.setPermission", "Browser.setWindowBounds",
+    }
+)  # fmt: skip
+_LARGEST_WINDOW = 10_000
+"""CSS pixels of a side."""
+_PERMISSIONS = frozenset(
+    {
+        "accelerometer", "backgroundfetch", "backgroundsync", "durablestorage", "geolocation", "gyroscope",
+        "magnetometer", "notifications", "paymenthandler", "periodicbackgroundsync", "persistentstorage", "push",
+        "screenwakelock", "sensors", "storageaccess", "toplevelstorageaccess", "wakelockscreen", "wakelocksystem",
+    }
+)  # fmt: skip
+"""What pages may be allowed, in lower case without dashes: the protocol and the web write names differently. Devices of
+the machine (camera, microphone, its screen, fonts, ports) are not here, nor is what is invented next."""
+_CLIPBOARD = frozenset({"clipboardread", "clipboardreadwrite", "clipboardsanitizedwrite", "clipboardwrite"})
+"""A browser without a window has a clipboard of its own; one with a window has its user's."""
 
 _ANSWERED: Mapping[str, Mapping[str, Any]] = {
     "Browser.close": {},
@@ -69,6 +87,10 @@ _ANSWERED: Mapping[str, Mapping[str, Any]] = {
 """Playwright and Puppeteer send these by themselves. Downloads are the harness's to receive; closing means leaving."""
 
 _FILES = "it reads files of this machine"
+_ONE_CONTEXT = (
+    "there is one context, the task's, with its tabs and signed in; use the default one: browser.contexts[0] in "
+    "Playwright, browser.defaultBrowserContext() in Puppeteer"
+)
 _OBJECTS = "it hands out objects of the harness's own scripts"
 _REFUSED: Mapping[str, str] = {
     "DOM.getFileInfo": _FILES,
@@ -79,16 +101,19 @@ _REFUSED: Mapping[str, str] = {
     "Page.crash": "it would end the page",
     "Page.addCompilationCache": "it changes what the site's scripts are",
     "Runtime.terminateExecution": "it would stop the page's scripts, the harness's among them",
-    "Target.createBrowserContext": "there is one context, the task's; use the default one",
-    "Target.disposeBrowserContext": "there is one context, the task's; use the default one",
+    "Target.createBrowserContext": _ONE_CONTEXT,
+    "Target.disposeBrowserContext": _ONE_CONTEXT,
     "Target.exposeDevToolsProtocol": "it hands the unfiltered protocol to a page",
     "Target.sendMessageToTarget": "it goes around the filter; attach with flatten: true",
     "Target.setRemoteLocations": "it connects the browser to another endpoint",
 }
 
 
-def decide(method: str, params: Mapping[str, Any]) -> Decision:
-    """What becomes of one command. Pure: whose session it goes to is the caller's matter."""
+def decide(method: str, params: Mapping[str, Any], *, headed: bool = False) -> Decision:
+    """What becomes of one command. Pure: whose session it goes to is the caller's matter.
+
+    ``headed``: the browser has a window on somebody's desk.
+    """
     if method in _ANSWERED:
         return Answer(_ANSWERED[method])
     if reason := _REFUSED.get(method):
@@ -96,7 +121,39 @@ def decide(method: str, params: Mapping[str, Any]) -> Decision:
     domain = method.partition(".")[0]
     if domain not in _DOMAINS and method not in _TARGET and method not in _BROWSER:
         return Refuse(f"{method} is refused: an agent may use the pages of its task and nothing else of the browser")
+    if method in _BROWSER and (reason := _of_the_browser(method, params, headed=headed)):
+        return Refuse(f"{method} is refused: {reason}")
     return _checked(method, params)
+
+
+def _of_the_browser(method: str, params: Mapping[str, Any], *, headed: bool) -> str:
+    """Why it would reach past the task's pages; empty if it does not."""
+    if method in ("Browser.grantPermissions", "Browser.setPermission"):
+        return _unfit_permission(params, headed=headed)
+    if method in ("Browser.setContentsSize", "Browser.setWindowBounds"):
+        return _unfit_size(params)
+    return ""
+
+
+def _unfit_permission(params: Mapping[str, Any], *, headed: bool) -> str:
+    one, several = params.get("permission"), params.get("permissions")
+    named = list(several) if isinstance(several, list) else []
+    if isinstance(one, Mapping) and params.get("setting") == "granted":  # denying reaches nowhere
+        named.append(one.get("name"))
+    granted = _PERMISSIONS if headed else _PERMISSIONS | _CLIPBOARD
+    unfit = [str(name)[:40] for name in named if str(name).replace("-", "").lower() not in granted]
+    return f"{', '.join(unfit)} would give pages what is this machine's" if unfit else ""
+
+
+def _unfit_size(params: Mapping[str, Any]) -> str:
+    """Of a window: hidden ones draw nothing, so nobody could look at them."""
+    bounds = params.get("bounds", params)
+    if not isinstance(bounds, Mapping) or bounds.get("windowState") not in (None, "normal"):
+        return "a window keeps its normal state; give it a width and a height"
+    sides = [bounds[side] for side in ("width", "height") if bounds.get(side) is not None]
+    if not all(isinstance(side, int | float) and 1 <= side <= _LARGEST_WINDOW for side in sides):
+        return f"expected a width and a height from 1 to {_LARGEST_WINDOW}"
+    return ""
 
 
 def _checked(method: str, params: Mapping[str, Any]) -> Decision:

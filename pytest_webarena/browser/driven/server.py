@@ -22,6 +22,11 @@ _LARGEST = 64 * 1024 * 1024
 """Bytes of one message of a client."""
 _BEHIND = 512 * 1024 * 1024
 """Bytes that may wait for a client that does not read."""
+_NOT_SERVED = {
+    "json/protocol": "the protocol's description is not served: use the client's own copy "
+    "(chrome-remote-interface: local: true)\n",
+    "json/new": "tabs are opened with Target.createTarget\n",
+}
 _CLIENTS = 32
 """Connections of an agent at the same time."""
 
@@ -30,25 +35,41 @@ class Endpoints:
     """Serves the harness and the agent from one port; each has a path of its own.
 
     Agents get what Chromium's own port offers: ``…/json/version`` and ``…/json/list`` over HTTP, and WebSockets at
-    ``…/devtools/browser`` and ``…/devtools/page/<id>``.
+    ``…/devtools/browser`` and ``…/devtools/page/<id>``. With ``rooted`` they get that on a second port, too, without a
+    path before it, as clients want it that know a browser by host and port: whoever on this machine finds that port
+    can drive the browser as the agent can.
     """
 
-    def __init__(self, hub: Hub, pages: Callable[[], Awaitable[list[dict[str, Any]]]], version: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        pages: Callable[[], Awaitable[list[dict[str, Any]]]],
+        version: dict[str, Any],
+        *,
+        rooted: bool = False,
+    ) -> None:
         self._hub = hub
         self._pages = pages
         self._version = version
+        self._rooted = rooted
         self._server: Server | None = None
+        self._plain: Server | None = None
         self._own, self._agents = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self._shut = False
         self._connections: set[ServerConnection] = set()
 
     async def start(self) -> None:
-        """Listen on a free port."""
-        self._server = await serve(
+        """Listen on a free port, or two."""
+        self._server = await self._listen(self._look)
+        if self._rooted:
+            self._plain = await self._listen(self._look_plainly)
+
+    async def _listen(self, look: Callable[[ServerConnection, Request], Awaitable[Response | None]]) -> Server:
+        return await serve(
             self._serve,
             "127.0.0.1",
             0,
-            process_request=self._look,
+            process_request=look,
             max_size=_LARGEST,
             compression=None,
             ping_interval=None,
@@ -59,8 +80,7 @@ class Endpoints:
     @property
     def _port(self) -> int:
         assert self._server is not None
-        port: int = next(iter(self._server.sockets)).getsockname()[1]
-        return port
+        return _port_of(self._server)
 
     @property
     def own(self) -> str:
@@ -74,7 +94,9 @@ class Endpoints:
 
     @property
     def http(self) -> str:
-        """The same for clients that ask for ``/json/version`` first."""
+        """The same for clients that ask for ``/json/version`` first; without a path if ``rooted``."""
+        if self._plain is not None:
+            return f"http://127.0.0.1:{_port_of(self._plain)}"
         return f"http://127.0.0.1:{self._port}/{self._agents}"
 
     async def shut(self) -> None:
@@ -87,35 +109,46 @@ class Endpoints:
 
     async def close(self) -> None:
         """Stop listening."""
-        if self._server is not None:
-            self._server.close()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(2.0):
-                    await self._server.wait_closed()
+        for server in (self._server, self._plain):
+            if server is not None:
+                server.close()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(2.0):
+                        await server.wait_closed()
 
     async def _look(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer plain HTTP; None goes on to the WebSocket."""
-        token, _, rest = request.path.split("?")[0].lstrip("/").partition("/")
-        rest = rest.rstrip("/")
+        token, rest = _parts(request)
         trusted = secrets.compare_digest(token, self._own)
         if not trusted and not secrets.compare_digest(token, self._agents):
             return connection.respond(HTTPStatus.NOT_FOUND, "not found\n")
+        return await self._answer(connection, request, rest, self.agents.removesuffix("/browser"), trusted=trusted)
+
+    async def _look_plainly(self, connection: ServerConnection, request: Request) -> Response | None:
+        """The same on the port without a path. A name in place of the address is a web page's that was bent to it."""
+        hosts = [host.partition(":")[0] for host in request.headers.get_all("Host")]  # chromedriver tells no port
+        if hosts not in (["127.0.0.1"], ["localhost"]):
+            return connection.respond(HTTPStatus.FORBIDDEN, "expected the host 127.0.0.1 or localhost\n")
+        rest = request.path.split("?")[0].strip("/")
+        sockets = self.http.replace("http:", "ws:", 1) + "/devtools"
+        return await self._answer(connection, request, rest, sockets, trusted=False)
+
+    async def _answer(
+        self, connection: ServerConnection, request: Request, rest: str, sockets: str, *, trusted: bool
+    ) -> Response | None:
         if request.headers.get("Origin", "").startswith(("http:", "https:")):  # a web page, which has no business here
             return connection.respond(HTTPStatus.FORBIDDEN, "not for web pages\n")
         if not trusted and (self._shut or len(self._connections) >= _CLIENTS):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "the trial is over, or too many connections\n")
         answer: Any = None
         if rest == "json/version":
-            answer = {**self._version, "webSocketDebuggerUrl": self.agents}
+            answer = {**self._version, "webSocketDebuggerUrl": f"{sockets}/browser"}
         elif rest in ("json", "json/list"):
-            answer = [
-                {**page, "webSocketDebuggerUrl": self.agents.removesuffix("browser") + f"page/{page['id']}"}
-                for page in await self._pages()
-            ]
-        elif rest == "devtools/browser" or rest.startswith("devtools/page/"):
+            answer = [{**page, "webSocketDebuggerUrl": f"{sockets}/page/{page['id']}"} for page in await self._pages()]
+        elif f"{rest}/".startswith(("devtools/browser/", "devtools/page/")):
             return None
         if answer is None:
-            return connection.respond(HTTPStatus.NOT_FOUND, "not found\n")
+            return connection.respond(HTTPStatus.NOT_FOUND, _NOT_SERVED.get(rest, "not found\n"))
         response = connection.respond(HTTPStatus.OK, json.dumps(answer))
         del response.headers["Content-Type"]
         response.headers["Content-Type"] = "application/json; charset=UTF-8"
@@ -123,7 +156,7 @@ class Endpoints:
 
     async def _serve(self, connection: ServerConnection) -> None:
         assert connection.request is not None
-        token, _, rest = connection.request.path.split("?")[0].lstrip("/").partition("/")
+        token, _ = _parts(connection.request)
         outbox: asyncio.Queue[str | None] = asyncio.Queue()
         waiting = 0
 
@@ -142,7 +175,7 @@ class Endpoints:
             await connection.close(1008, "too far behind")
 
         client = Client(deliver=deliver, trusted=token == self._own)
-        target = rest.rstrip("/").removeprefix("devtools/page/") if "devtools/page/" in rest else ""
+        target = connection.request.path.split("?")[0].rstrip("/").partition("devtools/page/")[2]
         if not client.trusted:
             self._connections.add(connection)
         writing = asyncio.ensure_future(write())
@@ -162,3 +195,14 @@ class Endpoints:
             writing.cancel()
             self._connections.discard(connection)
             await self._hub.leave(client)
+
+
+def _parts(request: Request) -> tuple[str, str]:
+    """The first part of the path, and the rest."""
+    token, _, rest = request.path.split("?")[0].lstrip("/").partition("/")
+    return token, rest.rstrip("/")
+
+
+def _port_of(server: Server) -> int:
+    port: int = next(iter(server.sockets)).getsockname()[1]
+    return port

@@ -79,7 +79,7 @@ def _typed(text: str) -> Move:
 def _key(params: Mapping[str, Any]) -> Move | None:
     if params.get("type") not in ("keyDown", "rawKeyDown", "char"):
         return None
-    key, text = str(params.get("key", "")), str(params.get("text", ""))
+    key, text = str(params.get("key", "")), _written(params)
     held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
     if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(held):
         return _typed(text)
@@ -94,10 +94,15 @@ def _pressed(params: Mapping[str, Any]) -> Move:
     return Move(action={"kind": "press", "keys": keys, "target": None}, value=keys, focused=True)
 
 
+def _written(params: Mapping[str, Any]) -> str:
+    """The text that a key command writes: a raw key writes none, even if a client tells it with one."""
+    return "" if params.get("type") == "rawKeyDown" else str(params.get("text", ""))
+
+
 def _letter(params: Mapping[str, Any]) -> str:
     """The key, if it would write something but this command does not: its text follows as a ``char``, or never."""
     key, modifiers = str(params.get("key", "")), int(params.get("modifiers") or 0)
-    return key if len(key) == 1 and key.isprintable() and not params.get("text") and not modifiers & 7 else ""
+    return key if len(key) == 1 and key.isprintable() and not _written(params) and not modifiers & 7 else ""
 
 
 def _mouse(params: Mapping[str, Any]) -> Move | None:

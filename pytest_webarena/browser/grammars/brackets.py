@@ -183,6 +183,7 @@ class BracketGrammar:
             "reload": bare("reload", Reload()),
             "new_tab": bare("new_tab", NewTab()),
             "close_tab": bare("close_tab", CloseTab()),
+            "tab_close": bare("close_tab", CloseTab()),
             "tab_focus": (
                 form("tab_focus [number of the tab]", r"\[\s*(\d{1,9})\s*\]", lambda match: FocusTab(int(match[1]))),
             ),

@@ -4,7 +4,8 @@ Accepts what the original harness accepts and reads it the same way, its quirks 
 the first bracket, arguments are found anywhere, ``type`` presses Enter unless told not to and does not clear the field.
 Differences, all where the original crashed, did nothing or lost the text: any Unicode may be typed, typed text and
 answers may have several lines, key names have aliases (``ctrl``, ``esc``, ``space``), ``scroll [direction=down]``
-scrolls, ``page_focus`` is ``tab_focus``, ``noop`` exists, and an invalid reply says what was wrong.
+scrolls, ``page_focus`` is ``tab_focus``, ``tab_close`` is ``close_tab``, ``noop`` exists, and an invalid reply says
+what was wrong.
 """
 
 from __future__ import annotations
@@ -149,6 +150,7 @@ _VERBS: Mapping[str, tuple[str, _Reader]] = {
     "goto": ("goto [address]", _with_text(Goto, r"goto ?\[(.+)\]")),
     "new_tab": ("new_tab", lambda text: NewTab()),
     "close_tab": ("close_tab", lambda text: CloseTab()),
+    "tab_close": ("close_tab", lambda text: CloseTab()),  # what the paper's table of actions calls it
     "tab_focus": ("tab_focus [number of the tab]", _tab_focus),
     "page_focus": ("tab_focus [number of the tab]", _tab_focus),  # what upstream's own history texts call it
     "go_back": ("go_back", lambda text: Back()),

@@ -100,6 +100,16 @@ async def _html(page: Page) -> Sequence[str]:
     return page.extraction.html
 
 
+_WHOLE = """() => {
+  const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '';
+  return type + (document.documentElement ? document.documentElement.outerHTML : '');
+}"""
+
+
+async def _raw_html(page: Page) -> Sequence[str]:
+    return str(await page.evaluate(_WHOLE)).splitlines() or ["(the document is empty)"]
+
+
 async def _marks(page: Page) -> Sequence[str]:
     return page.extraction.marked_lines
 
@@ -138,6 +148,13 @@ BUILTIN: Mapping[str, Form] = {
             may_be_empty=True,
             needs=frozenset({"html"}),
             ids=True,
+        ),
+        Form(
+            name="raw_html",
+            about="the whole document as the browser would write it, nothing left out; to be acted on by locators",
+            title="HTML source:",
+            prompt="The page is given as its whole HTML.",
+            lines=_raw_html,
         ),
         Form(
             name="webcanvas",

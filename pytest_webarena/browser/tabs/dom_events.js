@@ -13,296 +13,13 @@ if (globalThis[KEY]) {
   globalThis[KEY]();  // another document in the same window, without the listeners of the one before
   return;
 }
-const ELEMENTS = 40, ATTRIBUTES = 40, LONGEST_ATTRIBUTE = 300, LONGEST_TAG = 100, LONGEST_TEXT = 200, LONGEST_VALUE = 10000;
-const ATTRIBUTE_CHARACTERS = 40000;  // of one chain
-const SIBLINGS = 20000;  // that are counted for one chain
-const QUERIES = 20;  // for one selector
-const NODES = 300, CHARACTERS = 10000;  // of a text that is read as it is laid out; of a longer one only the beginning
-const OPTIONS = 1000;
 
-const send = globalThis['BINDING'];
-const getter = (prototype, name) => {
-  const get = Object.getOwnPropertyDescriptor(prototype, name).get;
-  return node => get.call(node);
-};
-const method = (prototype, name) => {
-  const call = prototype[name];
-  return (node, argument) => call.call(node, argument);
-};
-const typeOf = getter(Node.prototype, 'nodeType');
-const parentOf = getter(Node.prototype, 'parentNode');
-const firstOf = getter(Node.prototype, 'firstChild');
-const nextOf = getter(Node.prototype, 'nextSibling');
-const dataOf = getter(CharacterData.prototype, 'data');
-const ownerOf = getter(Node.prototype, 'ownerDocument');
-const rootOf = method(Node.prototype, 'getRootNode');
-const tagOf = getter(Element.prototype, 'localName');
-const attributesOf = getter(Element.prototype, 'attributes');
-const previousElement = getter(Element.prototype, 'previousElementSibling');
-const nextElement = getter(Element.prototype, 'nextElementSibling');
-const getAttribute = method(Element.prototype, 'getAttribute');
-const rectOf = method(Element.prototype, 'getBoundingClientRect');
-const hostOf = getter(ShadowRoot.prototype, 'host');
-const viewOf = getter(Document.prototype, 'defaultView');
-const rootElementOf = getter(Document.prototype, 'documentElement');
-const innerTextOf = getter(HTMLElement.prototype, 'innerText');
-const isEditable = getter(HTMLElement.prototype, 'isContentEditable');
-const inputType = getter(HTMLInputElement.prototype, 'type');
-const inputValue = getter(HTMLInputElement.prototype, 'value');
-const inputChecked = getter(HTMLInputElement.prototype, 'checked');
-const inputFiles = getter(HTMLInputElement.prototype, 'files');
-const areaValue = getter(HTMLTextAreaElement.prototype, 'value');
-const selectOptions = getter(HTMLSelectElement.prototype, 'options');
-const isMultiple = getter(HTMLSelectElement.prototype, 'multiple');
-const selectSize = getter(HTMLSelectElement.prototype, 'size');
-const optionLabel = getter(HTMLOptionElement.prototype, 'label');
-const optionSelected = getter(HTMLOptionElement.prototype, 'selected');
-const optionItem = method(HTMLOptionsCollection.prototype, 'item');
-const attributeItem = method(NamedNodeMap.prototype, 'item');
-
-const namespaceOf = getter(Element.prototype, 'namespaceURI');
-
-// By name, not `instanceof`: an element may come from another document.
-const isHtml = el => namespaceOf(el) === 'http://www.w3.org/1999/xhtml';
-const is = (el, tag) => tagOf(el) === tag && isHtml(el);
-const kindOf = node => {
-  try { return typeOf(node); } catch { return 0; }  // a window
-};
-const hostAround = fragment => {
-  try { return hostOf(fragment); } catch { return null; }  // a fragment that is no shadow tree
-};
-const attr = (el, name) => getAttribute(el, name);
-const clip = (text, length) => {
-  const whole = `${text}`;
-  return (whole.length > length ? whole.slice(0, length - 1) + '…' : whole).toWellFormed();
-};
-const squeeze = (text, length) => `${text || ''}`.slice(0, CHARACTERS).replace(/\s+/g, ' ').trim().slice(0, length).toWellFormed();
-const isElement = node => kindOf(node) === 1;
-
-// --- what a field holds
-
-const TEXTS = new Set(['text', 'search', 'email', 'url', 'tel', 'number', 'password']);
-const BUTTONS = new Set(['button', 'submit', 'reset', 'image', 'hidden']);
-const secrets = new WeakSet();  // fields that have been a password's: a page may show it in the clear later on
-const isSecret = el => {
-  if (inputType(el) === 'password' || /\b(current|new)-password\b/i.test(attr(el, 'autocomplete') || '')) secrets.add(el);
-  return secrets.has(el);
-};
-const isBox = el => is(el, 'input') && (inputType(el) === 'checkbox' || inputType(el) === 'radio');
-const isText = el => is(el, 'textarea') || (is(el, 'input') && TEXTS.has(inputType(el)));
-const valueOf = el => {
-  if (is(el, 'input')) {
-    const type = inputType(el);
-    if (isSecret(el) || BUTTONS.has(type)) return null;
-    if (type === 'checkbox' || type === 'radio') return inputChecked(el) ? 'on' : 'off';
-    if (type === 'file') return clip([...inputFiles(el) || []].slice(0, 100).map(file => file.name).join('\n'), LONGEST_VALUE);
-    return clip(inputValue(el), LONGEST_VALUE);
-  }
-  if (is(el, 'textarea')) return clip(areaValue(el), LONGEST_VALUE);
-  if (is(el, 'select')) {
-    const options = selectOptions(el), found = [], count = Math.min(options.length, OPTIONS);
-    for (let n = 0; n < count; n++) {
-      const option = optionItem(options, n);
-      if (option && optionSelected(option)) found.push(optionLabel(option).replace(/\s+/g, ' ').trim());
-    }
-    return clip(found.join('\n'), LONGEST_VALUE);
-  }
-  if (isHtml(el) && isEditable(el)) return textOf(el, LONGEST_VALUE);
-  return null;
-};
-
-// --- who an element is: as `scripts.DESCRIBE` says it of steps' targets
-
-const textOf = (el, length) => {
-  let nodes = 0, characters = 0, text = '';
-  const walk = node => {
-    for (let child = firstOf(node); child; child = nextOf(child)) {
-      if (++nodes > NODES || characters > CHARACTERS) return;
-      const type = typeOf(child);
-      if (type === 3) {
-        const data = dataOf(child).slice(0, CHARACTERS);
-        characters += data.length;
-        text += data;
-      } else if (type === 1) {
-        depth++ < 200 && walk(child);
-        depth--;
-      }
-    }
-  };
-  let depth = 0;
-  walk(el);
-  const small = nodes <= NODES && characters <= CHARACTERS;
-  return squeeze(small && isHtml(el) ? innerTextOf(el) : text, length);
-};
-const ROLES = {
-  button: 'button', textarea: 'textbox', img: 'img', option: 'option', li: 'listitem', td: 'cell', th: 'columnheader',
-  p: 'paragraph', form: 'form', nav: 'navigation', main: 'main', table: 'table', tr: 'row', ul: 'list', ol: 'list',
-  iframe: 'Iframe', summary: 'DisclosureTriangle', dialog: 'dialog', label: 'LabelText',
-};
-const INPUTS = {
-  button: 'button', submit: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio',
-  range: 'slider', number: 'spinbutton', search: 'searchbox',
-};
-const roleOf = (el, tag) => {
-  const given = (attr(el, 'role') || '').slice(0, LONGEST_TAG).trim().split(/\s+/)[0];
-  if (given) return given.toWellFormed();
-  if (tag === 'a') return attr(el, 'href') !== null ? 'link' : 'generic';
-  if (is(el, 'input')) return INPUTS[inputType(el)] || 'textbox';
-  if (is(el, 'select')) return isMultiple(el) || selectSize(el) > 1 ? 'listbox' : 'combobox';
-  if (/^h[1-6]$/.test(tag)) return 'heading';
-  return Object.hasOwn(ROLES, tag) ? ROLES[tag] : 'generic';
-};
-// What is the same of several kinds of fields.
-const FIELDS = {input: HTMLInputElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement, button: HTMLButtonElement};
-const ofField = name => {
-  const getters = Object.fromEntries(Object.entries(FIELDS).map(([tag, kind]) => [tag, getter(kind.prototype, name)]));
-  return el => isHtml(el) && Object.hasOwn(getters, tagOf(el)) ? getters[tagOf(el)](el) : null;
-};
-const labelsOf = ofField('labels'), formOf = ofField('form');
-const nameOf = (el, tag, text) => {
-  const root = rootOf(el);
-  const find = typeOf(root) === 9 ? Document.prototype.getElementById : DocumentFragment.prototype.getElementById;
-  const ids = (attr(el, 'aria-labelledby') || '').slice(0, 1000).split(/\s+/).filter(Boolean).slice(0, 10);
-  const by = typeOf(root) === 9 || typeOf(root) === 11
-    ? ids.map(id => find.call(root, id)).filter(Boolean).map(n => textOf(n, LONGEST_TEXT)).join(' ') : '';
-  if (by || attr(el, 'aria-label')) return squeeze(by || attr(el, 'aria-label'), LONGEST_TEXT);
-  const labels = labelsOf(el);
-  const label = labels && labels.length ? [...labels].slice(0, 5).map(n => textOf(n, LONGEST_TEXT)).join(' ') : '';
-  const button = is(el, 'input') && ['submit', 'button', 'reset'].includes(inputType(el)) ? inputValue(el) : '';
-  return squeeze(label || button || attr(el, 'alt') || text || attr(el, 'title') || attr(el, 'placeholder'), LONGEST_TEXT);
-};
-const selectorOf = el => {
-  const root = rootOf(el), kind = typeOf(root);
-  if (kind !== 9 && kind !== 11) return '';
-  const query = kind === 9 ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
-  let left = QUERIES;
-  const unique = selector => {
-    try { return left-- > 0 && query.call(root, selector).length === 1; } catch { return false; }
-  };
-  const short = (n, name) => {
-    const value = attr(n, name);
-    return value && value.length < 100 ? value : '';
-  };
-  const path = [];
-  for (let n = el; isElement(n) && path.length < ELEMENTS; n = parentOf(n)) {
-    const tag = CSS.escape(tagOf(n).slice(0, LONGEST_TAG)), id = short(n, 'id');
-    if (id && unique('#' + CSS.escape(id))) { path.unshift('#' + CSS.escape(id)); break; }
-    const named = ['data-testid', 'name', 'aria-label', 'placeholder', 'href'].filter(name => short(n, name))
-      .map(name => `${tag}[${name}=${JSON.stringify(short(n, name))}]`).find(unique);
-    if (named) { path.unshift(named); break; }
-    const place = placeOf(n, {left: SIBLINGS});
-    path.unshift(place[3] > 1 ? `${tag}:nth-of-type(${place[2]})` : tag);
-  }
-  return path.join(' > ').toWellFormed();
-};
-const centreOf = el => {
-  const box = rectOf(el);
-  let x = box.left + box.width / 2, y = box.top + box.height / 2;
-  for (let view = viewOf(ownerOf(el)); view && view !== view.parent; view = view.parent) {
-    const frame = view.frameElement;
-    if (!frame) return [null, null];
-    const around = rectOf(frame), style = viewOf(ownerOf(frame)).getComputedStyle(frame);
-    x += around.left + frame.clientLeft + parseFloat(style.paddingLeft);
-    y += around.top + frame.clientTop + parseFloat(style.paddingTop);
-  }
-  return Number.isFinite(x) && Number.isFinite(y) ? [Math.round(x * 100) / 100, Math.round(y * 100) / 100] : [null, null];
-};
-const targetOf = el => {
-  const tag = tagOf(el), field = ['input', 'textarea', 'select', 'iframe'].includes(tag);
-  const text = field ? '' : textOf(el, LONGEST_TEXT), [x, y] = centreOf(el);
-  return {
-    selector: selectorOf(el), role: roleOf(el, tag), name: nameOf(el, tag, text), tag: clip(tag, LONGEST_TAG),
-    text: text, x: x, y: y,
-  };
-};
-
-// What somebody clicks who clicks on something in it.
-const CONTROLS = new Set([
-  'button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'option', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'treeitem',
-  'LabelText', 'DisclosureTriangle',
-]);
-const controlAround = el => {
-  for (let n = el, place = 0; n && place < ELEMENTS; n = parentOf(n) || hostAround(n)) {
-    if (typeOf(n) === 11) continue;
-    if (!isElement(n)) return null;
-    const tag = tagOf(n);
-    if (CONTROLS.has(roleOf(n, tag))) {
-      if (n === el) return null;
-      const text = textOf(n, LONGEST_TEXT);
-      return {place: place, name: nameOf(n, tag, text), text: text};
-    }
-    place++;
-  }
-  return null;
-};
-
-// --- what is around it
-
-// Which of its siblings it is, how many there are, and the same of those with its tag; zeros where they are too many.
-const placeOf = (el, budget) => {
-  const tag = tagOf(el);
-  let nth = 1, children = 1, nthOfType = 1, ofType = 1;
-  for (let other = previousElement(el); other; other = previousElement(other)) {
-    if (budget.left-- <= 0) return [0, 0, 0, 0];
-    nth++; children++;
-    if (tagOf(other) === tag) { nthOfType++; ofType++; }
-  }
-  for (let other = nextElement(el); other; other = nextElement(other)) {
-    if (budget.left-- <= 0) return [0, 0, 0, 0];
-    children++;
-    if (tagOf(other) === tag) ofType++;
-  }
-  return [nth, children, nthOfType, ofType];
-};
-const attributesFor = (el, budget) => {
-  const found = {}, all = attributesOf(el), secret = is(el, 'input') && isSecret(el);
-  let count = 0;
-  const take = (name, value) => {
-    if (count >= ATTRIBUTES || name.length > LONGEST_TAG || Object.hasOwn(found, name) || (secret && name === 'value')) return;
-    const kept = clip(value, Math.max(1, Math.min(LONGEST_ATTRIBUTE, budget.left)));
-    budget.left -= name.length + kept.length;
-    Object.defineProperty(found, name.toWellFormed(), {value: kept, enumerable: true});
-    count++;
-  };
-  for (const name of ['id', 'class']) {
-    const value = attr(el, name);
-    if (value !== null) take(name, value);
-  }
-  for (let n = 0; n < Math.min(all.length, 2 * ATTRIBUTES) && count < ATTRIBUTES; n++) {
-    const each = attributeItem(all, n);
-    take(each.name, each.value);
-  }
-  return found;
-};
-const chainOf = el => {
-  const found = [], siblings = {left: SIBLINGS}, attributes = {left: ATTRIBUTE_CHARACTERS};
-  let n = el, whole = true;
-  while (n) {
-    if (found.length === ELEMENTS) { whole = false; break; }
-    const parent = parentOf(n);
-    let within = 'element', next = parent;
-    if (!parent) {
-      within = 'root'; next = null; whole = false;  // it is in no document any more
-    } else if (typeOf(parent) === 11) {
-      next = hostAround(parent);
-      within = next ? 'shadow' : 'root';
-      whole = whole && !!next;
-    } else if (typeOf(parent) === 9) {
-      const view = viewOf(parent);
-      const inside = !!view && view !== view.parent;
-      next = inside ? view.frameElement : null;
-      within = inside ? 'frame' : 'root';
-      if (inside && !next) whole = false;  // around it is a page of another process
-    }
-    found.push([clip(tagOf(n).toLowerCase(), LONGEST_TAG), attributesFor(n, attributes), ...placeOf(n, siblings), within]);
-    n = next;
-  }
-  return [found, whole];
-};
+// ELEMENTS
 
 // --- telling
 
-const CLICKS = new Set(['click', 'dblclick', 'contextmenu']);
+const PAUSE = LETTERS_MS;
+const CLICKS = new Set(['click', 'dblclick', 'auxclick', 'contextmenu']);
 
 const numbers = new WeakMap();
 let last = 0;
@@ -311,19 +28,20 @@ const numberOf = el => {
   if (number === undefined) numbers.set(el, number = ++last);
   return number;
 };
-let writing = null;  // the field of the last event that was told, if it was input
-let unsaid = null;  // and what it holds after further letters, of which nobody has been told yet
-let latest = 0;  // when the last of them came
+let writing = null;  // the field of the last event, if it was input
+let unsaid = null;  // and what is to be said of it, of which nobody has been told yet
+let latest = 0;  // when the last letter came
 let waiting = false;
 let leaving = false;
-// Each letter told by itself would cost as much as typing it. So further ones are told together: a moment later (sooner
-// than anybody finds the page at rest), before the next event, before the document goes.
+// Each letter told by itself would cost as much as typing it. So letters are told together: a moment later (sooner than
+// anybody finds the page at rest), before the next event, before the address changes, before the document goes.
 const catchUp = () => {
   if (unsaid === null) return;
-  send(JSON.stringify(unsaid));
+  const {said, field, text} = unsaid;
   unsaid = null;
+  if (field !== null) said.value = textSaid(field, text);
+  send(JSON.stringify(said));
 };
-const PAUSE = 30;
 const look = () => {
   const left = unsaid === null ? 0 : latest + PAUSE - performance.now();
   waiting = left > 0;
@@ -341,32 +59,48 @@ const later = () => {
     for (const type of ['beforeunload', 'pagehide', 'blur']) window.addEventListener(type, catchUp, true);
   }
 };
-const tell = (el, event, value, sign) => {
+const sayingOf = (el, event, value, sign) => {
+  const [chain, whole] = chainOf(el);
+  const view = viewOf(ownerOf(el)) || globalThis;
+  return {
+    event: event, target: targetOf(el), value: value, chain: chain, whole: whole, field: numberOf(el), sign: sign,
+    control: CLICKS.has(event) ? controlAround(el) : null,
+    frame: view === view.top ? '' : clip(view.location.href, 2000), maker: makerOf(view),
+  };
+};
+const tell = (el, event, value, sign, letter, ready) => {
   if (event === 'input' && writing === el) {  // who it is was said with the first letter
-    unsaid = {again: numberOf(el), value: value};
+    if (unsaid === null) unsaid = {said: {again: numberOf(el)}, field: null, text: ''};
+    unsaid.said.value = value;
+    unsaid.field = null;
     later();
     return;
   }
   catchUp();
   writing = event === 'input' ? el : null;
-  const [chain, whole] = chainOf(el);
-  const view = viewOf(ownerOf(el)) || globalThis;
-  send(JSON.stringify({
-    event: event, target: targetOf(el), value: value, chain: chain, whole: whole, field: numberOf(el), sign: sign,
-    control: CLICKS.has(event) ? controlAround(el) : null,
-    frame: view === view.top ? '' : clip(view.location.href, 2000),
-  }));
+  const said = ready || sayingOf(el, event, value, sign);
+  if (!letter) {
+    send(JSON.stringify(said));
+    return;
+  }
+  unsaid = {said: said, field: null, text: ''};
+  later();
 };
 
 // --- listening
 
-const LISTENED = ['click', 'dblclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'keydown', 'SIGN'];
+const LISTENED = [
+  'click', 'dblclick', 'auxclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'keydown', 'pointerdown',
+  'pointerup', 'dragstart', 'drop', 'SIGN',
+];
 const LETTERS = new Set(['keydown', 'beforeinput', 'input']);
 const seen = new WeakSet();  // events: those of shadow trees come by more than once
 const adopted = new WeakSet();
 const clicked = new WeakSet();  // boxes whose next change is a trusted click's
 const edited = new WeakSet();  // fields whose next change is that of text that somebody wrote
 const filling = new WeakMap();  // fields of which a change of their text was announced, and which
+let press = null;  // where the pointer went down, and what is to be said if the page takes that away before it is clicked
+let told = null;  // what was said to be clicked then; a click may still come
 let pressed = null;  // what the latest trusted click went through
 let entered = null;  // the field in which Enter was pressed last
 
@@ -377,10 +111,62 @@ const elementOf = node => {
   return isElement(near) ? near : null;
 };
 
+// Lists of suggestions go when one is pressed, and the click that follows is somewhere else or nowhere. Whoever pressed
+// there and let go there, or led elsewhere by pressing, has clicked it all the same.
+const NEAR = 5;  // CSS pixels
+const isGone = el => !isConnected(el) || rectsOf(el).length === 0;
+const tellGone = () => {
+  if (!press || !isGone(press.el)) return;
+  const said = press.said;
+  told = press.el;
+  press = null;
+  catchUp();
+  writing = null;
+  send(JSON.stringify(said));
+};
+const onPointer = (event, el) => {
+  if (event.type === 'pointerdown') {
+    const said = event.button === 0 && !isText(el) ? sayingOf(el, 'click', isBox(el) ? null : valueOf(el)) : null;
+    told = null;
+    press = said && {el: el, x: event.clientX, y: event.clientY, said: said};
+  } else if (press && Math.hypot(event.clientX - press.x, event.clientY - press.y) <= NEAR) {
+    const done = press;
+    setTimeout(() => {  // after the click, if there is one
+      if (press !== done) return;
+      tellGone();
+      press = null;
+    });
+  } else {
+    press = null;
+  }
+};
+
+// More may follow at once.
+const isSmall = ({data, inputType}) => data ? data.length === 1 : `${inputType}`.startsWith('delete');
+let plain = null;  // such a field, as long as the same one is written in
+const onLetter = (event, type, el) => {
+  if (type === 'keydown') return event.key !== 'Enter';
+  if (!event.isTrusted || typeof event.inputType !== 'string') return false;
+  if (type === 'beforeinput') {
+    filling.set(el, event.inputType);
+    return true;
+  }
+  if (type !== 'input' || writing !== el || unsaid === null || !isText(el)) return false;
+  if (filling.get(el) !== event.inputType) return true;
+  filling.delete(el);
+  edited.add(el);
+  unsaid.field = el;
+  unsaid.text = rawTextOf(el);  // the rest of it can wait
+  later();
+  return true;
+};
+
 const onEvent = event => {
   const type = event.type, at = event.target;
   // Letters are many, and a field of text that the window is told of is in no shadow tree and has none to be found.
+  if (at === plain && event.currentTarget === window && onLetter(event, type, at)) return;
   const letter = event.currentTarget === window && LETTERS.has(type) && isElement(at) && isText(at);
+  if (letter) plain = at;
   if (letter && type === 'keydown' && event.key !== 'Enter') return;
   if (seen.has(event)) return;
   seen.add(event);
@@ -399,14 +185,23 @@ const onEvent = event => {
     return;
   }
   if (type === 'click') {
+    let ready = null;  // it was read when it was pressed; to do so again costs as much
+    if (trusted && press && path.includes(press.el)) {
+      if (press.el === el) ready = press.said;
+      press = null;
+    }
     if (trusted) pressed = path;
     else if (pressed && pressed.includes(el)) pressed = null;
     if (isBox(el)) trusted ? clicked.add(el) : clicked.delete(el);
-    if (trusted) tell(el, type, isBox(el) ? null : valueOf(el));  // a box may yet be what it was
+    const value = isBox(el) ? null : valueOf(el);  // a box may yet be what it was
+    if (ready) ready.value = value;
+    if (trusted && el !== told) tell(el, type, value, undefined, false, ready);
     return;
   }
-  if (!trusted) return;
-  if (type === 'beforeinput') {
+  if (!trusted || (type === 'auxclick' && event.button !== 1)) return;
+  if (type === 'pointerdown' || type === 'pointerup') {
+    onPointer(event, el);
+  } else if (type === 'beforeinput') {
     filling.set(el, event.inputType);
   } else if (type === 'input') {
     if (isBox(el)) {
@@ -418,7 +213,7 @@ const onEvent = event => {
     } else if (isText(el)) {
       edited.add(el);  // the arrows of a number's field
     }
-    tell(el, type, valueOf(el));
+    tell(el, type, valueOf(el), undefined, isText(el) && isSmall(event));
   } else if (type === 'change') {
     const from = isBox(el) ? clicked : isText(el) ? edited : null;
     if (from && !from.delete(el)) return;
@@ -433,6 +228,8 @@ const onEvent = event => {
     if (event.key === 'Enter') tell(el, type, valueOf(el));
   } else if (CLICKS.has(type)) {
     tell(el, type, isBox(el) ? null : valueOf(el));
+  } else {
+    tell(el, type, null);  // dragged, dropped on
   }
 };
 const guarded = event => {
@@ -452,6 +249,10 @@ const observer = new MutationObserver(() => {
   listenTo(window);
 });
 let watched = null;
+const beforeAddress = () => {  // scripts change it, too, and then nothing else tells
+  tellGone();
+  catchUp();
+};
 const again = () => {
   if (watched === document) return;
   watched = document;
@@ -459,8 +260,14 @@ const again = () => {
   // What listens in a window is not called for input to a second document in it until something is added.
   for (const type of LISTENED) window.removeEventListener(type, guarded, true);
   listenTo(window);
-  send('{"listening":true}');
+  let enclosed = false;  // in a page of another origin
+  try { enclosed = window !== window.parent && !window.frameElement; } catch { enclosed = true; }
+  send(JSON.stringify({listening: true, enclosed: enclosed}));
+  if (!globalThis.navigation) return;
+  navigation.removeEventListener('navigate', beforeAddress);
+  navigation.addEventListener('navigate', beforeAddress);
 };
+again.followFrame = followFrame;
 Object.defineProperty(globalThis, KEY, {value: again});
 again();
 // The first, empty document of a frame leaves its window to the one that is loaded, if that is of the same origin. Nothing

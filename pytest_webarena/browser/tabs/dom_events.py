@@ -12,11 +12,11 @@ import asyncio
 import itertools
 import json
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
@@ -24,6 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.signal_log import Happening, TabSignals
+from pytest_webarena.browser.tabs.frame_chains import Channel, FrameChains
 from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 
 __all__ = ["BINDING", "DomEvents"]
@@ -34,26 +35,25 @@ _SIGN = f"webarena{secrets.token_hex(8)}"
 """The event with which the harness announces what it changes by script."""
 _LONGEST = 1_000_000
 """Characters of what is told of one event; the listener says far less."""
+_FOLLOW = f"function(frame) {{ globalThis[Symbol.for('{BINDING}')].followFrame(this, frame); }}"
+"""Called on the element that shows a frame, in the listener's world."""
 _SIGNS = 100
 _DOCUMENTS = 100
 """Of a tab, of which the last field that was written in is known."""
+_ANSWER = 10.0
+"""Seconds to wait for what a frame's session answers."""
 
 
 @cache
-def script() -> str:
-    """The listener, which puts itself into place."""
-    source = (files("pytest_webarena.browser.tabs") / "dom_events.js").read_text("utf-8")
+def script(letters: float = 0.03) -> str:
+    """The listener, which puts itself into place. ``letters``: seconds for which it may keep some."""
+    folder = files("pytest_webarena.browser.tabs")
+    elements, source = ((folder / name).read_text("utf-8") for name in ("dom_elements.js", "dom_events.js"))
+    source = source.replace("// ELEMENTS\n", elements)
+    source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000))))
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
         source = source.replace(f"'{name}'", f"'{value}'")
     return source
-
-
-class _Channel(Protocol):
-    """A protocol session, or one nested into it."""
-
-    async def send(self, method: str, params: dict[str, Any]) -> object:
-        """One command."""
-        ...
 
 
 class DomEvents:
@@ -66,13 +66,15 @@ class DomEvents:
         self._signs: set[str] = set()
         self._written: dict[tuple[str, ...], Happening] = {}
         """By document: its last input. Of further letters only the value is told."""
+        self._frames = FrameChains(_FOLLOW)
         self._listening = False
 
     async def listen(self, session: CDPSession) -> None:
         """Put the listener into the tab's frames, those that are there and those that come."""
         self._listening = True
-        receive = self._receiver(session, ())
+        receive = self._receiver(_Session(session), ())
         for name in (
+            "Page.frameAttached",
             "Page.frameNavigated",
             "Runtime.bindingCalled",
             "Runtime.executionContextCreated",
@@ -82,7 +84,7 @@ class DomEvents:
         session.on(
             "Target.receivedMessageFromTarget", lambda params: receive("Target.receivedMessageFromTarget", params)
         )
-        await _set_up(session)
+        await _set_up(_Session(session), script(self._signals.letters))
 
     def sign(self) -> tuple[str, str] | None:
         """The name of an event, and what it must hold, once, to be believed that it is the harness's; None where nobody
@@ -95,43 +97,58 @@ class DomEvents:
         self._signs.add(sign)
         return _SIGN, sign
 
-    def _receiver(self, channel: _Channel, where: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
+    def _receiver(self, channel: Channel, where: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
         """What deals with the events of one session. Must not raise."""
         worlds: dict[object, str] = {}
         """The listener's contexts, and of which frame each is."""
-        inner: dict[str, Callable[[str, dict[str, Any]], None]] = {}
+        inner: dict[str, tuple[_Nested, Callable[[str, dict[str, Any]], None]]] = {}
 
         def receive(method: str, params: dict[str, Any]) -> None:
             if method == "Runtime.bindingCalled":
                 frame = worlds.get(params.get("executionContextId"))
                 if params.get("name") == BINDING and frame is not None:
-                    self._told(str(params.get("payload", "")), (*where, str(params["executionContextId"])), frame)
+                    context = (*where, str(params["executionContextId"]))
+                    self._told(str(params.get("payload", "")), context, frame, channel)
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
-                    worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
+                    frame = worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
+                    self._frames.listened(frame, channel, context.get("id"))
+            elif method == "Page.frameAttached":
+                self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
             elif method == "Page.frameNavigated":
-                frame = params.get("frame", {})
+                shown = params.get("frame", {})
                 # What comes back has its listener still; in a browser's own page about an error there is nothing to do.
-                if params.get("type") != "BackForwardCacheRestore" and not frame.get("unreachableUrl"):
-                    self._signals.document(str(frame.get("id", "")), listening=False)
+                if params.get("type") != "BackForwardCacheRestore" and not shown.get("unreachableUrl"):
+                    self._signals.document(str(shown.get("id", "")), listening=False)
             elif method == "Target.attachedToTarget":
-                child = str(params.get("sessionId", ""))
+                child, info = str(params.get("sessionId", "")), params.get("targetInfo", {})
+                if parent := info.get("parentFrameId"):
+                    self._frames.attached(str(info.get("targetId", "")), str(parent))
                 nested = _Nested(channel, child, self._ids)
-                inner[child] = self._receiver(nested, (*where, child))
-                self._in_background(_set_up(nested, waiting=True))
+                inner[child] = (nested, self._receiver(nested, (*where, child)))
+                self._in_background(_set_up(nested, script(self._signals.letters), waiting=True))
             elif method == "Target.receivedMessageFromTarget" and params.get("sessionId") in inner:
                 message = json.loads(params.get("message", "{}"))
+                nested, further = inner[params["sessionId"]]
                 if "method" in message:
-                    inner[params["sessionId"]](message["method"], message.get("params", {}))
+                    further(message["method"], message.get("params", {}))
+                else:
+                    nested.answered(message)
 
         return receive
 
-    def _told(self, payload: str, document: tuple[str, ...], frame: str) -> None:
+    def _told(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
         try:
             said = json.loads(writable(payload[:_LONGEST]))
             if "listening" in said:
                 self._signals.document(frame, listening=True)
+                if said.get("enclosed"):
+                    self._in_background(self._frames.follow(frame, channel))
+                return
+            if "around" in said:
+                chain = tuple(map(_element, said["chain"]))
+                self._frames.told(said["around"], chain, whole=said["whole"], maker=said["maker"])
                 return
             sign = said.get("sign")
             if sign is not None and sign not in self._signs:
@@ -143,17 +160,7 @@ class DomEvents:
                     raise ValueError("another field")
                 happening = replace(happening, value=said["value"])
             else:
-                happening = Happening(
-                    event=said["event"],
-                    target=TargetRecord(**said["target"]),
-                    value=said["value"],
-                    chain=tuple(map(_element, said["chain"])),
-                    whole=said["whole"],
-                    frame=said["frame"],
-                    control=ControlRecord(**said["control"]) if said["control"] else None,
-                    field=(*document, said["field"]),
-                    size=len(payload),
-                )
+                happening = self._happening(said, document, frame, len(payload))
             if happening.event == "input":
                 self._written.pop(document, None)
                 self._written[document] = happening
@@ -163,26 +170,81 @@ class DomEvents:
         except (KeyError, TypeError, ValueError):  # too long, not announced, or the listener could not read the element
             self._signals.lost()
 
+    def _happening(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
+        own = tuple(map(_element, said["chain"]))
+        chain, whole = self._frames.continued(frame, own, said["whole"])
+        maker = said["maker"]
+        if not maker and said["frame"].startswith("about:srcdoc"):  # in a sandbox
+            maker = self._frames.maker_around(frame)
+        return Happening(
+            event=said["event"],
+            target=TargetRecord(**said["target"]),
+            value=said["value"],
+            chain=chain,
+            whole=whole,
+            frame=said["frame"],
+            control=ControlRecord(**said["control"]) if said["control"] else None,
+            field=(*document, said["field"]),
+            size=size,
+            maker=maker,
+        )
+
+
+class _Session:
+    """A tab's protocol session."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self._session = session
+
+    async def send(self, method: str, params: dict[str, Any]) -> object:
+        """One command and its answer."""
+        return await self._session.send(method, params)
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
+        """The same."""
+        answer: dict[str, Any] = await self._session.send(method, params)
+        return answer
+
 
 class _Nested:
     """A protocol session inside another one."""
 
-    def __init__(self, around: _Channel, id: str, ids: itertools.count[int]) -> None:
+    def __init__(self, around: Channel, id: str, ids: itertools.count[int]) -> None:
         self._around, self._id, self._ids = around, id, ids
+        self._asked: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
         """One command, whose answer nobody waits for."""
-        message = json.dumps({"id": next(self._ids), "method": method, "params": params})
+        return await self._say(next(self._ids), method, params)
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
+        """One command and its answer; empty if it failed. `TimeoutError` if the frame has gone meanwhile."""
+        id = next(self._ids)
+        answer = self._asked[id] = asyncio.get_running_loop().create_future()
+        try:
+            await self._say(id, method, params)
+            return await asyncio.wait_for(answer, _ANSWER)
+        finally:
+            self._asked.pop(id, None)
+
+    def answered(self, message: Mapping[str, Any]) -> None:
+        """An answer has come."""
+        asked = self._asked.get(message.get("id", 0))
+        if asked is not None and not asked.done():
+            asked.set_result(message.get("result", {}))
+
+    async def _say(self, id: int, method: str, params: dict[str, Any]) -> object:
+        message = json.dumps({"id": id, "method": method, "params": params})
         return await self._around.send("Target.sendMessageToTarget", {"sessionId": self._id, "message": message})
 
 
-async def _set_up(channel: _Channel, *, waiting: bool = False) -> None:
+async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> None:
     commands: list[tuple[str, dict[str, Any]]] = [
         ("Runtime.enable", {}),  # else it tells nothing of what is called
         ("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
         (
             "Page.addScriptToEvaluateOnNewDocument",
-            {"source": script(), "worldName": WORLD, "runImmediately": True},
+            {"source": source, "worldName": WORLD, "runImmediately": True},
         ),
         (
             "Target.setAutoAttach",

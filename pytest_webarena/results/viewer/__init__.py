@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
+from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
@@ -65,7 +66,7 @@ def write_view(
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
     with temporary.open("w", encoding="utf-8", errors="replace") as page:
-        head, tail = _frame(index, run_section(records, links=True))
+        head, tail = _frame(index, run_section(records, links=True, pages=run.pages_of))
         page.write(head)
         pictures = _Pictures(page, seen_from or target.parent, picture_budget)
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
@@ -198,7 +199,7 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "url": step.url_before,
         "leads": step.url_after if step.url_after != step.url_before else "",
         "error": step.error,
-        "raw": step.raw,
+        "raw": "" if _is_python(step) else step.raw,
         "thought": step.thought if step.thought not in step.raw else "",
         "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
         "retries": step.retries,
@@ -208,6 +209,14 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "observation": _text(attempt / step.observation) if step.observation else "",
         "picture": pictures.source(attempt / step.screenshot) if step.screenshot else "",
     }
+
+
+def _is_python(step: StepRecord) -> bool:
+    """Whether its words are but the value that a Python agent returned, which the title says better."""
+    try:
+        return step.raw == repr(action_from_record(step.action))
+    except ValueError:
+        return False
 
 
 def _text(path: Path) -> str:

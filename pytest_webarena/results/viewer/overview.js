@@ -100,9 +100,10 @@ function rates(by) {
       bar(count), make("b", {}, text), make("small", {}, `${count.passed}/${count.judged}`),
       count.error ? make("small", { className: "error" }, `+${count.error} err.`) : ""));
   };
+  const whole = (row) => make("button", { type: "button", className: "link", onclick: () => narrow({ agent: "", field, name: row.all ? null : row.name, by }) }, row.name);
   $("rates-table").replaceChildren(
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, by), AGENTS.map((agent) => make("th", { scope: "col" }, agent)))),
-    make("tbody", {}, rows.map((row) => make("tr", { className: row.all ? "all" : "" }, make("th", { scope: "row" }, row.name), AGENTS.map((agent) => cell(row, agent))))));
+    make("tbody", {}, rows.map((row) => make("tr", { className: row.all ? "all" : "" }, make("th", { scope: "row" }, whole(row)), AGENTS.map((agent) => cell(row, agent))))));
   for (const button of $("rates-by").children) button.setAttribute("aria-pressed", String(button.value === by));
 }
 

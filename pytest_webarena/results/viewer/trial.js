@@ -92,7 +92,7 @@ function attemptView(attempt) {
   const strip = make("div", { className: "strip", role: "listbox", "aria-label": "Steps", tabIndex: 0 }, frames.map((frame, number) =>
     make("button", { type: "button", role: "option", tabIndex: -1, className: `frame${frame.error ? " no-effect" : ""}`, onclick: () => show(number) },
       frame.picture ? picture(frame, "") : make("span", { className: "blank" }),
-      make("span", { className: "caption" }, make("b", {}, frame.kind ? number + 1 : "end"), ` ${frame.title}`))));
+      make("span", { className: "caption", title: frame.title }, make("b", {}, frame.kind ? number + 1 : "end"), ` ${frame.title}`))));
   show = (number) => {
     if (number < 0 || number >= frames.length) return;
     frameAt = number;

@@ -278,9 +278,7 @@ def test_growth_is_tested_not_read_off_two_means(tmp_path: Path) -> None:
     assert alike.interval[0] < 1 < alike.interval[1]
 
 
-def test_without_differences_in_tasks_growth_is_the_paired_t_test() -> None:
-    from scipy import stats
-
+def test_without_differences_in_tasks_growth_is_the_paired_t_test(stats: Any) -> None:
     from pytest_webarena.results.comparing.sides import Side, SideTask, Try
 
     costs = [(1.0, 1.3), (2.0, 2.2), (1.5, 1.9), (0.7, 0.6), (1.1, 1.6)]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pytest_webarena.results.comparing.difference import PairedTask, difference_of, set_interval
 from pytest_webarena.results.comparing.doubts import (
@@ -30,26 +29,26 @@ from pytest_webarena.results.statistics import wilson_interval
 
 @pytest.mark.parametrize("freedom", [1, 2, 3.7, 9, 40, 500])
 @pytest.mark.parametrize("probability", [0.005, 0.2, 0.5, 0.9, 0.95, 0.975, 0.9995])
-def test_quantiles_of_student_are_scipys(probability: float, freedom: float) -> None:
+def test_quantiles_of_student_are_scipys(stats: Any, probability: float, freedom: float) -> None:
     expected = stats.t.ppf(probability, freedom)
     assert student_quantile(probability, freedom) == pytest.approx(expected, rel=1e-7, abs=1e-9)
     assert student_tail(expected, freedom) == pytest.approx(1 - probability, abs=1e-9)
 
 
-def test_without_end_of_freedom_it_is_the_normal() -> None:
+def test_without_end_of_freedom_it_is_the_normal(stats: Any) -> None:
     assert student_quantile(0.975, math.inf) == normal_quantile(0.975) == pytest.approx(stats.norm.ppf(0.975))
     assert normal_tail(1.2) == pytest.approx(stats.norm.sf(1.2))
 
 
 @pytest.mark.parametrize(("gains", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 60), (130, 95)])
-def test_mcnemar_is_the_binomial_test(gains: int, losses: int) -> None:
+def test_mcnemar_is_the_binomial_test(stats: Any, gains: int, losses: int) -> None:
     expected = stats.binomtest(gains, gains + losses).pvalue if gains + losses else 1.0
     assert mcnemar(gains, losses) == pytest.approx(expected)
     assert flip_test([Fraction(1)] * gains + [Fraction(-1)] * losses) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_sign_flips_are_all_of_scipys_permutations(seed: int) -> None:
+def test_sign_flips_are_all_of_scipys_permutations(stats: Any, seed: int) -> None:
     source = random.Random(seed)
     sums = [Fraction(source.randint(-6, 6), source.choice((1, 2, 3))) for _ in range(source.randint(2, 11))]
     values = np.array([float(each) for each in sums])
@@ -101,7 +100,7 @@ def test_pass_at_k_and_pass_to_the_k_are_means_over_all_choices(k: int) -> None:
     assert pass_all(tasks, 7) is None
 
 
-def test_the_parts_of_the_spread_are_those_of_an_analysis_of_variance() -> None:
+def test_the_parts_of_the_spread_are_those_of_an_analysis_of_variance(stats: Any) -> None:
     groups = [[1, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 0, 0]]
     found = spread_of([(sum(each), len(each)) for each in groups])
     assert found is not None
@@ -120,7 +119,7 @@ def task(name: str, cluster: Any, passed: tuple[int, int], judged: tuple[int, in
     return PairedTask(task=name, cluster=cluster, passed=passed, judged=judged)
 
 
-def test_of_single_pairs_it_is_bonetts_and_prices_interval() -> None:
+def test_of_single_pairs_it_is_bonetts_and_prices_interval(stats: Any) -> None:
     """Airway responsiveness of 21 children (Fagerland, Lydersen and Laake 2014): 1, 1, 7, 12; -0.508 to -0.013."""
     verdicts = [(1, 1)] * 1 + [(0, 1)] * 1 + [(1, 0)] * 7 + [(0, 0)] * 12
     found = difference_of(task(str(n), n, passed, (1, 1)) for n, passed in enumerate(verdicts))
@@ -164,7 +163,7 @@ def test_with_one_trial_each_nothing_tells_luck_from_tasks() -> None:
     assert not found.repeated
 
 
-def test_the_variance_between_trials_is_that_of_independent_samples() -> None:
+def test_the_variance_between_trials_is_that_of_independent_samples(stats: Any) -> None:
     first, second = [1, 0, 0, 1, 1], [1, 1, 1, 0, 1]
     one = task("t", "t", (sum(first), sum(second)), (5, 5))
     found = difference_of([one] * 30)
@@ -190,7 +189,7 @@ def singles(passed: int, total: int, *, asked: bool = True) -> list[Verdicts]:
     return [Verdicts(passed=n < passed, total=1, asked=asked, accepted=asked and n < passed) for n in range(total)]
 
 
-def test_a_judge_that_never_errs_changes_next_to_nothing() -> None:
+def test_a_judge_that_never_errs_changes_next_to_nothing(stats: Any) -> None:
     wilson = stats.binomtest(80, 200).proportion_ci(method="wilson")
     found = corrected_rate(singles(80, 200), (wilson.low, wilson.high), PERFECT)
     assert found is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -159,3 +160,47 @@ def test_the_headline_of_a_long_name_keeps_its_count_within_80_columns() -> None
     line = render(Verdict(score=0.0, passed=False, results=(check,), task="t")).splitlines()[0]
     assert len(line) <= 80
     assert line.endswith("… (node 1 of 12, 0 reached)")
+
+
+def page_ways(text: str) -> list[str]:
+    """What the drawings of pages say, one line each."""
+    return re.findall(r"<title>([^<]*)</title>", text.partition("Ways from page to page")[2])
+
+
+def test_ways_from_page_to_page_stand_beside_the_solutions() -> None:
+    seen = {
+        "oracle": ["http://s.test/", "http://s.test/search/?q=x", "http://s.test/search/?q=y", "http://s.test/a#top"],
+        "lost": ["http://s.test/", "http://s.test/b", "http://s.test/a", "http://s.test/", HOSTILE],
+    }
+    nodes = [part("home", 0), part("found")]
+    records = [
+        TrialRecord(key=TrialKey("t", "oracle", 1), outcome="passed"),
+        record(nodes, agent="lost"),
+        record(nodes, agent="lost", trial=2, outcome="error"),  # no way: it broke
+    ]
+    drawn = run_section(records, pages=lambda each: seen[each.key.agent])
+    Outline(drawn)
+    assert page_ways(drawn) == [
+        "lost: 1 of 1 from the start to 1", "lost: 1 of 1 from 1 to 4", "lost: 1 of 1 from 1 to 5",
+        "lost: 1 of 1 from 3 to 1", "lost: 1 of 1 from 4 to 3", "lost: 1 of 1 reached nothing after 5",
+    ]  # fmt: skip
+    stops = re.findall(r"<li( class=aside)?>([^<]*)</li>", drawn.partition("Ways from page to page")[2])
+    assert [name for aside, name in stops if not aside] == ["s.test", "s.test/search", "s.test/a"]
+    assert [name for aside, name in stops if aside] == ["s.test/b", escape(HOSTILE)]
+    assert "page to page" not in run_section(records)
+
+
+def test_pages_that_a_data_set_recorded_are_the_reference_on_whatever_host_stands_for_its_site() -> None:
+    source = {"hosts": {"ikea": "www.ikea.com"}, "recorded": ["https://www.ikea.com/", "https://www.ikea.com/sofas/"]}
+    drawn = run_section(
+        [record([part("home", 0)], source=source)], pages=lambda _: ["http://ikea.test/", "http://ikea.test/sofas"]
+    )
+    assert page_ways(drawn) == ["a: 1 of 1 from the start to 1", "a: 1 of 1 from 1 to 2"]
+    assert "aside" not in drawn.partition("Ways from page to page")[2]
+
+
+def test_pages_beyond_the_most_visited_are_one_stop() -> None:
+    seen = ["http://s.test/", *(f"http://s.test/{number}" for number in range(20))]
+    drawn = run_section([record([part("home", 0)])], pages=lambda _: seen)
+    stops = re.findall(r"<li[^>]*>([^<]*)</li>", drawn.partition("Ways from page to page")[2])
+    assert (len(stops), stops[-1]) == (13, "other pages")

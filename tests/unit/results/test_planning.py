@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results.comparing.planning import (
@@ -28,7 +28,7 @@ def ground(**more: float) -> Ground:
     return Ground(single=False, **{**values, **more})  # type: ignore[arg-type]
 
 
-def test_with_nothing_but_luck_it_is_the_power_of_a_t_test() -> None:
+def test_with_nothing_but_luck_it_is_the_power_of_a_t_test(stats: Any) -> None:
     """By the noncentral t distribution, which the plan takes for a shifted one."""
     tasks = tasks_needed(ground(), 0.1, trials=1)
     assert tasks is not None

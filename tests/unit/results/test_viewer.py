@@ -74,6 +74,14 @@ def page(run: RunDir, **options: Any) -> Page:
     return Page(run.path / "view.html")
 
 
+def test_the_values_of_python_agents_are_no_words_of_theirs(run: RunDir) -> None:
+    click = {"kind": "click", "target": {"id": "4"}, "button": "left", "count": 1, "modifiers": []}
+    value = "Click(target=Element(id='4'), button='left', count=1, modifiers=())"
+    make_trial(run, "buy", steps=[{"action": click, "raw": value}, {"action": click, "raw": "```click [4]```"}])
+    (attempt,) = page(run).trial("buy")["attempts"]
+    assert [frame["raw"] for frame in attempt["frames"]] == ["", "```click [4]```"]
+
+
 def test_a_trial_has_its_frames(run: RunDir) -> None:
     made = make_trial(run, "buy")
     shown = page(run)

@@ -1,0 +1,343 @@
+// Who an element is, what it holds, what is around it, and whose its document is; the first part of `dom_events.js`.
+const ELEMENTS = 40, ATTRIBUTES = 40, LONGEST_ATTRIBUTE = 300, LONGEST_TAG = 100, LONGEST_TEXT = 200, LONGEST_VALUE = 10000;
+const ATTRIBUTE_CHARACTERS = 40000;  // of one chain
+const SIBLINGS = 20000;  // that are counted for one chain
+const QUERIES = 20;  // for one selector
+const NODES = 300, CHARACTERS = 10000;  // of a text that is read as it is laid out; of a longer one only the beginning
+const OPTIONS = 1000;
+
+const send = globalThis['BINDING'];
+const getter = (prototype, name) => {
+  const get = Object.getOwnPropertyDescriptor(prototype, name).get;
+  return node => get.call(node);
+};
+const method = (prototype, name) => {
+  const call = prototype[name];
+  return (node, argument) => call.call(node, argument);
+};
+const typeOf = getter(Node.prototype, 'nodeType');
+const parentOf = getter(Node.prototype, 'parentNode');
+const firstOf = getter(Node.prototype, 'firstChild');
+const nextOf = getter(Node.prototype, 'nextSibling');
+const dataOf = getter(CharacterData.prototype, 'data');
+const ownerOf = getter(Node.prototype, 'ownerDocument');
+const rootOf = method(Node.prototype, 'getRootNode');
+const tagOf = getter(Element.prototype, 'localName');
+const attributesOf = getter(Element.prototype, 'attributes');
+const previousElement = getter(Element.prototype, 'previousElementSibling');
+const nextElement = getter(Element.prototype, 'nextElementSibling');
+const getAttribute = method(Element.prototype, 'getAttribute');
+const rectsOf = method(Element.prototype, 'getClientRects');
+const isConnected = getter(Node.prototype, 'isConnected');
+const rectOf = method(Element.prototype, 'getBoundingClientRect');
+const hostOf = getter(ShadowRoot.prototype, 'host');
+const viewOf = getter(Document.prototype, 'defaultView');
+const urlOf = getter(Document.prototype, 'URL');
+const rootElementOf = getter(Document.prototype, 'documentElement');
+const innerTextOf = getter(HTMLElement.prototype, 'innerText');
+const isEditable = getter(HTMLElement.prototype, 'isContentEditable');
+const inputType = getter(HTMLInputElement.prototype, 'type');
+const inputValue = getter(HTMLInputElement.prototype, 'value');
+const inputChecked = getter(HTMLInputElement.prototype, 'checked');
+const inputFiles = getter(HTMLInputElement.prototype, 'files');
+const areaValue = getter(HTMLTextAreaElement.prototype, 'value');
+const selectOptions = getter(HTMLSelectElement.prototype, 'options');
+const isMultiple = getter(HTMLSelectElement.prototype, 'multiple');
+const selectSize = getter(HTMLSelectElement.prototype, 'size');
+const optionLabel = getter(HTMLOptionElement.prototype, 'label');
+const optionSelected = getter(HTMLOptionElement.prototype, 'selected');
+const optionItem = method(HTMLOptionsCollection.prototype, 'item');
+const attributeItem = method(NamedNodeMap.prototype, 'item');
+
+const namespaceOf = getter(Element.prototype, 'namespaceURI');
+
+// By name, not `instanceof`: an element may come from another document.
+const isHtml = el => namespaceOf(el) === 'http://www.w3.org/1999/xhtml';
+const is = (el, tag) => tagOf(el) === tag && isHtml(el);
+const kindOf = node => {
+  try { return typeOf(node); } catch { return 0; }  // a window
+};
+const hostAround = fragment => {
+  try { return hostOf(fragment); } catch { return null; }  // a fragment that is no shadow tree
+};
+const attr = (el, name) => getAttribute(el, name);
+const clip = (text, length) => {
+  const whole = `${text}`;
+  return (whole.length > length ? whole.slice(0, length - 1) + '…' : whole).toWellFormed();
+};
+const squeeze = (text, length) => `${text || ''}`.slice(0, CHARACTERS).replace(/\s+/g, ' ').trim().slice(0, length).toWellFormed();
+const isElement = node => kindOf(node) === 1;
+
+// --- what a field holds
+
+const TEXTS = new Set(['text', 'search', 'email', 'url', 'tel', 'number', 'password']);
+const BUTTONS = new Set(['button', 'submit', 'reset', 'image', 'hidden']);
+const secrets = new WeakSet();  // fields that have been a password's: a page may show it in the clear later on
+const isSecret = el => {
+  if (inputType(el) === 'password' || /\b(current|new)-password\b/i.test(attr(el, 'autocomplete') || '')) secrets.add(el);
+  return secrets.has(el);
+};
+const isBox = el => is(el, 'input') && (inputType(el) === 'checkbox' || inputType(el) === 'radio');
+const isText = el => is(el, 'textarea') || (is(el, 'input') && TEXTS.has(inputType(el)));
+const rawTextOf = el => is(el, 'input') ? inputValue(el) : areaValue(el);
+const textSaid = (el, raw) => is(el, 'input') && isSecret(el) ? null : clip(raw, LONGEST_VALUE);
+const valueOf = el => {
+  if (is(el, 'input')) {
+    const type = inputType(el);
+    if (isSecret(el) || BUTTONS.has(type)) return null;
+    if (type === 'checkbox' || type === 'radio') return inputChecked(el) ? 'on' : 'off';
+    if (type === 'file') return clip([...inputFiles(el) || []].slice(0, 100).map(file => file.name).join('\n'), LONGEST_VALUE);
+    return clip(inputValue(el), LONGEST_VALUE);
+  }
+  if (is(el, 'textarea')) return clip(areaValue(el), LONGEST_VALUE);
+  if (is(el, 'select')) {
+    const options = selectOptions(el), found = [], count = Math.min(options.length, OPTIONS);
+    for (let n = 0; n < count; n++) {
+      const option = optionItem(options, n);
+      if (option && optionSelected(option)) found.push(optionLabel(option).replace(/\s+/g, ' ').trim());
+    }
+    return clip(found.join('\n'), LONGEST_VALUE);
+  }
+  if (isHtml(el) && isEditable(el)) return textOf(el, LONGEST_VALUE);
+  return null;
+};
+
+// --- who an element is: as `scripts.DESCRIBE` says it of steps' targets
+
+const textOf = (el, length) => {
+  let nodes = 0, characters = 0, text = '';
+  const walk = node => {
+    for (let child = firstOf(node); child; child = nextOf(child)) {
+      if (++nodes > NODES || characters > CHARACTERS) return;
+      const type = typeOf(child);
+      if (type === 3) {
+        const data = dataOf(child).slice(0, CHARACTERS);
+        characters += data.length;
+        text += data;
+      } else if (type === 1) {
+        depth++ < 200 && walk(child);
+        depth--;
+      }
+    }
+  };
+  let depth = 0;
+  walk(el);
+  const small = nodes <= NODES && characters <= CHARACTERS;
+  return squeeze(small && isHtml(el) ? innerTextOf(el) : text, length);
+};
+const ROLES = {
+  button: 'button', textarea: 'textbox', img: 'img', option: 'option', li: 'listitem', td: 'cell', th: 'columnheader',
+  p: 'paragraph', form: 'form', nav: 'navigation', main: 'main', table: 'table', tr: 'row', ul: 'list', ol: 'list',
+  iframe: 'Iframe', summary: 'DisclosureTriangle', dialog: 'dialog', label: 'LabelText',
+};
+const INPUTS = {
+  button: 'button', submit: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio',
+  range: 'slider', number: 'spinbutton', search: 'searchbox',
+};
+const roleOf = (el, tag) => {
+  const given = (attr(el, 'role') || '').slice(0, LONGEST_TAG).trim().split(/\s+/)[0];
+  if (given) return given.toWellFormed();
+  if (tag === 'a') return attr(el, 'href') !== null ? 'link' : 'generic';
+  if (is(el, 'input')) return INPUTS[inputType(el)] || 'textbox';
+  if (is(el, 'select')) return isMultiple(el) || selectSize(el) > 1 ? 'listbox' : 'combobox';
+  if (/^h[1-6]$/.test(tag)) return 'heading';
+  return Object.hasOwn(ROLES, tag) ? ROLES[tag] : 'generic';
+};
+// What is the same of several kinds of fields.
+const FIELDS = {input: HTMLInputElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement, button: HTMLButtonElement};
+const ofField = name => {
+  const getters = Object.fromEntries(Object.entries(FIELDS).map(([tag, kind]) => [tag, getter(kind.prototype, name)]));
+  return el => isHtml(el) && Object.hasOwn(getters, tagOf(el)) ? getters[tagOf(el)](el) : null;
+};
+const labelsOf = ofField('labels'), formOf = ofField('form');
+const nameOf = (el, tag, text) => {
+  const root = rootOf(el);
+  const find = typeOf(root) === 9 ? Document.prototype.getElementById : DocumentFragment.prototype.getElementById;
+  const ids = (attr(el, 'aria-labelledby') || '').slice(0, 1000).split(/\s+/).filter(Boolean).slice(0, 10);
+  const by = typeOf(root) === 9 || typeOf(root) === 11
+    ? ids.map(id => find.call(root, id)).filter(Boolean).map(n => textOf(n, LONGEST_TEXT)).join(' ') : '';
+  if (by || attr(el, 'aria-label')) return squeeze(by || attr(el, 'aria-label'), LONGEST_TEXT);
+  const labels = labelsOf(el);
+  const label = labels && labels.length ? [...labels].slice(0, 5).map(n => textOf(n, LONGEST_TEXT)).join(' ') : '';
+  const button = is(el, 'input') && ['submit', 'button', 'reset'].includes(inputType(el)) ? inputValue(el) : '';
+  return squeeze(label || button || attr(el, 'alt') || text || attr(el, 'title') || attr(el, 'placeholder'), LONGEST_TEXT);
+};
+const selectorOf = el => {
+  const root = rootOf(el), kind = typeOf(root);
+  if (kind !== 9 && kind !== 11) return '';
+  const query = kind === 9 ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
+  let left = QUERIES;
+  const unique = selector => {
+    try { return left-- > 0 && query.call(root, selector).length === 1; } catch { return false; }
+  };
+  const short = (n, name) => {
+    const value = attr(n, name);
+    return value && value.length < 100 ? value : '';
+  };
+  const path = [];
+  for (let n = el; isElement(n) && path.length < ELEMENTS; n = parentOf(n)) {
+    const tag = CSS.escape(tagOf(n).slice(0, LONGEST_TAG)), id = short(n, 'id');
+    if (id && unique('#' + CSS.escape(id))) { path.unshift('#' + CSS.escape(id)); break; }
+    const named = ['data-testid', 'name', 'aria-label', 'placeholder', 'href'].filter(name => short(n, name))
+      .map(name => `${tag}[${name}=${JSON.stringify(short(n, name))}]`).find(unique);
+    if (named) { path.unshift(named); break; }
+    const place = placeOf(n, {left: SIBLINGS});
+    path.unshift(place[3] > 1 ? `${tag}:nth-of-type(${place[2]})` : tag);
+  }
+  return path.join(' > ').toWellFormed();
+};
+const centreOf = el => {
+  const box = rectOf(el);
+  let x = box.left + box.width / 2, y = box.top + box.height / 2;
+  for (let view = viewOf(ownerOf(el)); view && view !== view.parent; view = view.parent) {
+    const frame = view.frameElement;
+    if (!frame) return [null, null];
+    const around = rectOf(frame), style = viewOf(ownerOf(frame)).getComputedStyle(frame);
+    x += around.left + frame.clientLeft + parseFloat(style.paddingLeft);
+    y += around.top + frame.clientTop + parseFloat(style.paddingTop);
+  }
+  return Number.isFinite(x) && Number.isFinite(y) ? [Math.round(x * 100) / 100, Math.round(y * 100) / 100] : [null, null];
+};
+const targetOf = el => {
+  const tag = tagOf(el), field = ['input', 'textarea', 'select', 'iframe'].includes(tag);
+  const text = field ? '' : textOf(el, LONGEST_TEXT), [x, y] = centreOf(el);
+  return {
+    selector: selectorOf(el), role: roleOf(el, tag), name: nameOf(el, tag, text), tag: clip(tag, LONGEST_TAG),
+    text: text, x: x, y: y,
+  };
+};
+
+// What somebody clicks who clicks on something in it.
+const CONTROLS = new Set([
+  'button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'option', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'treeitem',
+  'LabelText', 'DisclosureTriangle',
+]);
+const controlAround = el => {
+  for (let n = el, place = 0; n && place < ELEMENTS; n = parentOf(n) || hostAround(n)) {
+    if (typeOf(n) === 11) continue;
+    if (!isElement(n)) return null;
+    const tag = tagOf(n);
+    if (CONTROLS.has(roleOf(n, tag))) {
+      if (n === el) return null;
+      const text = textOf(n, LONGEST_TEXT);
+      return {place: place, name: nameOf(n, tag, text), text: text};
+    }
+    place++;
+  }
+  return null;
+};
+
+// --- what is around it
+
+// Which of its siblings it is, how many there are, and the same of those with its tag; zeros where they are too many.
+const placeOf = (el, budget) => {
+  const tag = tagOf(el);
+  let nth = 1, children = 1, nthOfType = 1, ofType = 1;
+  for (let other = previousElement(el); other; other = previousElement(other)) {
+    if (budget.left-- <= 0) return [0, 0, 0, 0];
+    nth++; children++;
+    if (tagOf(other) === tag) { nthOfType++; ofType++; }
+  }
+  for (let other = nextElement(el); other; other = nextElement(other)) {
+    if (budget.left-- <= 0) return [0, 0, 0, 0];
+    children++;
+    if (tagOf(other) === tag) ofType++;
+  }
+  return [nth, children, nthOfType, ofType];
+};
+const attributesFor = (el, budget) => {
+  const found = {}, all = attributesOf(el), secret = is(el, 'input') && isSecret(el);
+  let count = 0;
+  const take = (name, value) => {
+    if (count >= ATTRIBUTES || name.length > LONGEST_TAG || Object.hasOwn(found, name) || (secret && name === 'value')) return;
+    const kept = clip(value, Math.max(1, Math.min(LONGEST_ATTRIBUTE, budget.left)));
+    budget.left -= name.length + kept.length;
+    Object.defineProperty(found, name.toWellFormed(), {value: kept, enumerable: true});
+    count++;
+  };
+  for (const name of ['id', 'class']) {
+    const value = attr(el, name);
+    if (value !== null) take(name, value);
+  }
+  for (let n = 0; n < Math.min(all.length, 2 * ATTRIBUTES) && count < ATTRIBUTES; n++) {
+    const each = attributeItem(all, n);
+    take(each.name, each.value);
+  }
+  return found;
+};
+const chainOf = el => {
+  const found = [], siblings = {left: SIBLINGS}, attributes = {left: ATTRIBUTE_CHARACTERS};
+  let n = el, whole = true;
+  while (n) {
+    if (found.length === ELEMENTS) { whole = false; break; }
+    const parent = parentOf(n);
+    let within = 'element', next = parent;
+    if (!parent) {
+      within = 'root'; next = null; whole = false;  // it is in no document any more
+    } else if (typeOf(parent) === 11) {
+      next = hostAround(parent);
+      within = next ? 'shadow' : 'root';
+      whole = whole && !!next;
+    } else if (typeOf(parent) === 9) {
+      const view = viewOf(parent);
+      const inside = !!view && view !== view.parent;
+      next = inside ? view.frameElement : null;
+      within = inside ? 'frame' : 'root';
+      if (inside && !next) whole = false;  // around it is a page of another process
+    }
+    found.push([clip(tagOf(n).toLowerCase(), LONGEST_TAG), attributesFor(n, attributes), ...placeOf(n, siblings), within]);
+    n = next;
+  }
+  return [found, whole];
+};
+
+// Whose a document is that has no address of a server's: the address of the page that made it, or if only that is known
+// the page's origin; empty where nobody can know. A page that writes into a window gives that its own address, and one
+// that is around a frame has it still; what has opened a window may be somewhere else by now.
+const FILLED = /^about:(blank|srcdoc)\b/;
+const makerOf = view => {
+  for (let at = view, n = 0; n < ELEMENTS; at = at.parent, n++) {
+    let url;
+    try { url = urlOf(at.document); } catch { break; }  // of another origin
+    if (!FILLED.test(url)) return clip(url, 2000);
+    if (at === at.parent) break;
+  }
+  return view.origin === 'null' ? '' : clip(view.origin, 2000);
+};
+
+// A document of another origin does not see what is around it. So the one that shows it tells of the frame's element, and
+// again whenever anything in that chain has changed.
+const frames = new Map();  // by what the harness calls them: the element, and what was told of it
+let telling = false;
+const aroundFrames = () => {
+  telling = false;
+  changes.disconnect();
+  for (const [frame, known] of frames) {
+    const [chain, whole] = chainOf(known.element);
+    const view = viewOf(ownerOf(known.element)) || globalThis;
+    const said = JSON.stringify({around: frame, chain: chain, whole: whole, maker: makerOf(view)});
+    if (said !== known.said) send(said);
+    known.said = said;
+    if (chain[chain.length - 1][6] === 'root' && !whole) {  // it is gone
+      frames.delete(frame);
+      continue;
+    }
+    for (let n = known.element, count = 0; n && count < 2 * ELEMENTS; n = outwards(n), count++) {
+      changes.observe(n, typeOf(n) === 1 ? {attributes: true, childList: true} : {childList: true});
+    }
+  }
+};
+const changes = new MutationObserver(() => {
+  if (!telling) {
+    telling = true;
+    setTimeout(aroundFrames, 30);
+  }
+});
+const outwards = node => {
+  const view = typeOf(node) === 9 ? viewOf(node) : null;
+  return view ? (view === view.parent ? null : view.frameElement) : parentOf(node) || hostAround(node);
+};
+const followFrame = (element, frame) => {
+  frames.set(frame, {element: element, said: ''});
+  aroundFrames();
+};

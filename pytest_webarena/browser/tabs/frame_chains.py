@@ -1,0 +1,129 @@
+"""What is around a frame whose document can't see it, because another site's page shows it.
+
+The listener in the document around it can. It is told which of its elements shows the frame (the protocol knows), tells
+of that element and what is around it, and does so again whenever that changes. So an event's chain can be continued
+when it comes, without asking anybody: who clicks in such a frame may be elsewhere in the next moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.signals import ElementRecord
+
+__all__ = ["Channel", "FrameChains", "Surroundings"]
+
+_FRAMES = 200
+"""Of a tab, of which is known where they are."""
+_DEEPEST = 10
+"""Origins within each other."""
+
+
+class Channel(Protocol):
+    """A protocol session, or one nested into it."""
+
+    async def send(self, method: str, params: dict[str, Any]) -> object:
+        """One command; its answer, where that is told."""
+        ...
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
+        """One command and its answer. Playwright's error where it fails or nobody answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The element that shows a frame, and what is around it in the documents of its origin."""
+
+    chain: tuple[ElementRecord, ...]
+    whole: bool
+    """Whether that reaches the root of the tab."""
+    maker: str
+    """The address of the page around the frame, or its origin, or nothing."""
+
+
+class FrameChains:
+    """Those of one tab. Frames go by their protocol ids."""
+
+    def __init__(self, follow: str) -> None:
+        self._follow = follow
+        """A JavaScript function that has a listener follow the element which it is called on."""
+        self._parents: dict[str, str] = {}
+        self._contexts: dict[str, tuple[Channel, int]] = {}
+        """Where the listener of a frame's document is."""
+        self._around: dict[str, Surroundings] = {}
+
+    def attached(self, frame: str, parent: str) -> None:
+        """A frame is within another one."""
+        _keep(self._parents, frame, parent)
+
+    def listened(self, frame: str, channel: Channel, context: int) -> None:
+        """There is a world for the listener in a frame's new document."""
+        _keep(self._contexts, frame, (channel, context))
+
+    async def follow(self, frame: str, channel: Channel) -> None:
+        """Have the document around a frame tell of it. ``channel``: where the frame's own listener is."""
+        try:
+            if frame not in self._parents:  # it was there before anybody listened
+                self._attached_all((await channel.ask("Page.getFrameTree", {}))["frameTree"])
+            where = self._contexts.get(self._parents.get(frame, ""))
+            if where is None:
+                return
+            channel, context = where
+            owner = await channel.ask("DOM.getFrameOwner", {"frameId": frame})
+            found = {"backendNodeId": owner["backendNodeId"], "executionContextId": context}
+            node = (await channel.ask("DOM.resolveNode", found))["object"]["objectId"]
+            call = {"objectId": node, "functionDeclaration": self._follow, "arguments": [{"value": frame}]}
+            await channel.ask("Runtime.callFunctionOn", call)
+            await channel.send("Runtime.releaseObject", {"objectId": node})
+        except (TimeoutError, PlaywrightError, KeyError):
+            return  # it is gone again; nobody knows what was around it
+
+    def _attached_all(self, tree: Mapping[str, Any]) -> None:
+        for child in tree.get("childFrames", ()):
+            self.attached(str(child["frame"]["id"]), str(tree["frame"]["id"]))
+            self._attached_all(child)
+
+    def told(self, frame: str, chain: tuple[ElementRecord, ...], *, whole: bool, maker: str) -> None:
+        """The listener around a frame says what there is."""
+        _keep(self._around, frame, Surroundings(chain=chain, whole=whole, maker=maker))
+
+    def continued(
+        self, frame: str, chain: tuple[ElementRecord, ...], whole: bool
+    ) -> tuple[tuple[ElementRecord, ...], bool]:
+        """The chain of an element in ``frame`` past what its own listener sees, and whether it is whole then."""
+        found, piece = chain, chain
+        for _ in range(_DEEPEST):
+            if whole or not piece or piece[-1].within != "frame":
+                break
+            for _ in range(sum(each.within == "frame" for each in piece) - 1):  # frames that the listener sees into
+                frame = self._parents.get(frame, "")
+            around = self._around.get(frame)
+            if around is None:
+                break
+            piece, whole, frame = around.chain, around.whole, self._parents.get(frame, "")
+            found = (*found, *piece)
+        return found, whole
+
+    def maker_around(self, frame: str) -> str:
+        """Whose the nearest page around ``frame`` is that is known; empty if none is."""
+        for _ in range(_DEEPEST):
+            around = self._around.get(frame)
+            if around is None or around.maker:
+                return around.maker if around else ""
+            frame = self._parents.get(frame, "")
+        return ""
+
+
+_Value = TypeVar("_Value")
+
+
+def _keep(known: dict[str, _Value], key: str, value: _Value) -> None:
+    known.pop(key, None)
+    known[key] = value
+    if len(known) > _FRAMES:
+        known.pop(next(iter(known)))

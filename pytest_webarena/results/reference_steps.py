@@ -1,0 +1,133 @@
+"""How much of a reference trials follow, step by step, as it is measured where there are no sites to be had.
+
+Mind2Web (Deng et al., arXiv 2306.06070) compares each step of an agent with the annotated one: whether it is the same
+element, whether the same is done to it. Whoever takes another way that leads there fails all of that and may yet have
+done the task, which is why WebCanvas measures key nodes. Both beside each other say how far they agree.
+
+The reference is a solution that was replayed (`REFERENCES`), from the same runs. Its steps are looked for in the
+trial's, in order; each counts once. Mind2Web sets an agent back onto the reference after each step, here it goes on
+from where it is: so these figures are the lower ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_webarena.evidence import StepRecord
+from pytest_webarena.results.page_ways import REFERENCES, page_of
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["ReferenceScores", "reference_scores", "references"]
+
+Steps = Sequence[StepRecord]
+StepsOf = Callable[[TrialRecord], Steps]
+"""The steps of a trial's last attempt."""
+
+_LIKE = {"check": "click"}
+"""Actions that do the same as another one."""
+_VALUES = ("text", "options", "keys", "files", "url")
+"""What an action does to its element, or without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceScores:
+    """One agent's, over its trials of tasks with a reference. Means over trials; None where there are none."""
+
+    trials: int
+    element: float | None
+    """Share of the reference's steps whose element, or address, the trial acted on, too."""
+    step: float | None
+    """Share of them that it took: the same done to the same element."""
+    task: float | None
+    """Share of trials that took all of them."""
+    same_verdict: float | None
+    """Share of trials that took all and passed, or did neither."""
+
+
+def references(records: Iterable[TrialRecord], steps_of: StepsOf) -> dict[str, Steps]:
+    """Of each task the steps of a solution that was replayed and passed, without the answer."""
+    found: dict[str, Steps] = {}
+    for record in records:
+        if record.key.agent in REFERENCES and record.outcome == "passed" and record.key.task not in found:
+            steps = [step for step in steps_of(record) if not step.error and step.action.get("kind") != "stop"]
+            if steps:
+                found[record.key.task] = steps
+    return found
+
+
+def reference_scores(
+    records: Iterable[TrialRecord], known: Mapping[str, Steps], steps_of: StepsOf
+) -> ReferenceScores | None:
+    """The scores of one agent's trials; None where no task of them has a reference, and for the reference itself."""
+    trials = [
+        (record, _shares(known[record.key.task], steps_of(record)))
+        for record in records
+        if record.key.task in known and record.outcome != "error" and record.key.agent not in REFERENCES
+    ]
+    if not trials:
+        return None
+    whole = [shares[1] == 1 for _, shares in trials]
+    return ReferenceScores(
+        trials=len(trials),
+        element=_mean([shares[0] for _, shares in trials]),
+        step=_mean([shares[1] for _, shares in trials]),
+        task=_mean([float(each) for each in whole]),
+        same_verdict=_mean(
+            [float(all_ == (record.outcome == "passed")) for (record, _), all_ in zip(trials, whole, strict=True)]
+        ),
+    )
+
+
+def _shares(reference: Steps, steps: Steps) -> tuple[float, float]:
+    """How much of a reference is in a trial: its elements, its steps."""
+    done = [step for step in steps if not step.error]
+    elements, whole = (_common(reference, done, alike) for alike in (_same_element, _same_step))
+    return elements / len(reference), whole / len(reference)
+
+
+def _common(one: Steps, two: Steps, alike: Callable[[StepRecord, StepRecord], bool]) -> int:
+    """How many steps both have, in the same order, at most."""
+    best = [0] * (len(two) + 1)
+    for a in one:
+        row = [0]
+        for at, b in enumerate(two, start=1):
+            row.append(best[at - 1] + 1 if alike(a, b) else max(best[at], row[-1]))
+        best = row
+    return best[-1]
+
+
+def _same_step(one: StepRecord, two: StepRecord) -> bool:
+    return _kind(one) == _kind(two) and _value(one) == _value(two) and _same_element(one, two)
+
+
+def _same_element(one: StepRecord, two: StepRecord) -> bool:
+    """On the same page the element with the same selector, or the same role and name. Of steps without an element: that
+    both lead to the same address, or have none either."""
+    if one.target is None or two.target is None:
+        return one.target is two.target and _kind(one) == _kind(two) and _value(one) == _value(two)
+    if page_of(one.url_before) != page_of(two.url_before):
+        return False
+    named = bool(one.target.role and one.target.name)
+    return one.target.selector == two.target.selector or (
+        named and (one.target.role, one.target.name) == (two.target.role, two.target.name)
+    )
+
+
+def _kind(step: StepRecord) -> str:
+    kind = str(step.action.get("kind", ""))
+    return _LIKE.get(kind, kind)
+
+
+def _value(step: StepRecord) -> str:
+    told = next((step.action[name] for name in _VALUES if step.action.get(name)), "")
+    if isinstance(told, Sequence) and not isinstance(told, str):
+        told = "\n".join(map(str, told))
+    if step.action.get("kind") == "goto":
+        return step.url_after.partition("#")[0].rstrip("/")
+    return " ".join(str(told).casefold().split())
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

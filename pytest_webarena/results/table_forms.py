@@ -1,0 +1,71 @@
+"""Tables as text and as Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Table", "as_markdown", "as_text"]
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Cells of text; the first column is the widest, the others are flush right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def as_text(found: Sequence[Table]) -> str:
+    """At most 80 columns: long names go on a line of their own, long notes are wrapped."""
+    return "\n\n".join("\n".join(_text(table)) for table in found)
+
+
+def _fitted(table: Table) -> Table:
+    """The same with its first columns made one, as long as it is too wide: the first one can be wrapped."""
+    while len(table.columns) > 2:
+        cells = zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)
+        if 12 + sum(max(map(len, each)) + 2 for each in cells) <= _WIDTH:
+            break
+        rows = tuple((f"{row[0]}, {row[1]}", *row[2:]) for row in table.rows)
+        table = replace(table, columns=(f"{table.columns[0]}, {table.columns[1]}", *table.columns[2:]), rows=rows)
+    return table
+
+
+def _text(table: Table) -> Iterator[str]:
+    table = _fitted(table)
+    widths = [max(map(len, cells)) for cells in zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)]
+    first = max(12, _WIDTH - sum(width + 2 for width in widths))
+    first = min(first, max(len(row[0]) for row in (table.columns, *table.rows)))
+    yield table.title
+    for row in (table.columns, *table.rows):
+        cells = "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
+        *above, last = textwrap.wrap(row[0], first, break_on_hyphens=False) or [""]
+        yield from above
+        yield f"{last:<{first}}{cells}".rstrip()
+    for note in table.notes:
+        yield from textwrap.wrap(note, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def as_markdown(found: Sequence[Table]) -> str:
+    """GitHub's tables, each below a heading."""
+    return "\n\n".join("\n".join(_markdown(table)) for table in found)
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    yield f"### {table.title}\n"
+    yield _line(table.columns)
+    yield _line(["---", *("---:" for _ in table.columns[1:])])
+    yield from map(_line, table.rows)
+    if table.notes:
+        yield ""
+        yield from (f"- {note}" for note in table.notes)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,59 @@
+"""How the conditions of trials on WebArena's tasks differ from its paper's: a figure is not the paper's by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["SUITE", "unlike_paper"]
+
+SUITE = "webarena"
+"""The suite that the paper's figures are on."""
+
+_TASKS, _STEPS, _WINDOW = 812, 30, [1280, 720]
+_OWN_PROMPT = "upstream"
+"""How the record of a prompt begins that is WebArena's own."""
+
+
+def unlike_paper(parts: Sequence[Mapping[str, Any]], records: Sequence[TrialRecord], grading: str) -> tuple[str, ...]:
+    """What was otherwise, each in a few words. ``parts`` are the invocations that made these records of one agent, as
+    ``run.json`` tells of each; ``grading`` is whose verdicts are counted."""
+    return tuple(dict.fromkeys((*_of_records(records, grading), *(each for part in parts for each in _of_part(part)))))
+
+
+def _of_records(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
+    count = len({record.key.task for record in records})
+    if count != _TASKS:
+        yield f"{count} of {_TASKS} tasks"
+    prompts = {str(record.environment.get("prompt", "")) for record in records if record.model}
+    if any(not prompt.startswith(_OWN_PROMPT) for prompt in prompts):
+        yield "prompt: not the paper's"
+    if grading != "original":
+        yield f"graded as {grading or 'the tasks say'}"
+    judges = {record.judge.model for record in records if record.judge is not None}
+    if judges:
+        yield f"judge: {', '.join(sorted(judges))}, in words of ours"
+    elif any(record.cause == "judge" for record in records):
+        yield "judge: none"
+    # What met nothing (an error before its browser was there) tells of no environment.
+    seen = [record.environment for record in records if record.environment.get("viewport")]
+    if any("reach" not in each for each in seen):
+        yield "reach: the task's own sites alone"
+    if any(list(each["viewport"]) != _WINDOW for each in seen):
+        yield "another window"
+    kinds = {tuple((each.get("observation") or {}).get("kinds", ())) for each in seen}
+    compat = all((each.get("observation") or {}).get("compat") for each in seen)
+    if seen and (kinds != {("accessibility_tree",)} or not compat):
+        yield "another observation"
+
+
+def _of_part(part: Mapping[str, Any]) -> Iterator[str]:
+    limits = part.get("limits") or {}
+    if (rule := limits.get("stop_rule")) not in (None, "paper"):
+        yield f"stop rule: {rule}"
+    if (steps := limits.get("steps")) not in (None, _STEPS):
+        yield f"{steps} steps"
+    if (catalogue := part.get("catalogue")) not in (None, "webarena"):
+        yield f"sites: {catalogue}"

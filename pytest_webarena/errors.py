@@ -54,10 +54,12 @@ __all__ = [
     "Problem",
     "RecordingError",
     "Shortfall",
+    "SiteAbsent",
     "SiteBusy",
     "SiteError",
     "SiteMissing",
     "SiteRestless",
+    "SiteUnreached",
     "TaskError",
     "TaskFailed",
     "TaskFileError",
@@ -137,6 +139,17 @@ class SiteError(TrialError):
 
 class SiteMissing(SiteError):
     """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
+
+    again = False
+
+
+class SiteUnreached(SiteError):
+    """A site in reach that the task does not list could not be had when it was visited: it did not start, or two trials
+    waited for each other's. Never the agent's doing."""
+
+
+class SiteAbsent(SiteUnreached):
+    """What such a site needs is not on this machine: another attempt would meet the same."""
 
     again = False
 

@@ -24,6 +24,7 @@ __all__ = [
     "Evidence",
     "JsonValue",
     "Probe",
+    "ReachedSite",
     "RequestRecord",
     "SeenPage",
     "StepRecord",
@@ -36,11 +37,12 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
-agent used, and how long it took."""
+agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
+have made themselves."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -265,6 +267,27 @@ class Unrecorded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedSite:
+    """A site in reach that its task does not list, and that the agent's browser has asked for something."""
+
+    site: str
+    app: str
+    url: str
+    """Base URL without a trailing slash."""
+    shared: bool
+    """Whether all trials visit the same replica, because it can only be read: the gateway refuses writes."""
+    replica: str = ""
+    """Which copy it was; empty when it could not be had."""
+    digest: str = ""
+    """What that runs."""
+    waited: float = 0.0
+    """Seconds from the first request until it was there."""
+    changed: str = ""
+    """The first request that may have changed it, e.g. ``POST http://homepage.test/notes``; empty when there was none.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
     """What one check gathered in one state of the trial: a value, or why there is none."""
 
@@ -318,6 +341,8 @@ class Evidence:
     older versions, which has none. Without listeners there is no telling what was clicked."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
+    reached: tuple[ReachedSite, ...] = ()
+    """What was visited of the sites in reach that the task does not list; empty in evidence of older versions."""
     answer_format: AnswerFormat = "text"
     """The form of answer that the agent was asked for."""
     usage: Usage | None = None
@@ -368,6 +393,7 @@ class Evidence:
             pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
+            reached=tuple(ReachedSite(**each) for each in data.get("reached", ())),
             answer_format=data.get("answer_format", "text"),
             usage=Usage(**used) if (used := data.get("usage")) is not None else None,
             usage_gap=data.get("usage_gap", ""),

@@ -126,11 +126,15 @@ class DomEvent(_Signal):
     """Of a form field, after the event: its text, ``on`` or ``off`` for boxes to tick, the labels of what is chosen in
     a list, one a line, the names of files. None for other elements and for a password's field."""
     chain: tuple[ElementRecord, ...] = ()
-    """The target and what is around it, outwards, through shadow trees and frames; at most 40."""
+    """The target and what is around it, outwards, through shadow trees and frames; at most 40 of each origin."""
     whole: bool = True
     """Whether ``chain`` reaches the outermost document's root."""
     frame: str = ""
     """Address of the target's document; empty when that is the tab's."""
+    maker: str | None = None
+    """Of a document without an address of a server's (``about:blank``, ``about:srcdoc``): the address of the page that
+    made it, or no more than the origin of that; empty where there is no telling. None for documents that have one, and
+    in records of older versions."""
     control: ControlRecord | None = None
     """Of what is clicked: the nearest link, button or the like around the target, if the target is none itself; None in
     records of older versions."""

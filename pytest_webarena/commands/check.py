@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.upkeep.findings import TaskFinding
     from pytest_webarena.upkeep.history import History
@@ -54,8 +55,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-unreset", action="store_true", help="also tasks that change sites which nobody resets afterwards"
     )
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
+    _add_judge(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.set_defaults(run=_run)
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    """A judge, called as pytest calls it."""
+    from pytest_webarena.llm_judge.command import add_judge_arguments
+
+    parser.add_argument(
+        "--judge", default="", metavar="MODEL",
+        help="model that judges key nodes with a rule, and answers (default: they are untried)",
+    )  # fmt: skip
+    parser.add_argument("--judge-prompt", default="teacher", metavar="NAME", help="built-in or .j2 file (teacher)")
+    parser.add_argument(
+        "--judge-cache", type=Path, metavar="DIR", help="where its replies are kept (default: judged/ in --folder)"
+    )
+    add_judge_arguments(parser)
+
+
+def _judge(options: argparse.Namespace) -> JudgeSettings:
+    """The judge that is asked; one without a model where there is none. `UsageError` if it can't be asked."""
+    from dataclasses import replace
+
+    from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.llm_judge.command import judge_settings
+
+    options.model = "" if options.judge == "none" else options.judge
+    settings = replace(judge_settings(options), cache=options.judge_cache or options.folder / "judged")
+    settings.check(ModelSettings())
+    return settings
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -68,6 +98,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("expected tasks to check: suites, task files, folders or FILE::ID; or --history")
     if not options.every > 0:
         raise UsageError(f"--every: expected a number of days above 0, found {options.every:g}")
+    _judge(options)  # what is wrong with it is told before anything begins
     tasks = _tasks(options.tasks)
     if options.flags is not None:
         flags = read_flags(options.flags)
@@ -214,6 +245,7 @@ def _config(options: argparse.Namespace, history: History, tasks: dict[str, Task
         options=TrialOptions(env_retries=1),
         lease_timeout=300.0,
         agent_directories=(),
+        judge=_judge(options),
         engine=EngineConfig(executable=options.browser_executable),
         session=SessionConfig(record_screenshots=True),
         agent_of=lambda name, task: definition(history.known(tasks[task.id])),

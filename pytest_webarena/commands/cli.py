@@ -18,6 +18,7 @@ from pytest_webarena.commands.results import add_commands
 from pytest_webarena.commands.sites import add_commands as add_site_commands
 from pytest_webarena.commands.starter import add_command as add_starter_command
 from pytest_webarena.commands.view import add_command as add_view_command
+from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
 
 __all__ = ["main"]
@@ -292,7 +293,7 @@ def _agents(options: argparse.Namespace) -> int:
             about = about.replace(f": {folder}/{name}.yaml)", ")")
         tell(name, about)
     print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
-    print("\nKinds of definition (docs/bring-your-own.md):")
+    print(f"\nKinds of definition, which this page tells of:\n{docs('bring-your-own')}")
     for name in kinds():
         tell(name, kind(name, "agents").about)
     return 0

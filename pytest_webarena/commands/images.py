@@ -29,8 +29,8 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     pulling.add_argument("names", nargs="*", metavar="SITE", help="default: all of the catalogue")
     pulling.add_argument("--sites", required=True, metavar="CATALOGUE", help="whose images")
     pulling.set_defaults(run=_pull, site_url=[])
-    build = actions.add_parser("build", help="the embedded sites, for the catalogue embedded-docker")
-    build.add_argument("recipes", nargs="*", metavar="RECIPE", help="default: all")
+    build = actions.add_parser("build", help="the embedded sites, for embedded-docker, or those of 'debian'")
+    build.add_argument("recipes", nargs="*", metavar="RECIPE", help="default: all embedded ones")
     build.add_argument(
         "--base", metavar="IMAGE", help="e.g. python:3.11-slim; 'host' is this machine's Python, no registry needed"
     )
@@ -110,13 +110,14 @@ def _require_room(images: Iterable[DockerManifest], storage: str) -> None:
 
 def _build(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.backends.docker import connect
-    from pytest_webarena.sites.container_images import RECIPES, ensure_image
+    from pytest_webarena.sites.container_images import DEBIAN_RECIPES, RECIPES, ensure_image
 
-    unknown = [name for name in options.recipes if name not in RECIPES]
+    known = {name: [name] for name in (*RECIPES, *DEBIAN_RECIPES)} | {"debian": list(DEBIAN_RECIPES)}
+    unknown = [name for name in options.recipes if name not in known]
     if unknown:
-        raise UsageError(f"expected recipes among {', '.join(RECIPES)}, found {unknown[0]!r}")
-    with closing(connect()) as client:
-        for recipe in options.recipes or RECIPES:
+        raise UsageError(f"expected recipes among {', '.join(known)}, found {unknown[0]!r}")
+    with closing(connect(_PATIENCE)) as client:
+        for recipe in [each for name in options.recipes or RECIPES for each in known[name]]:
             print(ensure_image(client, recipe, base=options.base, note=lambda text: print(text, file=sys.stderr)))
     return 0
 

@@ -19,5 +19,6 @@ from __future__ import annotations
 
 from pytest_webarena.gateway.log import Totals
 from pytest_webarena.gateway.session import Gateway, GatewaySession
+from pytest_webarena.gateway.upstream import Arrival, NotThere
 
-__all__ = ["Gateway", "GatewaySession", "Totals"]
+__all__ = ["Arrival", "Gateway", "GatewaySession", "NotThere", "Totals"]

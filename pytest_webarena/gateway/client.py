@@ -10,7 +10,7 @@ from pytest_webarena.gateway.exchange import Exchange
 from pytest_webarena.gateway.framing import BodyReader, request_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
 from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog
-from pytest_webarena.gateway.pages import answer
+from pytest_webarena.gateway.pages import COMING, answer
 from pytest_webarena.gateway.routes import Refused, RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
@@ -23,6 +23,8 @@ _OVERRIDES = frozenset(("x-http-method", "x-http-method-override", "x-method-ove
 # Requests sent ahead wait in memory; beyond this the sender has to wait.
 _AHEAD_LIMIT = 65536
 _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
+_AGAIN = 1
+"""Seconds until a page that waits for its site asks again."""
 
 
 class Owner(Protocol):
@@ -35,6 +37,8 @@ class Owner(Protocol):
     pipes: set[asyncio.Transport]
     unsafe_hosts: dict[str, str]
     unfinished_hosts: dict[str, str]
+    visits: bool
+    visited_hosts: set[str]
     upstream_error: str
 
 
@@ -147,22 +151,23 @@ class BrowserConnection(asyncio.Protocol):
         routes = self._owner.routes
         try:
             if inside is None:
-                route, path = routes.resolve(request.target)
+                route, path = routes.resolve(request.target, visits=self._owner.visits)
             else:
-                route, path = routes.resolve_inside(inside, request.target)
+                route, path = routes.resolve_inside(inside, request.target, visits=self._owner.visits)
+            self._owner.visited_hosts.add(route.host)
+            unsafe = _unsafe(request, has_body)
+            if unsafe and self._owner.visits and route.forbids(path):
+                raise Refused(
+                    f"{route.host} can only be read",
+                    f"{route.host} is shared by all who visit it and can't be changed: {unsafe} is not allowed",
+                )
         except BadMessage as error:
             if has_body:
                 self._read_refused(request, entry)
             self._refuse_entry(entry, error, close=request.close or has_body)
             return
-        if request.websocket:
-            self._mark_unsafe(route, "WebSocket", entry.url)
-        elif request.method not in SAFE_METHODS:
-            self._mark_unsafe(route, request.method, entry.url)
-        elif has_body:  # it has no meaning in these (RFC 9110 §9.3.1), so whoever reads it may do anything
-            self._mark_unsafe(route, f"{request.method} with a body", entry.url)
-        elif any(field.partition(":")[0].lower() in _OVERRIDES for field in request.fields):
-            self._mark_unsafe(route, f"{request.method} as another method", entry.url)
+        if unsafe:
+            self._mark_unsafe(route, unsafe, entry.url)
         body = request_body(request, log.capture(entry)) if has_body else None
         exchange = Exchange(self, self._settings, route, request, path, entry, log)
         self._exchange = exchange
@@ -205,7 +210,8 @@ class BrowserConnection(asyncio.Protocol):
                 raise BadMessage("found a body in a CONNECT request")
             if self._inside is not None:
                 raise BadMessage("found CONNECT inside a tunnel")
-            route = self._owner.routes.resolve_connect(request.target)
+            route = self._owner.routes.resolve_connect(request.target, visits=self._owner.visits)
+            self._owner.visited_hosts.add(route.host)
         except BadMessage as error:
             self._refuse_entry(entry, error, close=has_body)
             return
@@ -250,13 +256,22 @@ class BrowserConnection(asyncio.Protocol):
             reason = entry.refused[:1].upper() + entry.refused[1:] + "."
             self.reply(entry, error.status, "Bad request", reason, close=True)
 
-    def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
+    def reply(
+        self, entry: Entry, status: int, title: str, reason: str, *, close: bool, refresh: int | None = None
+    ) -> None:
         entry.status = status
         entry.own = reason
         sites = self._owner.routes.urls() if status == 403 else ()
-        entry.response_head, data = answer(status, title, reason, sites=sites, body=not self._head_only, close=close)
+        entry.response_head, data = answer(
+            status, title, reason, sites=sites, body=not self._head_only, close=close, refresh=refresh
+        )
         self.transport.write(data)
         self.exchange_done(close=close)
+
+    def not_yet(self, route: Route, entry: Entry) -> None:
+        """A page for who waits for a site that is still to come; it asks again by itself."""
+        reason = f"{route.host} {COMING}"
+        self.reply(entry, 503, f"{route.host} is being made ready", reason, close=False, refresh=_AGAIN)
 
     def upstream_failed(self, route: Route, reason: str) -> None:
         if route.open and not self._owner.upstream_error:
@@ -338,3 +353,16 @@ class BrowserConnection(asyncio.Protocol):
 
 def _start(data: bytes) -> str:
     return data[:4096].decode("latin-1")
+
+
+def _unsafe(request: RequestHead, has_body: bool) -> str:
+    """Why a request may change something; empty when by its form it only reads."""
+    if request.websocket:
+        return "WebSocket"
+    if request.method not in SAFE_METHODS:
+        return request.method
+    if has_body:  # it has no meaning in these (RFC 9110 §9.3.1), so whoever reads it may do anything
+        return f"{request.method} with a body"
+    if any(field.partition(":")[0].lower() in _OVERRIDES for field in request.fields):
+        return f"{request.method} as another method"
+    return ""

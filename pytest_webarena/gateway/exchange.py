@@ -179,7 +179,17 @@ class Exchange:
     # --- the connection ---
 
     def _connect(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._open())
+        loop = asyncio.get_running_loop()
+        if self._route.arrival is not None and _is_navigation(self._request):
+            self._timer = loop.call_later(self._settings.hold, self._put_off)
+        self._task = loop.create_task(self._open())
+
+    def _put_off(self) -> None:
+        """The site is still to come: whoever opens its page is told so, before the browser gives up."""
+        if self._task is None or self._orphan or self._over or self._route.arrival is None:
+            return
+        self._end()
+        self._browser.not_yet(self._route, self._entry)
 
     async def _open(self) -> None:
         try:
@@ -390,3 +400,10 @@ class Exchange:
 def _serialise(head: ResponseHead, more: tuple[str, ...]) -> bytes:
     lines = (f"HTTP/1.1 {head.status} {head.reason}", *more, *head.fields)
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _is_navigation(request: RequestHead) -> bool:
+    """Whether a browser asks for a page to show. Of what it loads into one, it waits for the answer."""
+    accepts = next((value for name, _, value in (field.partition(":") for field in request.fields)
+                    if name.lower() == "accept"), "")  # fmt: skip
+    return request.method == "GET" and not request.websocket and accepts.strip().lower().startswith("text/html")

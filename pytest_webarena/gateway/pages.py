@@ -6,10 +6,13 @@ import html
 from collections.abc import Sequence
 from http import HTTPStatus
 
-__all__ = ["SERVER", "answer"]
+__all__ = ["COMING", "SERVER", "answer"]
 
 SERVER = "pytest-webarena-gateway"
 """Value of the Server field by which a page of the gateway differs from one of a site."""
+
+COMING = "is being made ready. This page asks for it again."
+"""What it says of a site that is still to come."""
 
 _PAGE = """\
 <!doctype html>
@@ -24,9 +27,19 @@ _PAGE = """\
 
 
 def answer(
-    status: int, title: str, text: str, *, sites: Sequence[str] = (), body: bool = True, close: bool = False
+    status: int,
+    title: str,
+    text: str,
+    *,
+    sites: Sequence[str] = (),
+    body: bool = True,
+    close: bool = False,
+    refresh: int | None = None,
 ) -> tuple[str, bytes]:
-    """Head (for the log) and all bytes of a response of our own. ``sites`` are base URLs to offer as links."""
+    """Head (for the log) and all bytes of a response of our own. ``sites`` are base URLs to offer as links.
+
+    ``refresh``: seconds after which the browser is to ask again.
+    """
     links = "".join(f'<li><a href="{html.escape(url)}/">{html.escape(url)}/</a></li>\n' for url in sites)
     offer = f"<p>These sites can be reached:</p>\n<ul>\n{links}</ul>\n" if sites else ""
     content = _PAGE.format(title=html.escape(title), text=html.escape(text), sites=offer).encode()
@@ -37,6 +50,8 @@ def answer(
         f"Content-Length: {len(content)}",
         "Cache-Control: no-store",
     ]
+    if refresh is not None:
+        lines.append(f"Refresh: {refresh}")
     if close:
         lines.append("Connection: close")
     head = "\r\n".join(lines) + "\r\n"

@@ -47,13 +47,16 @@ class RouteTable:
         """Base URLs of all sites, sorted."""
         return sorted(route.url for route in self)
 
-    def resolve(self, target: str) -> tuple[Route, str]:
-        """Route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else."""
+    def resolve(self, target: str, *, visits: bool = True) -> tuple[Route, str]:
+        """Route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else.
+
+        ``visits``: whether whoever asks may have sites come that are not there yet.
+        """
         match = _ABSOLUTE.fullmatch(target)
         if match is None:
             raise _not_absolute(target)
         host, port, path = match.groups()
-        route = self._find(host, int(port) if port else 80)
+        route = self._find(host, int(port) if port else 80, visits)
         if route.tls:
             raise Refused(f"{route.authority} can't be reached", f"{route.url} is served by https only")
         if path is None:
@@ -62,24 +65,26 @@ class RouteTable:
             path = "/" + path
         return route, path
 
-    def resolve_inside(self, route: Route, target: str) -> tuple[Route, str]:
+    def resolve_inside(self, route: Route, target: str, *, visits: bool = True) -> tuple[Route, str]:
         """The same for a request inside a tunnel to ``route``, where the target names only the path."""
         if target[0] != "/":
             raise BadMessage(f"expected a path inside the tunnel to {route.authority}, found {target[:200]!r}")
         # Looked up again: the site may have been taken away or moved to another replica meanwhile.
-        return self._find(route.host, route.port), target
+        return self._find(route.host, route.port, visits), target
 
-    def resolve_connect(self, target: str) -> Route:
+    def resolve_connect(self, target: str, *, visits: bool = True) -> Route:
         """Route for the target of CONNECT."""
         match = _AUTHORITY.fullmatch(target)
         if match is None:
             raise BadMessage(f"expected host:port after CONNECT, found {target[:200]!r}")
-        return self._find(match[1], int(match[2]))
+        return self._find(match[1], int(match[2]), visits)
 
-    def _find(self, host: str, port: int) -> Route:
+    def _find(self, host: str, port: int, visits: bool) -> Route:
         host = host.lower()
         route = self._routes.get((host, port))
         if route is not None:
+            if route.arrival is not None and not visits:
+                raise Refused(f"{host} can't be reached", f"{host} is not one of this task's sites, nor visited so far")
             return route
         ports = sorted(route.port for route in self if route.host == host)
         if ports:

@@ -6,14 +6,14 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.client import BrowserConnection, Owner
 from pytest_webarena.gateway.log import SAFE_METHODS, RequestLog, Totals
 from pytest_webarena.gateway.routes import RouteTable
 from pytest_webarena.gateway.settings import Settings
-from pytest_webarena.gateway.upstream import Route
+from pytest_webarena.gateway.upstream import Arrival, Route
 
 __all__ = ["Gateway", "GatewaySession"]
 
@@ -35,6 +35,7 @@ class Gateway:
         max_log_bytes: int = 64 * 1024 * 1024,
         connect_timeout: float = 10.0,
         response_timeout: float | None = None,
+        hold: float = 5.0,
         linger: float = 5.0,
     ) -> None:
         self._settings = Settings(
@@ -44,6 +45,7 @@ class Gateway:
             max_log_bytes=max_log_bytes,
             connect_timeout=connect_timeout,
             response_timeout=response_timeout,
+            hold=hold,
             linger=linger,
         )
         self._sessions: set[GatewaySession] = set()
@@ -73,6 +75,8 @@ class _HarnessDoor:
         self.pipes = session.pipes
         self.unsafe_hosts = session.unsafe_hosts
         self.unfinished_hosts = session.unfinished_hosts
+        self.visits = False
+        self.visited_hosts: set[str] = set()
         self.log = log
         self._session = session
 
@@ -104,6 +108,10 @@ class GatewaySession:
     unfinished_hosts: dict[str, str]
     """Host to the first request that was cut off before its answer was complete, by the browser or by `close`, e.g.
     ``GET http://homepage.test/report was not over``: whatever its method, the replica may still be at work on it."""
+    visited_hosts: set[str]
+    """Hosts that the browser has asked for something and that are served; the harness's own requests don't count."""
+    visits = True
+    """Whether requests may have sites come that are not there yet; the harness's own may not."""
     upstream_error: str
     """The first fault of a replica (refused, died, spoke no HTTP), e.g. ``homepage.test (served by …): no
     connection: …``; empty while all work. A trial that met one was not judged on a working site."""
@@ -124,6 +132,7 @@ class GatewaySession:
         self.pipes: set[asyncio.Transport] = set()
         self.unsafe_hosts = {}
         self.unfinished_hosts = {}
+        self.visited_hosts = set()
         self.upstream_error = ""
         self.port = self.harness_port = 0
         self.closed = False
@@ -131,6 +140,7 @@ class GatewaySession:
         self._waiting: set[asyncio.Future[None]] = set()
         self._retired: list[Route] = []
         self._headers: dict[str, tuple[str, ...]] = {}
+        self._told: dict[str, tuple[str, ...]] = {}
 
     async def listen(self) -> None:
         """Bind the ports."""
@@ -145,17 +155,25 @@ class GatewaySession:
         return port
 
     def route(
-        self, host: str, upstream_host: str, upstream_port: int, *, port: int = 80, tls: bool | None = None
+        self,
+        host: str,
+        upstream_host: str,
+        upstream_port: int,
+        *,
+        port: int = 80,
+        tls: bool | None = None,
+        arrival: Arrival | None = None,
+        reads: Sequence[str] | None = None,
     ) -> None:
         """Serve ``http://<host>[:port]`` by the replica at ``upstream_host:upstream_port`` from now on.
 
         A route already there is replaced, its connections are reset. With ``tls`` (the default on port 443) it
         is ``https://<host>[:port]`` instead: an external site, reached through a tunnel that can't be read, so
-        any use of it counts as unsafe.
+        any use of it counts as unsafe. ``arrival`` and ``reads``: see `Route`.
         """
         tls = port == 443 if tls is None else tls
-        route = Route(host.lower(), port, upstream_host, upstream_port, tls=tls)
-        route.headers = self._headers.get(route.host, ())
+        route = Route(host.lower(), port, upstream_host, upstream_port, tls=tls, arrival=arrival, reads=reads)
+        route.headers = self._added(route.host)
         before = self.routes.put(route)
         if before is not None:
             self._retire(before)
@@ -171,9 +189,20 @@ class GatewaySession:
             if not _FIELD.fullmatch(line):
                 raise ValueError(f"expected a header of printable text, found {line.partition(':')[0]!r}")
         self._headers[host.lower()] = lines
+        self._add(host.lower())
+
+    def tell(self, host: str, name: str, value: str) -> None:
+        """Add one header of the environment's own to every request to ``host``, whatever `set_headers` adds beside."""
+        self._told[host.lower()] = (f"{name}: {value}",)
+        self._add(host.lower())
+
+    def _added(self, host: str) -> tuple[str, ...]:
+        return (*self._told.get(host, ()), *self._headers.get(host, ()))
+
+    def _add(self, host: str) -> None:
         for route in self.routes:
-            if route.host == host.lower():
-                route.headers = lines
+            if route.host == host:
+                route.headers = self._added(host)
 
     def unroute(self, host: str) -> None:
         """Refuse ``host`` on all ports from now on and reset its connections. Unknown hosts are fine."""

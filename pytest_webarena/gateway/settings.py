@@ -22,5 +22,8 @@ class Settings:
     connect_timeout: float
     response_timeout: float | None
     """Until the head of the response (504 beyond); None waits as long as the browser does."""
+    hold: float
+    """How long the first visit of a site waits for the site, before the browser is shown a page that says so and that
+    asks again. Less than browsers wait for a page."""
     linger: float
     """How long a closed connection may still deliver the rest of an upload that is thrown away."""

@@ -23,6 +23,9 @@ class BrowserSide(Protocol):
     def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
         """Answer with a page of our own."""
 
+    def not_yet(self, route: Route, entry: Entry) -> None:
+        """The site is still to come: answer with a page that asks again."""
+
     def exchange_done(self, *, close: bool) -> None:
         """The response is complete and written."""
 

@@ -6,16 +6,24 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-__all__ = ["ResponseSink", "Route", "UpstreamConnection", "end_writing", "reset"]
+__all__ = ["Arrival", "NotThere", "ResponseSink", "Route", "UpstreamConnection", "end_writing", "reset"]
 
 _RESTART = 5.0
 """Seconds that a replica whose port is closed is given to open it again: apps restart themselves, e.g. for settings to
 take effect. Nothing has been sent then, so asking again is safe."""
 _PAUSE = 0.05
 _LINGER_NONE = struct.pack("ii", 1, 0)
+
+
+class NotThere(OSError):
+    """What is to serve an address can't be had; the text says why."""
+
+
+Arrival = Callable[[], Awaitable[tuple[str, int]]]
+"""Waits until a replica serves a route; its host and port. `NotThere` when none will."""
 
 
 class ResponseSink(Protocol):
@@ -37,7 +45,17 @@ class ResponseSink(Protocol):
 class Route:
     """One address of the browser's world and the replica that serves it."""
 
-    def __init__(self, host: str, port: int, upstream_host: str, upstream_port: int, *, tls: bool = False) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        upstream_host: str,
+        upstream_port: int,
+        *,
+        tls: bool = False,
+        arrival: Arrival | None = None,
+        reads: Sequence[str] | None = None,
+    ) -> None:
         self.host = host
         self.port = port
         self.tls = tls
@@ -46,6 +64,11 @@ class Route:
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
+        self.arrival = arrival
+        """Of a site that is leased with the first request for it, until it is there."""
+        self.reads = tuple(reads) if reads is not None else None
+        """Of a site that all trials share, so that nothing may write into it: paths below which any method only reads.
+        None: whoever visits the site has it alone."""
         self.headers: tuple[str, ...] = ()
         """Field lines that every request gets, in place of those of the same name."""
         self.open = True
@@ -55,7 +78,17 @@ class Route:
         self._idle: list[UpstreamConnection] = []
 
     def __str__(self) -> str:
-        return f"{self.authority} (served by {self.upstream_host}:{self.upstream_port})"
+        by = f"served by {self.upstream_host}:{self.upstream_port}" if self.arrival is None else "not there yet"
+        return f"{self.authority} ({by})"
+
+    def forbids(self, path: str) -> bool:
+        """Whether a request for ``path`` must not be one that may change something."""
+        if self.reads is None:
+            return False
+        plain = path.partition("?")[0]
+        # Whoever reads dots and escapes otherwise than this would be led past it.
+        odd = "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
+        return odd or not plain.startswith(self.reads)
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:
         """A request's field lines as the replica gets them."""
@@ -93,8 +126,12 @@ class Route:
     async def connect(self, timeout: float) -> UpstreamConnection:
         """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had.
 
+        Of a site that is not there yet: after its arrival, however long that takes.
         A port that was open and is closed now is tried for some seconds.
         """
+        if self.arrival is not None:
+            self.upstream_host, self.upstream_port = await self.arrival()
+            self.arrival = None
         loop = asyncio.get_running_loop()
         ends = loop.time() + min(_RESTART, timeout / 2)
         async with asyncio.timeout(timeout):

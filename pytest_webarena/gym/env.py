@@ -159,7 +159,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             steps=own.steps if own.steps is not None else self._limits.steps,
             seconds=own.seconds if own.seconds is not None else self._limits.seconds,
         )
-        self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped)
+        self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped, arrive=stage.arrive)
         first = self._rollout.first()
         observation = stage.session.observe() if isinstance(first, Episode) else first
         given = {"images": tuple(image.data for image in stage.images)} if stage.images else {}

@@ -84,9 +84,17 @@ class Guest:
         self._house = _houses[key]
         self._session = session
 
-    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
-        """Exclusive use of the apps behind ``sites``."""
-        return self._house.runtime.lease(sites, users=users, holder=holder)
+    def lease(
+        self,
+        sites: Sequence[str],
+        *,
+        users: Mapping[str, str],
+        holder: str,
+        reach: Sequence[str] = (),
+        now: Sequence[str] = (),
+    ) -> Lease:
+        """Exclusive use of the apps behind ``sites``, and what is in reach."""
+        return self._house.runtime.lease(sites, users=users, holder=holder, reach=reach, now=now)
 
     def engine(self) -> BrowserEngine:
         """The browser that the environments of this process share."""

@@ -42,10 +42,12 @@ class Rollout:
         parse: Callable[[str], Action],
         limits: EpisodeLimits,
         stepped: Callable[[StepRecord], None],
+        arrive: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._said: queue.SimpleQueue[Observation | Episode | BaseException] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._stepped = stepped
+        self._arrive = arrive
         self.last: StepRecord | None = None
         """The latest finished step."""
         self.over = False
@@ -85,7 +87,7 @@ class Rollout:
         # What `run_episode` asks of an agent and of a recorder is what this class has.
         agent = cast("AgentWorker", self)
         try:
-            self._said.put(run_episode(session, agent, parse=parse, limits=limits, recorder=self))
+            self._said.put(run_episode(session, agent, parse=parse, limits=limits, recorder=self, arrive=self._arrive))
         except _Abandoned:
             pass
         except BaseException as error:

@@ -101,7 +101,8 @@ class JudgeSettings:
         except UsageError as error:
             told = str(error).partition("; for an endpoint without keys")[0]
             raise UsageError(f"--judge: {told}; an endpoint without keys wants --judge-key-env=none") from None
-        if models.max_cost is not None and read_prices(models.prices).price(self.model) is None:
+        prices = read_prices(models.prices)
+        if models.max_cost is not None and prices.price(self.model, url=self.endpoint.url) is None:
             raise UsageError(
                 f"--judge: expected a price for model {self.model!r}, because --max-cost is to be held; "
                 "add it to a table and name that with --prices"

@@ -26,7 +26,17 @@ from pytest_webarena.plugin import (
 )
 from pytest_webarena.plugin.controller import Controller
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.reporting import allure, audit, equal_errors, github, html, outcomes, skips, terminal
+from pytest_webarena.plugin.reporting import (
+    allure,
+    audit,
+    beforehand,
+    equal_errors,
+    github,
+    html,
+    outcomes,
+    skips,
+    terminal,
+)
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
@@ -131,7 +141,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    return terminal.resolution_lines(config, [item for item in items if isinstance(item, TaskItem)])
+    tasks = [item for item in items if isinstance(item, TaskItem)]
+    return [*terminal.resolution_lines(config, tasks), *beforehand.undecided_lines(config, tasks)]
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

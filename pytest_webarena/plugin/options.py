@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.judge_options import JUDGE_INI, add_judge_options
+from pytest_webarena.plugin.option_values import (
+    confidence,
+    increase,
+    natural_float,
+    natural_int,
+    points,
+    positive_float,
+    positive_int,
+    run_directory,
+    share,
+)
+from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
 __all__ = ["ANSWER_FORMATS", "GRADINGS", "PULLS", "add_options", "asked_for"]
@@ -51,7 +59,7 @@ def add_options(parser: pytest.Parser) -> None:
         "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
     )
     group.addoption(
-        "--trials", type=_positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
+        "--trials", type=positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
     )
     group.addoption(
         "--sites",
@@ -67,6 +75,13 @@ def add_options(parser: pytest.Parser) -> None:
         default=[],
         metavar="SITE=URL",
         help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
+    )
+    group.addoption(
+        "--reach",
+        default=None,
+        metavar="task|environment|SITE,…",
+        help="What agents can visit beside their task's sites: nothing more, all sites of the catalogue, or the named "
+        "ones (default: as tasks say; published suites say environment).",
     )
     group.addoption(
         "--allow-unreset",
@@ -94,19 +109,27 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--max-steps",
-        type=_positive_int,
+        type=positive_int,
         default=None,
         metavar="N",
         help="Actions per trial (default: the agent's own, or 30 as in WebArena).",
     )
     group.addoption(
         "--time-limit",
-        type=_positive_float,
+        type=positive_float,
         default=None,
         metavar="SECONDS",
         help="Wall time per trial in seconds, the agent's thinking included (default: the agent's own, or 600).",
     )
     _add_agent_options(group)
+    group.addoption(
+        "--preset",
+        choices=tuple(PRESETS),
+        default=None,
+        help="Names, limits, viewport, observation, reach and grading of a published evaluation, all at once: "
+        + "; ".join(f"{name}: {preset.about}" for name, preset in PRESETS.items())
+        + ".",
+    )
     group.addoption(
         "--stop-rule",
         choices=("paper", "upstream"),
@@ -138,7 +161,7 @@ def add_options(parser: pytest.Parser) -> None:
     add_judge_options(group)
     group.addoption(
         "--check-timeout",
-        type=_natural_float,
+        type=natural_float,
         default=60.0,
         metavar="SECONDS",
         help=(
@@ -148,14 +171,14 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--env-retries",
-        type=_natural_int,
+        type=natural_int,
         default=1,
         metavar="N",
         help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
     )
     group.addoption(
         "--equal-errors",
-        type=_natural_int,
+        type=natural_int,
         default=5,
         metavar="N",
         help="Errors in a row, of one agent and one cause, after which the rest of its trials is not run; for errors "
@@ -164,21 +187,21 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--replicas",
-        type=_positive_int,
+        type=positive_int,
         default=None,
         metavar="N",
         help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more).",
     )
     group.addoption(
         "--lease-timeout",
-        type=_positive_float,
+        type=positive_float,
         default=600.0,
         metavar="SECONDS",
         help="How long a trial may wait for its sites, in seconds (default: 600).",
     )
     group.addoption(
         "--write-timeout",
-        type=_natural_float,
+        type=natural_float,
         default=10.0,
         metavar="SECONDS",
         help="How long requests that may change a site (POST, PUT, …) are waited for after a trial's last step, in "
@@ -187,7 +210,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--quiet-time",
-        type=_natural_float,
+        type=natural_float,
         default=1.0,
         metavar="SECONDS",
         help="How long pages with scripts get after the last action to begin what they have put off (to save when "
@@ -209,7 +232,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--resume",
-        type=_run_directory,
+        type=run_directory,
         default=None,
         metavar="RUN_DIR",
         help="Go on with an earlier run (latest: the newest one): skip its finished trials whose task is unchanged, "
@@ -223,7 +246,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--rescore",
-        type=_run_directory,
+        type=run_directory,
         default=None,
         metavar="RUN_DIR",
         help="Judge a finished run again, from what was recorded: no sites, no browser, no agents. Agents, "
@@ -237,14 +260,14 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--min-pass-rate",
-        type=_share,
+        type=share,
         default=None,
         metavar="RATE",
         help="Exit with 0 when each agent passes at least this share of its judged trials, else with 10.",
     )
     group.addoption(
         "--max-errors",
-        type=_natural_float,
+        type=natural_float,
         default=None,
         metavar="E",
         help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
@@ -294,7 +317,7 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
     )
     group.addoption(
         "--confidence",
-        type=_confidence,
+        type=confidence,
         default=None,
         metavar="C",
         help="Confidence of what is said of --baseline, as 95 (default: 95).",
@@ -313,47 +336,19 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
     )
     group.addoption(
         "--difference",
-        type=_points,
+        type=points,
         default=None,
         metavar="POINTS",
         help="With --until: the difference of success rates that matters, in percentage points (default: 5).",
     )
     group.addoption(
         "--max-cost-increase",
-        type=_increase,
+        type=increase,
         default=None,
         metavar="SHARE",
         help="Exit with 14 when a trial costs more dollars than in --baseline by more than this, as 20%%, and that is "
         "no chance.",
     )
-
-
-def _confidence(text: str) -> float:
-    value = _number(text.removesuffix("%"), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 100)
-    share = value / 100 if value > 1 else value
-    return _number(str(share), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 1)
-
-
-def _points(text: str) -> float:
-    expected = "percentage points above 0 and below 100, as 5"
-    return _number(text.removesuffix("%"), expected, lambda each: 0 < each < 100) / 100
-
-
-def _increase(text: str) -> float:
-    value = _number(text.removesuffix("%"), "a share such as 20% or 0.2", lambda each: 0 <= each < float("inf"))
-    return value / 100 if text.endswith("%") else value
-
-
-def _run_directory(text: str) -> str:
-    """A run's directory; ``latest`` is the newest run of the project."""
-    if text != "latest":
-        return text
-    from pytest_webarena.results.listing import chosen_run
-
-    try:
-        return str(chosen_run(Path(text)))
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def asked_for(config: pytest.Config) -> bool:
@@ -387,35 +382,35 @@ def _add_agent_options(group: pytest.OptionGroup) -> None:
     )
     group.addoption(
         "--max-input-tokens",
-        type=_positive_int,
+        type=positive_int,
         default=None,
         metavar="N",
         help="Tokens that a trial's prompts may have together (default: the agent's own, or no limit).",
     )
     group.addoption(
         "--max-output-tokens",
-        type=_positive_int,
+        type=positive_int,
         default=None,
         metavar="N",
         help="Tokens that a trial's replies may have together (default: the agent's own, or no limit).",
     )
     group.addoption(
         "--max-trial-cost",
-        type=_positive_float,
+        type=positive_float,
         default=None,
         metavar="DOLLARS",
         help="US dollars that a trial's model calls may cost (default: the agent's own, or no limit).",
     )
     group.addoption(
         "--max-cost",
-        type=_positive_float,
+        type=positive_float,
         default=None,
         metavar="DOLLARS",
         help="US dollars that all model calls of the run may cost, over all workers (default: no limit).",
     )
     group.addoption(
         "--requests-per-minute",
-        type=_positive_int,
+        type=positive_int,
         default=None,
         metavar="N",
         help="Model requests that the run may begin in any 60 seconds, over all workers (default: no limit).",
@@ -432,34 +427,3 @@ def _add_agent_options(group: pytest.OptionGroup) -> None:
         metavar="FILE",
         help="Your price table (YAML) on top of the shipped one: dollars per million tokens, by model.",
     )
-
-
-def _positive_int(text: str) -> int:
-    return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
-
-
-def _natural_int(text: str) -> int:
-    return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))
-
-
-def _positive_float(text: str) -> float:
-    return _number(text, "a number above 0", lambda value: 0 < value < float("inf"))
-
-
-def _share(text: str) -> float:
-    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
-
-
-def _natural_float(text: str) -> float:
-    return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
-
-
-def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
-    """The number in ``text``; otherwise what argparse tells the user as it is."""
-    try:
-        value = read(text)
-    except ValueError:
-        value = float("nan")
-    if not fits(value):
-        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
-    return value

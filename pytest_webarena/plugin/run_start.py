@@ -81,7 +81,13 @@ class RunStart:
             memory=None if replicas else (available_memory() or 0) // 2 or None,
         )
         if settings is not None:
-            config = replace(config, catalogue=settings.catalogue, site_urls=settings.site_urls, pulls=settings.pulls)
+            config = replace(
+                config,
+                catalogue=settings.catalogue,
+                site_urls=settings.site_urls,
+                pulls=settings.pulls,
+                allow_unreset=settings.allow_unreset,
+            )
         self._launcher = BrokerLauncher(config, guarded=settings is not None)
         return RunInfo(
             run_dir=run_dir,

@@ -19,6 +19,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.judge_options import read_judge
+from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.selection import Shard, parse_shard
 from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, read_suites
@@ -46,6 +47,8 @@ class Settings:
     trials: int
     browsers: tuple[str, ...]
     """Trials run in each of them, as pytest-playwright makes items."""
+    preset: str
+    """The one of `presets.PRESETS` that was asked for; empty for none."""
     catalogue: str
     suites: SuiteSettings
     site_urls: Mapping[str, str]
@@ -89,6 +92,7 @@ class Settings:
 def read_settings(config: pytest.Config) -> Settings:
     """Parse options and ini values. `UsageError` names the one that can't be used."""
     option = config.getoption
+    preset = apply_preset(config)
     agents = tuple(option("--agent"))
     if len(set(agents)) != len(agents):
         raise UsageError(
@@ -128,6 +132,7 @@ def read_settings(config: pytest.Config) -> Settings:
             or catalogue_of(config, suites)
             or "embedded"
         ),
+        preset=option("--preset") or "",
         suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
@@ -146,6 +151,7 @@ def read_settings(config: pytest.Config) -> Settings:
             grading=_grading(config, stored),
             answers=option("--answer-format") or "auto",
             check_timeout=option("--check-timeout"),
+            reach=_reach(option("--reach")),
             fetch_images=option("--fetch-images"),
             write_timeout=option("--write-timeout"),
             quiet_time=option("--quiet-time"),
@@ -186,6 +192,7 @@ def read_settings(config: pytest.Config) -> Settings:
                 cost=option("--max-trial-cost"),
             ),
             options=tuple(parse_option(text) for text in option("--agent-option")),
+            preset=preset.agents if preset is not None else (),
         ),
     )
 
@@ -245,6 +252,16 @@ def _baseline(config: pytest.Config) -> Path | None:
             f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
         )
     return path
+
+
+def _reach(given: str | None) -> tuple[str, ...] | None:
+    """The sites that agents can visit beside those of their task. Which there are, the catalogue knows."""
+    if given is None:
+        return None
+    names = tuple(dict.fromkeys(name for part in given.split(",") if (name := part.strip())))
+    if not names or (len(names) > 1 and {"task", "environment"} & {*names}):
+        raise UsageError(f"--reach: expected task, environment or names of sites with commas, found {given!r}")
+    return () if names == ("task",) else ("*",) if names == ("environment",) else names
 
 
 def _pulls(config: pytest.Config) -> Pulls:

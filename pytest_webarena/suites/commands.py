@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, UsageError
 from pytest_webarena.suites.export import export
 from pytest_webarena.suites.lint import lint
@@ -25,7 +26,7 @@ def run_import(source: str, output: Path) -> int:
         return 1
     for file in files:
         print(f"{file.path}: {file.tasks} tasks")
-    print(f"{sum(file.tasks for file in files)} tasks written; the data stays its authors', see docs/suites.md")
+    print(f"{sum(file.tasks for file in files)} tasks written; the data stays its authors', see {docs('suites')}")
     return 0
 
 

@@ -154,6 +154,7 @@ def _tasks(rows: TaskRows, name: str, suite: Suite | None, forms: list[Form]) ->
             continue
         assert isinstance(number, int)
         del form["task_id"]
+        form["reach"] = "environment"  # the papers' agents have all sites, whichever ones a task is about
         _say_dialect(form, form_of)
         if form_of == "webarena":
             correct(form, number)

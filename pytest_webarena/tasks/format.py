@@ -144,6 +144,17 @@ TASK_FIELDS = (
         example='solution:\n  - goto: /accounts/orders/\n  - stop: "84.97"',
     ),
     Field(
+        key="reach",
+        shape=Choice("task", "environment"),
+        default="task",
+        doc=(
+            "What an agent can visit: the task's own `sites` alone, or all sites of the catalogue, as WebArena's paper "
+            "has it ([sites in reach](sites.md#sites-in-reach)). Published suites say `environment`; `--reach` on the "
+            "command line wins."
+        ),
+        example="reach: environment",
+    ),
+    Field(
         key="mutates",
         shape=Bool(),
         default=None,

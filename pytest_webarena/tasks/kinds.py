@@ -42,6 +42,7 @@ BUILTIN = {
     "tokens": "pytest_webarena.checks.effort:TOKENS",
     "steps": "pytest_webarena.checks.effort:STEPS",
     "seconds": "pytest_webarena.checks.effort:SECONDS",
+    "untouched": "pytest_webarena.checks.untouched:UNTOUCHED",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

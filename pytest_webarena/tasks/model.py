@@ -108,6 +108,8 @@ class Task:
     setup: tuple[SetupStep, ...] = ()
     solution: tuple[Action, ...] | None = None
     """What the oracle does; targets are Playwright selectors. None: nobody wrote one down."""
+    reach: Literal["task", "environment"] = "task"
+    """What an agent can visit beside `sites`: nothing, or every site of the catalogue, as in WebArena's paper."""
     mutates: bool | None = None
     """Whether doing the task changes a site. A hint for readers and schedulers, never trusted."""
     category: str = ""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.docs_site import with_addresses
 from pytest_webarena.tasks.check_form import COMBINATORS, MODIFIERS
 from pytest_webarena.tasks.format import FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.kinds import BUILTIN, find_kind, kind_names
@@ -44,7 +45,7 @@ def json_schema(*, kinds: Sequence[str] | None = None) -> Schema:
 
 def schema_text(*, kinds: Sequence[str] | None = tuple(BUILTIN)) -> str:
     """The schema as text: as published with the built-in kinds only; None: all that are installed."""
-    return json.dumps(json_schema(kinds=kinds), indent=2, ensure_ascii=False) + "\n"
+    return with_addresses(json.dumps(json_schema(kinds=kinds), indent=2, ensure_ascii=False)) + "\n"
 
 
 def examples() -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,21 +26,24 @@ _LOOK = 1.0
 """Seconds between two looks at a site that is left alone."""
 
 
-def sites_stand_alone(plan: TrialPlan, resources: Resources, *, times: int, seconds: float) -> bool:
+def sites_stand_alone(
+    plan: TrialPlan, resources: Resources, *, times: int, seconds: float, visited: Sequence[str] = ()
+) -> bool:
     """Whether fresh replicas go through the whole trial, set-up and checks included, when there is no agent.
 
     If not, nobody can say that the agent broke them: they are down for everybody, or a check or the set-up breaks them,
     or time does. So each control lasts as long as the longest attempt, ``seconds``, and there are as many controls, one
     after the other, as there were attempts that broke the site, ``times``: one that dies in every other life is soon
-    seen to.
+    seen to. ``visited``: sites that the task does not list and that the attempts have visited; they are looked at, too.
     """
-    return all(_stand(plan, resources, seconds) for _ in range(times))
+    return all(_stand(plan, resources, seconds, visited) for _ in range(times))
 
 
-def _stand(plan: TrialPlan, resources: Resources, seconds: float) -> bool:
+def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str]) -> bool:
     task = plan.task
     try:
-        with set_stage(task, resources, holder=f"{plan.holder}, without its agent", options=plan.options) as stage:
+        holder = f"{plan.holder}, without its agent"
+        with set_stage(task, resources, holder=holder, options=plan.options, visited=visited) as stage:
             stage.open_first_pages()
             _outlast(stage, seconds)
             evidence = Collector(task, stage, plan.options).finish(

@@ -102,13 +102,16 @@ class Collector:
         depends on it; or when a replica has died.
         """
         stage = self._stage
+        stage.arrive()
         self._wait_for_requests()
         stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
         tabs = stage.session.tabs()
         signals = stage.session.signals
         probes = self._collect(self._checks if self._needs.end else (), "end")
         requests = self._requests()  # last: no check may see what came of a request that is not among them
-        stage.check_sites()  # last, too: what a site says while it dies is no evidence
+        # Last, too: what a site says while it dies is no evidence. Asked whatever the traffic was: a site whose
+        # database has died may show pages that say so, which look like an agent's failure.
+        stage.check_sites(ask=True)
         if picture is not None:  # when nothing depends on the page any more, for it may be hard to paint
             try:
                 if shot := stage.session.screenshot():
@@ -131,6 +134,7 @@ class Collector:
             pages=tuple(self._pages),
             dom_events=signals.dom_events,
             sites=stage.live.sites,
+            reached=stage.visits.reached(),
             answer_format=answer_format,
             usage=used.usage,
             usage_gap=used.gap,

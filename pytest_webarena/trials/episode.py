@@ -169,12 +169,15 @@ def run_episode(
     recorder: Recorder,
     clock: Callable[[], float] = time.monotonic,
     spend: Callable[[Usage], Ending | None] = lambda usage: None,
+    arrive: Callable[[], float] = lambda: 0.0,
 ) -> Episode:
     """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
 
     Raises what the browser and the sites raise, and what an agent of ours may (`AgentDefinition.raises`). An agent that
     crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
     ``spend`` is told what each step's model calls used and may say that the run has no more money for another one.
+    ``arrive`` waits for what an action has asked for and the environment has yet to bring; the seconds that it tells
+    are not the agent's.
     """
     rule = stop_rule(limits.rule)
     began = clock()
@@ -237,6 +240,8 @@ def run_episode(
 
         outcome = None if isinstance(action, Stop | Invalid) else session.execute(action)
         done = clock() - began
+        if outcome is not None:
+            began += arrive()
         step = StepRecord(
             index=len(steps),
             action=as_record(action),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.sites.protocol.messages import SiteAccess
 
-__all__ = ["LiveTrial", "absolute_url"]
+__all__ = ["LiveTrial", "absolute_url", "as_requested"]
 
 _API_TIMEOUT = 30.0
 _REFUSALS = (401, 403)
@@ -45,7 +45,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port
 
 
-def _as_requested(url: str) -> str:
+def as_requested(url: str) -> str:
     """As the gateway was asked for ``url``: a tunnel by its host and port."""
     parts = urlsplit(url)
     if parts.scheme == "https":
@@ -92,7 +92,7 @@ class LiveTrial:
         if not open:
             reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
             reading = self._decided(reading, harness=False)
-            said = self._lease.own_answer(_as_requested(reading.url)) if self._lease is not None else ""
+            said = self._lease.own_answer(as_requested(reading.url)) if self._lease is not None else ""
             # The agent has gone there: a page of no site, which shows nothing. What the gateway wrote is no content.
             return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
         url = absolute_url(self.sites, next(iter(self.sites), ""), open)
@@ -220,7 +220,7 @@ class LiveTrial:
         """
         if self._lease is None:
             return
-        answers = (self._lease.own_answer(_as_requested(url), harness=True) for url in (landed, asked))
+        answers = (self._lease.own_answer(as_requested(url), harness=True) for url in (landed, asked))
         said = next(filter(None, answers), "")
         if not said:
             return

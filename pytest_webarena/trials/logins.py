@@ -61,7 +61,8 @@ class Logins:
     held while waiting for another one. Each trial that gets a kept state asks the site first, by one plain request on
     its own lease. When the answer raises doubts or the last look was some minutes ago, a browser looks, and the state
     is made anew when the site has ended it. So it does, once, whether another replica of a site accepts a session at
-    all: one that keeps its sessions in its database would show the agent the sign-in form.
+    all: one that keeps its sessions in its database would show the agent the sign-in form. Such a site is treated from
+    then on as if its sessions were known not to be portable.
 
     Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run's
     ``visits`` are worth it; else on the trial's own lease, each time.
@@ -198,6 +199,8 @@ class Logins:
             if first:
                 self._accepting[site.name] = good
                 if not good:
+                    lease.session_refused(site.name)
+                    self._asked.discard(site.name)  # from now on it is kept as if the manifest said so
                     self._of(lease).states[key] = state
                     return state
             self._keep(site, user, state)

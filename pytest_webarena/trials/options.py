@@ -38,6 +38,8 @@ class TrialOptions:
     """The form of answer to ask agents for."""
     check_timeout: float = CHECK_SECONDS
     """Seconds that judging one check may take; 0: as long as it takes."""
+    reach: tuple[str, ...] | None = None
+    """Names of sites (``*``: all) that agents can visit beside those of their task; None: as each task says."""
     fetch_images: bool = False
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
     write_timeout: float = WRITE_TIMEOUT

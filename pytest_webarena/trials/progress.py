@@ -34,6 +34,8 @@ class Progress:
     """Their addresses."""
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
+    visited: tuple[str, ...] = ()
+    """Sites in reach that the task does not list and that this attempt, or one before, has visited."""
     steps: int = 0
     usage: Usage | None = None
 

@@ -178,10 +178,19 @@ class Runtime:
         if not callable(keep) or not keep(record):
             self._run.folder(record.key).drop_pictures()
 
-    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
+    def lease(
+        self,
+        sites: Sequence[str],
+        *,
+        users: Mapping[str, str],
+        holder: str,
+        reach: Sequence[str] = (),
+        now: Sequence[str] = (),
+    ) -> Lease:
         """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in before, where it can."""
         self._logins.prepare(sites, users)
-        return self._lend(sites, holder=holder)
+        timeout = self._config.lease_timeout
+        return self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now)
 
     def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
         return self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
@@ -16,6 +16,7 @@ from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.reach import FirstVisits, in_reach
 from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
@@ -34,8 +35,20 @@ __all__ = ["Resources", "Stage", "needs_browser", "set_stage"]
 class Resources(Protocol):
     """What a worker process offers its trials."""
 
-    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
-        """Exclusive use of the apps behind ``sites``, to be visited as ``users``."""
+    def lease(
+        self,
+        sites: Sequence[str],
+        *,
+        users: Mapping[str, str],
+        holder: str,
+        reach: Sequence[str] = (),
+        now: Sequence[str] = (),
+    ) -> Lease:
+        """Exclusive use of the apps behind ``sites``, to be visited as ``users``.
+
+        ``reach``: other sites that can be visited, by nobody in particular (``*``: all); each is leased with the first
+        request for it, those in ``now`` at once.
+        """
 
     def engine(self) -> BrowserEngine:
         """The worker's browser, started on first use."""
@@ -66,6 +79,8 @@ class Stage:
     driven: Driven | None = None
     """The way in for an agent that drives the browser itself."""
     keeper: Callable[[Stage, StepRecord], str] | None = None
+    visits: FirstVisits = field(default_factory=lambda: FirstVisits(None))
+    """Of sites in reach that the task does not list."""
 
     @property
     def replicas(self) -> dict[str, str]:
@@ -102,6 +117,13 @@ class Stage:
         """
         return self.keeper(self, step) if self.keeper is not None and self.driven is None else ""
 
+    def arrive(self) -> float:
+        """Wait until the sites in reach are there that were visited for the first time; how many seconds that took.
+
+        What the current tab shows then is the site's own page. Raises why a site can't be had.
+        """
+        return self.visits.arrive(self.session)
+
     def check_sites(self, *, ask: bool = False) -> None:
         """Raise `SiteError` when a replica has died; or hangs, if its traffic gives reason to ``ask`` or the caller has
         one: a clock that ran out, a browser that waited in vain."""
@@ -135,13 +157,17 @@ def set_stage(
     timed: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
     tailor: Callable[[SessionConfig], SessionConfig] = lambda config: config,
     self_driving: bool = False,
+    rooted: bool = False,
     options: TrialOptions | None = None,
+    visited: Sequence[str] = (),
 ) -> Iterator[Stage]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
     ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
-    browser context to the agent. One that is ``self_driving`` gets a browser of its own. ``options`` say where the
-    intent's images may be loaded from, and how long the set-up's last requests are waited for.
+    browser context to the agent. One that is ``self_driving`` gets a browser of its own, ``rooted`` as `open_driven`
+    has it. ``options`` say where the intent's images may be loaded from, what can be visited, and how long the set-up's
+    last requests are waited for. ``visited``: sites in reach that an earlier attempt has visited: they are leased from
+    the start.
     """
     options = options if options is not None else TrialOptions()
     with ExitStack() as exits:
@@ -150,7 +176,9 @@ def set_stage(
         driven: Driven | None = None
         with timed("lease"):
             if task.leased:
-                lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder))
+                beside = in_reach(task, options)
+                more: dict[str, Any] = {"reach": beside, "now": tuple(visited)} if beside else {}
+                lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)
@@ -162,7 +190,7 @@ def set_stage(
                 if self_driving:
                     from pytest_webarena.browser.driven import open_driven
 
-                    session, driven = exits.enter_context(open_driven(resources.engine(), config))
+                    session, driven = exits.enter_context(open_driven(resources.engine(), config, rooted=rooted))
                 else:
                     session = exits.enter_context(resources.engine().session(config))
             live = LiveTrial(session, lease, task.user)
@@ -179,6 +207,7 @@ def set_stage(
             images=load_images(task, live, fetch=options.fetch_images),
             driven=driven,
             keeper=resources.keeper(task.user) if lease is not None else None,
+            visits=FirstVisits(lease),
         )
 
 

@@ -98,9 +98,18 @@ class Stops:
 
     @contextmanager
     def _rows(self) -> Iterator[list[_Row]]:
-        """All of them, to be changed; nobody else has them meanwhile."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a+", encoding="utf-8") as file:
+        """All of them, to be changed; nobody else has them meanwhile.
+
+        Empty when the run's private directory is gone: its controller was killed, and whoever makes the directory
+        anew leaves it behind for good.
+        """
+        try:
+            self._path.parent.mkdir(exist_ok=True)  # not its parents
+            file = self._path.open("a+", encoding="utf-8")
+        except FileNotFoundError:
+            yield []
+            return
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             before = file.read() or "[]"

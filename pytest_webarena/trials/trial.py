@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
@@ -15,7 +15,15 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
-from pytest_webarena.errors import Cause, HarnessError, RecordingError, Shortfall, SiteMissing, TrialError
+from pytest_webarena.errors import (
+    Cause,
+    HarnessError,
+    RecordingError,
+    Shortfall,
+    SiteMissing,
+    SiteUnreached,
+    TrialError,
+)
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -43,6 +51,9 @@ __all__ = ["PATIENCE", "RETRIED_CAUSES", "run_trial"]
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 """Errors of the environment. The others would only come again, or are not ours to hide."""
 
+_NOTHING = 1.0
+"""Seconds of waiting that decide nothing."""
+
 PATIENCE = 6
 """How many times as long the last writes of an agent are waited for, once they went without an answer."""
 
@@ -65,21 +76,25 @@ def _run_attempts(
 ) -> TrialRecord:
     attempts: list[Attempt] = []
     longest = 0.0
+    visited: tuple[str, ...] = ()
     broke, retries = 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
-            record, again = _attempt(plan, resources, writer, recalled)
+            tried = _attempt(plan, resources, writer, recalled, visited)
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
-        if record.cause == "site" and again and _acted(record, plan):
+        record, again, visited = tried.record, tried.again, tried.visited
+        if record.cause == "site" and again and tried.unreached:
+            retries = max(retries, 1)  # it has done nothing but go where it may
+        elif record.cause == "site" and again and _acted(record, plan):
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
             plan = replace(plan, options=patience)  # a site that is slow to save is not broken
             longest = max(longest, _use(record))
-            if broke > 1 and sites_stand_alone(plan, resources, times=broke, seconds=longest):
+            if broke > 1 and sites_stand_alone(plan, resources, times=broke, seconds=longest, visited=visited):
                 record = blamed(record, plan)
         if recalled is not None:
             record = replace(record, memory=recalled.keep(judged=record.outcome != "error"))
@@ -111,12 +126,28 @@ def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
     return bool(plan.task.leased) and (record.steps > 0 or plan.agent.self_driving)
 
 
+class _Tried(NamedTuple):
+    """An attempt that is over."""
+
+    record: TrialRecord
+    again: bool
+    """Whether another attempt could end better."""
+    visited: tuple[str, ...]
+    """`Progress.visited`."""
+    unreached: bool
+    """Whether it ended because one of these could not be had."""
+
+
 def _attempt(
-    plan: TrialPlan, resources: Resources, writer: AttemptWriter, recalled: Recollection | None
-) -> tuple[TrialRecord, bool]:
-    """The attempt's record, and whether another attempt could end better."""
+    plan: TrialPlan,
+    resources: Resources,
+    writer: AttemptWriter,
+    recalled: Recollection | None,
+    visited: tuple[str, ...],
+) -> _Tried:
     started = time.time()
-    progress = Progress()
+    progress = Progress(visited=visited)
+    unreached = False
     outcome: Outcome = "error"
     cause: Cause | None = None
     message, again = "", True
@@ -146,12 +177,13 @@ def _attempt(
             raise
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
+            unreached = isinstance(error, SiteUnreached)
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return replace(record, shortfall=shortfall), again
+    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached)
 
 
 def _gather(
@@ -172,12 +204,17 @@ def _gather(
                 timed=progress.timed,
                 tailor=lambda config: plan.filmed(plan.tailored(config), writer),
                 self_driving=plan.agent.self_driving,
+                rooted=plan.agent.rooted,
                 options=plan.options,
+                visited=progress.visited,
             )
         )
+        exits.callback(_note_visits, stage, progress)
         progress.replicas, progress.sites = stage.replicas, stage.live.sites
         progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
+        if plan.agent.prompt:
+            progress.environment["prompt"] = plan.agent.prompt
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         writer.given(stage.images)
@@ -190,6 +227,7 @@ def _gather(
                 progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:
+                _require_time(plan, episode, stage)
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -210,6 +248,25 @@ def _gather(
                     progress.environment["no_picture"] = collector.no_picture
 
 
+def _note_visits(stage: Stage, progress: Progress) -> None:
+    """What the attempt has visited beside its task's sites, however it ended."""
+    progress.visited = stage.visits.names(progress.visited)
+    if stage.visits.sites:
+        with suppress(TrialError):
+            told = [asdict(site) for site in stage.visits.reached()]
+            progress.environment["reach"] = {"sites": list(stage.visits.sites), "visited": told}
+
+
+def _require_time(plan: TrialPlan, episode: Episode, stage: Stage) -> None:
+    """`SiteUnreached` when an agent ran out of time that was not all its own: one that drives itself can't be given it
+    back, and its next attempt begins with the sites that it had visited."""
+    stage.arrive()
+    if plan.agent.self_driving and episode.ending.reason == "time" and stage.visits.waited > _NOTHING:
+        raise SiteUnreached(
+            f"the agent had no more time, of which it had waited {stage.visits.waited:.1f} s for sites on first visits"
+        )
+
+
 def _run_agent(
     plan: TrialPlan,
     stage: Stage,
@@ -222,8 +279,8 @@ def _run_agent(
     sites = stage.live.sites
     view = TaskView(
         intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
-        sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
-        answer_form=plan.answer_form,
+        sites=sites, reach=stage.visits.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed,
+        answer_format=plan.answer_format, answer_form=plan.answer_form,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
     key = plan.key.folder
@@ -261,7 +318,7 @@ def _run_agent(
         else:
             episode = run_episode(
                 stage.session, worker, parse=parse, limits=limits, recorder=recorder,
-                spend=spending.spend if spending is not None else lambda usage: None,
+                spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
             )  # fmt: skip
         if worker.crash is not None:
             with suppress(RecordingError):

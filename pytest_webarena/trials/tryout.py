@@ -69,6 +69,7 @@ class Tryout:
         """Carry out one action and tell what came of it, behind ``label``; whether it had an effect."""
         session = self._stage.session
         outcome = None if isinstance(action, Stop) else session.execute(action)
+        self._stage.arrive()
         if isinstance(action, Stop):
             self._answer = action.answer
         url = outcome.url_after if outcome else session.observe().url

@@ -14,6 +14,8 @@ import pytest
 MakeTasks = Callable[..., None]
 Result = dict[str, Any]
 
+pytestmark = pytest.mark.usefixtures("every_plugin")
+
 RECORDING = '''
 from dataclasses import replace
 from pytest_webarena.checks.verdict import CheckResult, Verdict

@@ -14,6 +14,8 @@ from pytest_webarena.results.plan import cover, read_plan
 
 MakeTasks = Callable[..., None]
 
+pytestmark = pytest.mark.usefixtures("every_plugin")
+
 GATE = ("--min-pass-rate=0.5", "--run-dir=run")
 
 

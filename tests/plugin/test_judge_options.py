@@ -60,3 +60,24 @@ def test_a_judge_without_a_key_ends_the_run_before_it_begins(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --judge: model endpoint: expected an API key*--judge-key-env=none"])
     assert pytester.runpytest_inprocess("--judge=m", "--agent=null", "--co").ret != pytest.ExitCode.USAGE_ERROR
+
+
+UNDECIDED = """
+defaults: {sites: [homepage]}
+tasks:
+  - {id: fuzzy, intent: What do they say?, checks: [{all: [{string_match: {fuzzy_match: [It is fine]}}]}]}
+  - {id: plain, intent: What is it?, checks: [{string_match: {must_include: [tea]}}]}
+  - {id: points, intent: Why?, checks: [{rubric: {items: [{points: 1, what: Says why.}]}}]}
+  - id: nodes
+    intent: Look.
+    checks: [{key_nodes: [{value: {semantic: is a kettle}}]}]
+"""
+
+
+def test_who_has_no_judge_is_told_before_the_first_trial(pytester: pytest.Pytester) -> None:
+    (pytester.path / "some.tasks.yaml").write_text(UNDECIDED)
+    told = "webarena: 3 of 4 tasks need a judge model, and --judge names none:*"
+    result = pytester.runpytest("--collect-only", "--agent=null")
+    result.stdout.fnmatch_lines([told, "webarena: name one now (--judge=MODEL), or judge the run when it is over*"])
+    for more in (("--judge=m", "--judge-url=http://127.0.0.1:1/v1", "--judge-key-env=none"), ("-k", "plain")):
+        pytester.runpytest("--collect-only", "--agent=null", *more).stdout.no_fnmatch_line("*need a judge model*")

@@ -10,6 +10,8 @@ import pytest
 
 MakeTasks = Callable[..., None]
 
+pytestmark = pytest.mark.usefixtures("every_plugin")
+
 
 def records(pytester: pytest.Pytester, run: str = "run") -> dict[str, str]:
     files = (pytester.path / run / "trials").glob("*/trial.json")
@@ -66,7 +68,7 @@ def test_unknown_agents_stop_the_run_before_it_begins(canned: pytest.Pytester, m
         ("--min-pass-rate=30", "*--min-pass-rate: expected a share from 0 to 1, as 0.3, found '30'*"),
         (f"--run-dir={'x' * 300}", "*--run-dir: expected a directory that can be written, found none at *xxx…*"),
         ("--run-dir=conftest.py", "*--run-dir: expected a directory that can be written, found none at *conftest.py*"),
-        ("--sites=nope", "*there is no catalogue 'nope'; known: embedded*"),
+        ("--sites=nope", "*there is no catalogue 'nope'; known: *embedded, *"),
         ("--agent-option=depht=3", "*--agent-option depht: expected an agent that has such a key, oracle has none*"),
         (
             "--agent=agent.py",

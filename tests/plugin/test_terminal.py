@@ -15,6 +15,8 @@ import pytest
 
 MakeTasks = Callable[..., None]
 
+pytestmark = pytest.mark.usefixtures("every_plugin")
+
 
 def section(result: pytest.RunResult) -> list[str]:
     """The lines of our summary."""

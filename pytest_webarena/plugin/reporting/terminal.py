@@ -70,8 +70,10 @@ def header(config: pytest.Config) -> str | None:
     agents = ", ".join(settings.agents)
     graded = settings.options.grading
     several = f" · browsers {', '.join(settings.browsers)}" if len(settings.browsers) > 1 else ""
+    preset = f" · preset {settings.preset}" if settings.preset else ""
     line = (
-        f"webarena: agent {agents} · trials {settings.trials}{several} · sites {settings.catalogue} · grading {graded}"
+        f"webarena: agent {agents}{preset} · trials {settings.trials}{several} · sites {settings.catalogue} · "
+        f"grading {graded}"
     )
     return "\n".join(
         [

@@ -202,7 +202,7 @@ def _attached(run: RunDir, records: Sequence[TrialRecord]) -> list[Path]:
     from pytest_webarena.results.key_node_views import run_section, standalone
 
     found = [run.path / name for name in ("results.csv", "summary.json", "run.json", "broker.log")]
-    if section := run_section(records):
+    if section := run_section(records, pages=run.pages_of):
         found.insert(0, run.path / "key-nodes.html")
         write_atomically(found[0], standalone("Key nodes", section))
     return found

@@ -1,0 +1,90 @@
+"""What options take as values: read from the command line, or refused with what was expected instead.
+
+All of them raise `argparse.ArgumentTypeError`, whose text users see as it is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_webarena.errors import UsageError
+
+__all__ = [
+    "confidence",
+    "increase",
+    "natural_float",
+    "natural_int",
+    "points",
+    "positive_float",
+    "positive_int",
+    "run_directory",
+    "share",
+]
+
+
+def confidence(text: str) -> float:
+    """A confidence from 0.5 on, below 1; 95 and 95% are 0.95."""
+    value = _number(text.removesuffix("%"), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 100)
+    share = value / 100 if value > 1 else value
+    return _number(str(share), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 1)
+
+
+def points(text: str) -> float:
+    """Percentage points as a share."""
+    expected = "percentage points above 0 and below 100, as 5"
+    return _number(text.removesuffix("%"), expected, lambda each: 0 < each < 100) / 100
+
+
+def increase(text: str) -> float:
+    """A share; 20% is 0.2."""
+    value = _number(text.removesuffix("%"), "a share such as 20% or 0.2", lambda each: 0 <= each < float("inf"))
+    return value / 100 if text.endswith("%") else value
+
+
+def run_directory(text: str) -> str:
+    """A run's directory; ``latest`` is the newest run of the project."""
+    if text != "latest":
+        return text
+    from pytest_webarena.results.listing import chosen_run
+
+    try:
+        return str(chosen_run(Path(text)))
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def positive_int(text: str) -> int:
+    """A whole number from 1 on."""
+    return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
+
+
+def natural_int(text: str) -> int:
+    """A whole number from 0 on."""
+    return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))
+
+
+def positive_float(text: str) -> float:
+    """A finite number above 0."""
+    return _number(text, "a number above 0", lambda value: 0 < value < float("inf"))
+
+
+def share(text: str) -> float:
+    """A share from 0 to 1."""
+    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
+
+
+def natural_float(text: str) -> float:
+    """A finite number from 0 on."""
+    return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
+
+
+def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
+    """The number in ``text``; otherwise what argparse tells the user as it is."""
+    try:
+        value = read(text)
+    except ValueError:
+        value = float("nan")
+    if not fits(value):
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
+    return value

@@ -1,0 +1,75 @@
+"""``--preset``: names, limits and viewport of a published evaluation as one option, which records itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.errors import UsageError
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["PRESETS", "Preset", "apply_preset"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """What it stands for."""
+
+    about: str
+    options: Mapping[str, Any]
+    """Options of the command line and their values."""
+    agents: tuple[tuple[str, Any], ...]
+    """Dotted keys of agents' definitions and their values, for definitions that know such a key."""
+
+
+_SEEN: tuple[tuple[str, Any], ...] = (
+    ("viewport", [1280, 720]),
+    ("host_names", "paper"),
+    (
+        "observation",
+        {"kinds": ["accessibility_tree"], "extractor": "exact", "compat": True, "max_obs_length": 1920},
+    ),
+)
+
+PRESETS: Mapping[str, Preset] = {
+    "webarena-paper": Preset(
+        about="as WebArena's paper describes its evaluation: its stop rule, 30 steps, all sites in reach, a window of "
+        "1280×720 as the accessibility tree, real-looking host names, the original evaluators",
+        options={"--stop-rule": "paper", "--max-steps": 30, "--reach": "environment", "--grading": "original"},
+        agents=_SEEN,
+    ),
+    "webarena-upstream": Preset(
+        about="the same as WebArena's released code does it: with its own early stop",
+        options={"--stop-rule": "upstream", "--max-steps": 30, "--reach": "environment", "--grading": "original"},
+        agents=_SEEN,
+    ),
+}
+"""By name."""
+
+
+def apply_preset(config: pytest.Config) -> Preset | None:
+    """Set the options that a preset stands for. `UsageError` for another value beside it."""
+    name: str | None = config.getoption("--preset")
+    if name is None:
+        return None
+    preset = PRESETS[name]
+    for option, value in preset.options.items():
+        given = config.getoption(option)
+        if given not in (None, value):
+            raise UsageError(
+                f"--preset={name}: expected no other {option} than {value} beside it, found {given}; without the "
+                "preset each of its options can be given by itself"
+            )
+        setattr(config.option, option.removeprefix("--").replace("-", "_"), value)
+    if config.getoption("--observation"):
+        raise UsageError(f"--preset={name}: expected no --observation beside it, which the preset says itself")
+    for text in config.getoption("--agent-option"):
+        key = text.partition("=")[0].split(".")[0]
+        if key in dict(preset.agents):
+            raise UsageError(
+                f"--preset={name}: expected no --agent-option {key} beside it, which the preset says itself"
+            )
+    return preset

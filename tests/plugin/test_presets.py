@@ -1,0 +1,55 @@
+"""``--preset``: one option for what a published evaluation had."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.plugin.settings import Settings
+from pytest_webarena.plugin.stash import settings_of
+
+SEEN = {"kinds": ["accessibility_tree"], "extractor": "exact", "compat": True, "max_obs_length": 1920}
+
+
+def settings(pytester: pytest.Pytester, *arguments: str) -> Settings:
+    return settings_of(pytester.parseconfigure(*arguments))
+
+
+@pytest.mark.parametrize(("name", "rule"), [("webarena-paper", "paper"), ("webarena-upstream", "upstream")])
+def test_it_stands_for_all_of_them(pytester: pytest.Pytester, name: str, rule: str) -> None:
+    read = settings(pytester, f"--preset={name}", "--max-steps=30")
+    assert (read.preset, read.stop_rule, read.max_steps) == (name, rule, 30)
+    assert (read.options.reach, read.options.grading.name) == (("*",), "original")
+    known = ("host_names", "viewport", "observation")
+    changed, used = read.overrides.apply({"observation": {"kinds": ["html"]}}, known, "here")
+    assert changed["observation"] == SEEN
+    assert (changed["host_names"], changed["viewport"], used) == ("paper", [1280, 720], [])
+    assert "host_names" not in read.overrides.apply({}, ("viewport",), "here")[0]  # a kind that knows no such key
+
+
+@pytest.mark.parametrize(
+    "other", ["--max-steps=10", "--stop-rule=upstream", "--grading=repaired", "--reach=task", "--observation=html",
+              "--agent-option=viewport=[800, 600]"],
+)  # fmt: skip
+def test_nothing_else_is_called_by_its_name(pytester: pytest.Pytester, other: str) -> None:
+    with pytest.raises(pytest.UsageError, match=f"--preset=webarena-paper: expected no .*{other.split('=')[0]}"):
+        settings(pytester, "--preset=webarena-paper", other)
+
+
+def test_without_one_nothing_changes(pytester: pytest.Pytester) -> None:
+    read = settings(pytester)
+    assert (read.preset, read.options.reach, read.overrides) == ("", None, Overrides())
+
+
+@pytest.mark.parametrize(
+    ("given", "reach"),
+    [("task", ()), ("environment", ("*",)), ("wikipedia, homepage", ("wikipedia", "homepage"))],
+)
+def test_reach_takes_a_word_or_names(pytester: pytest.Pytester, given: str, reach: tuple[str, ...]) -> None:
+    assert settings(pytester, f"--reach={given}").options.reach == reach
+
+
+@pytest.mark.parametrize("given", ["", ",", "task,wikipedia"])
+def test_what_is_neither_is_told(pytester: pytest.Pytester, given: str) -> None:
+    with pytest.raises(pytest.UsageError, match="--reach: expected task, environment or names of sites"):
+        settings(pytester, f"--reach={given}")

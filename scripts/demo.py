@@ -7,6 +7,7 @@ the oracle passed every task and no trial ended in an error. What other agents p
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ RESULTS = OUTPUT / "allure-results"
 REPORT = OUTPUT / "allure-report"
 ABOUT = {
     "oracle": "replays solutions: passes all",
-    "keyword": "tries, without a model: passes few",
+    "reader": "tries, without a model: passes half",
 }
 """What is to be expected of agents."""
 ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
     command = ["pytest", *arguments, f"--run-dir={run_dir}", f"--alluredir={RESULTS}"]
     agents = [name for name in ABOUT if f"--agent={name}" in arguments]
     print("\n".join(["What to expect:", *(f"{name:>9}  {ABOUT[name]}" for name in agents), ""]))
-    print("$", " ".join(command), flush=True)
+    print("$", shlex.join(command), flush=True)
     status = subprocess.run([sys.executable, "-m", *command], check=False).returncode
     run = RunDir(run_dir)
     records = run.records()

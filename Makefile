@@ -7,8 +7,10 @@ EXTRAS ?= dev,gitlab,shop
 BIN := .venv/bin
 
 # The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py. No verdicts on the
-# terminal: an agent that only follows words fails most tasks, and the reports show better how.
-DEMO ?= tasks/homepage/navigation.yaml tasks/shopping/navigation.yaml --agent=oracle --agent=keyword -n 2 --tb=no -rN
+# terminal: the reports show better how an agent without a model goes wrong.
+DEMO_TASKS := into-basket or choose-size or product-detail or lowest-rating or narrowed-search or month-of-event
+DEMO_FILES := $(addprefix tasks/, homepage/navigation.yaml $(addprefix shopping/, content.yaml navigation.yaml products.yaml))
+DEMO ?= $(DEMO_FILES) -k "$(DEMO_TASKS)" --agent=oracle --agent=reader -n 2 --tb=no -rN
 # The suite: which tests, and how; more workers than two cores, for tests with a browser or an engine wait a good deal.
 # For a part of it, call pytest (CONTRIBUTING.md).
 SUITE ?= tests -n 4
@@ -16,7 +18,10 @@ SUITE ?= tests -n 4
 # The audit: which tasks, and how.
 AUDIT ?= tasks -n 2
 
-.PHONY: help setup demo test suite audit lint types format docs wheel clean distclean
+# Which clients of the browser endpoint are tried; default: all. Each is installed from its registry, in examples/clients.
+CLIENTS ?=
+
+.PHONY: help setup demo test suite audit clients lint types format docs site pictures wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -26,10 +31,19 @@ help: ## List the targets
 	@scripts/venv '$(EXTRAS)'
 	@touch $@
 
+.venv/demo: pyproject.toml scripts/venv
+	@[ .venv/installed -nt pyproject.toml ] || scripts/venv shop
+	@touch $@
+
+.venv/site: pyproject.toml scripts/venv
+	@scripts/venv site
+	@touch $@
+
 setup: .venv/installed ## Make .venv and see to a browser; says what it installs
 	@scripts/browser
 
-demo: setup ## Run the main job on the embedded sites and build its report
+demo: .venv/demo ## Run the main job on the embedded sites and build its report; needs less than the suite
+	@scripts/browser
 	@$(BIN)/python scripts/demo.py $(DEMO)
 
 test: lint types suite ## Set up, then lint, types and the whole suite
@@ -37,8 +51,11 @@ test: lint types suite ## Set up, then lint, types and the whole suite
 suite: setup ## All tests; with a Docker engine where one can be had
 	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -raR --junitxml=test-results/junit.xml
 
-audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones fail (half an hour on two cores)
+audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones fail (an hour on two cores)
 	@$(BIN)/python -m pytest --audit $(AUDIT)
+
+clients: setup ## Agents of other tools do a task, and it is replayed; a part: make clients CLIENTS=puppeteer
+	@$(BIN)/python -m examples.clients.run $(CLIENTS)
 
 lint: .venv/installed ## Ruff: rules and format
 	@$(BIN)/ruff check
@@ -56,13 +73,20 @@ docs: .venv/installed ## Write the JSON schemas and the references of both forma
 	@$(BIN)/python -m pytest_webarena.sites.catalogues.reference
 	@$(BIN)/python -m pytest_webarena.browser.observation.reference
 
+site: .venv/site ## Build the documentation into site/; broken links and anchors are errors
+	@$(BIN)/python scripts/build_site.py site
+
+pictures: setup ## Make the pictures of the documentation anew (docs/images)
+	@$(BIN)/python scripts/pictures.py
+
 wheel: ## Build the wheel into dist/
 	@scripts/venv
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean: ## Remove what runs and builds left behind
-	rm -rf build dist demo webarena-runs test-results allure-results allure-report .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist demo site webarena-runs test-results allure-results allure-report .mypy_cache .ruff_cache .hypothesis
+	rm -rf examples/clients/.runs
 	find . -path './.venv*' -prune -o -type d \( -name __pycache__ -o -name .pytest_cache \) -exec rm -rf {} +
 
 distclean: clean ## The same, and .venv
-	rm -rf .venv .venv-3.*
+	rm -rf .venv .venv-3.* examples/clients/.envs

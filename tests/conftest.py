@@ -6,8 +6,10 @@ With workers, each begins with its share of what takes long, and the quick tests
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
+from collections.abc import Generator
 from itertools import groupby
 from pathlib import Path
 
@@ -16,10 +18,13 @@ from hypothesis import HealthCheck, settings
 
 from pytest_webarena import secrets
 
-from .inner import NEEDLESS
+from .inner import EVERY_PLUGIN, NEEDLESS
+from .installed import read_once
 
 # Tests start Python hundreds of times, and each would compile all it imports anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+read_once()
 
 # Its deadline per example is a timing assertion: it fails when the machine is busy, not when the code is wrong.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,9 +66,26 @@ def pytester(
     return pytester
 
 
+@pytest.fixture
+def every_plugin(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs inside the test meet what people have beside ours: plugins for reruns, time limits, HTML reports."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", EVERY_PLUGIN)
+
+
 def room_of(item: pytest.Item) -> str:
     """The folder in ``tests/`` that it comes from."""
     return item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays: nothing looks for garbage in it, now or later, nor copies it after a fork."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["NEEDLESS", "SUM_TASK", "run_pytest"]
+__all__ = ["EVERY_PLUGIN", "NEEDLESS", "SUM_TASK", "run_pytest"]
 
-NEEDLESS = "-p no:hypothesispytest -p no:faker -p no:anyio"
+EVERY_PLUGIN = "-p no:hypothesispytest -p no:faker -p no:anyio"
 """Options without plugins of what the suite happens to need: a third of the time that pytest takes to start."""
+NEEDLESS = EVERY_PLUGIN + "".join(
+    f" -p no:{name}" for name in ("html", "html_fixtures", "metadata", "platformdirs", "rerunfailures", "timeout")
+)
+"""Without plugins that a user may have as well. The fixture `every_plugin` is for tests beside all of them."""
 
 SUM_TASK = """
 defaults: {sites: [homepage]}

@@ -187,6 +187,7 @@ def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
         whole: dict[str, Any] = {
             "id": "x",
             "object": "chat.completion",
+            "created": 1,
             "model": "scripted-1",
             "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
         }
@@ -205,14 +206,15 @@ def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
         {"type": "function_call", "id": f"f{n}", "call_id": f"c{n}", "name": name, "arguments": arguments}
         for n, (name, arguments) in enumerate(answer.calls)
     ]
-    whole = {"id": "x", "object": "response", "model": "scripted-1", "status": "completed", "output": output}
+    whole = {"id": "x", "object": "response", "created_at": 1, "model": "scripted-1", "status": "completed"}
+    whole["output"] = output
     if answer.usage:
         whole["usage"] = _usage(answer.usage, "input_tokens", "output_tokens")
     return whole
 
 
 def _usage(told: Any, *names: str) -> Any:
-    return dict(zip(names, told, strict=True)) if isinstance(told, tuple) else told
+    return {**dict(zip(names, told, strict=True)), "total_tokens": sum(told)} if isinstance(told, tuple) else told
 
 
 def _events(answer: Answer, chat: bool) -> Iterator[bytes]:

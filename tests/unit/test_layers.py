@@ -20,6 +20,7 @@ PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
     (
+        "docs_site",
         "errors",
         "actions",
         "answers",
@@ -39,8 +40,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("checks",),
     ("suites",),
     ("gateway",),
-    ("sites",),
     ("embedded",),
+    ("sites",),
     ("browser",),
     ("agents",),
     ("results",),
@@ -325,6 +326,8 @@ ALWAYS = {
     "plugin.entry",
     "plugin.fixtures",
     "plugin.judge_options",
+    "plugin.presets",
+    "plugin.option_values",
     "plugin.options",
     "plugin.reporting",
     "plugin.reporting.outcomes",

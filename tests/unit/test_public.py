@@ -37,12 +37,13 @@ PUBLIC: dict[str, str] = {
     ),
     "errors": (
         "AgentAbsent AgentError BrowserError BudgetError Cause DeclaredError HarnessError JudgeError ModelError "
-        "Problem RecordingError Shortfall SiteBusy SiteError SiteMissing SiteRestless TaskError TaskFailed "
-        "TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten"
+        "Problem RecordingError Shortfall SiteAbsent SiteBusy SiteError SiteMissing SiteRestless SiteUnreached "
+        "TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest error_of "
+        "recording unwritten"
     ),
     "evidence": (
-        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION SeenPage "
-        "StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "
+        "SeenPage StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
     ),
     "extending": (
         "AppManifest Backend BackendContext Bool Choice Convert Either Fault Form Int Json KeepingBackend KeepsLogs "

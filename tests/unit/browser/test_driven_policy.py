@@ -21,6 +21,13 @@ from pytest_webarena.browser.driven.policy import Answer, Pass, Refuse, decide
         ("Target.setAutoAttach", {"autoAttach": True, "flatten": True}),
         ("Target.attachToTarget", {"targetId": "A", "flatten": True}),
         ("Browser.getVersion", {}),
+        ("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "notifications"]}),
+        ("Browser.grantPermissions", {"permissions": ["geolocation"], "origin": "http://shop.test"}),
+        ("Browser.setPermission", {"permission": {"name": "clipboard-read"}, "setting": "granted"}),
+        ("Browser.setPermission", {"permission": {"name": "camera"}, "setting": "denied"}),
+        ("Browser.resetPermissions", {}),
+        ("Browser.setContentsSize", {"windowId": 1, "width": 800, "height": 600}),
+        ("Browser.setWindowBounds", {"windowId": 1, "bounds": {"windowState": "normal"}}),
         ("Fetch.continueRequest", {"requestId": "1"}),
         ("Input.dispatchDragEvent", {"data": {"items": []}}),
     ],
@@ -43,8 +50,13 @@ def test_pages_can_be_looked_at_and_acted_on(method: str, params: dict[str, Any]
         ("Target.createTarget", {"url": "http://shop.test/", "browserContextId": "A"}),
         ("Browser.getBrowserCommandLine", {}),
         ("Browser.crash", {}),
-        ("Browser.grantPermissions", {"permissions": ["geolocation"]}),
-        ("Browser.setWindowBounds", {}),
+        ("Browser.grantPermissions", {"permissions": ["geolocation", "videoCapture"]}),
+        ("Browser.grantPermissions", {"permissions": ["madeUpLater"]}),
+        ("Browser.setPermission", {"permission": {"name": "camera"}, "setting": "granted"}),
+        ("Browser.setWindowBounds", {"windowId": 1, "bounds": {"windowState": "minimized"}}),
+        ("Browser.setContentsSize", {"windowId": 1, "width": 0, "height": 500}),
+        ("Browser.setContentsSize", {"windowId": 1, "width": 800, "height": 10**6}),
+        ("Browser.setDockTile", {}),
         ("SystemInfo.getInfo", {}),
         ("SystemInfo.getProcessInfo", {}),
         ("Tethering.bind", {"port": 9}),
@@ -88,3 +100,19 @@ def test_what_clients_insist_on_is_answered_without_effect(method: str) -> None:
 def test_other_contexts_are_neither_listed_nor_named() -> None:
     assert decide("Target.getBrowserContexts", {}) == Answer({"browserContextIds": []})
     assert decide("Storage.getCookies", {"browserContextId": "A"}) == Pass({})
+
+
+def test_the_clipboard_of_a_desk_is_its_users() -> None:
+    asked = {"permissions": ["clipboardReadWrite", "notifications"]}
+    refused = decide("Browser.grantPermissions", asked, headed=True)
+    assert isinstance(refused, Refuse)
+    assert "clipboardReadWrite would" in refused.reason
+    assert decide("Browser.grantPermissions", {"permissions": ["notifications"]}, headed=True) == Pass(
+        {"permissions": ["notifications"]}
+    )
+
+
+def test_who_wants_a_context_is_told_which_there_is() -> None:
+    refused = decide("Target.createBrowserContext", {})
+    assert isinstance(refused, Refuse)
+    assert "browser.contexts[0]" in refused.reason

@@ -130,17 +130,24 @@ def test_after_the_end_nothing_is_let_through() -> None:
     assert asyncio.run(play()) == ("over", "over", "over")
 
 
-def letters(text: str) -> list[Command]:
+def letters(written: str, down: str = "keyDown", **said: str) -> list[Command]:
     """As clients type that send key and character apart."""
     return [
         each
-        for letter in text
-        for each in (key("keyDown", letter), key("char", letter, text=letter), key("keyUp", letter))
+        for letter in written
+        for each in (key(down, letter, **said), key("char", letter, text=letter), key("keyUp", letter))
     ]
 
 
 def test_letters_sent_as_key_and_character_are_one_text() -> None:
     assert [step["text"] for step in steps(*letters("Glue 2"))] == ["Glue 2"]
+
+
+def test_a_raw_key_writes_nothing_whatever_text_comes_with_it() -> None:
+    """chromedriver, and so Selenium, says the text of both the raw key and the character; the browser writes one."""
+    assert [step["text"] for step in steps(*letters("ll", "rawKeyDown", text="l"))] == ["ll"]
+    (pressed,) = steps(key("rawKeyDown", "j", text="j"), key("keyUp", "j"))
+    assert (pressed["kind"], pressed["keys"]) == ("press", "j")
 
 
 def test_a_letter_that_writes_nothing_is_a_key_that_pages_hear() -> None:

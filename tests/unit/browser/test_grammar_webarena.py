@@ -52,6 +52,7 @@ from pytest_webarena.errors import UsageError
         ("goto [http://a.test/x?q=[1]]", Goto("http://a.test/x?q=[1]")),  # greedy
         ("new_tab", NewTab()),
         ("close_tab", CloseTab()),
+        ("tab_close", CloseTab()),  # as the paper's table of actions has it
         ("go_back", Back()),
         ("go_forward", Forward()),
         ("tab_focus [2]", FocusTab(2)),

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.tasks.reference import json_schema
+from pytest_webarena.tasks.reference import SCHEMA_PATH
 
 
 def test_agents_are_listed_within_the_terminals_width(
@@ -26,7 +26,7 @@ def test_agents_are_listed_within_the_terminals_width(
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
-    assert json.loads(capsys.readouterr().out) == json_schema()
+    assert json.loads(capsys.readouterr().out) == json.loads(SCHEMA_PATH.read_text("utf-8"))
 
 
 def test_the_schema_is_written_where_an_editor_finds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,7 +146,7 @@ apps:
   breaker:
     backend: process
     sites: {breaker: {host: breaker.test}}
-    process: {command: ["{python}", -c, "raise SystemExit('no database')"]}
+    process: {command: ["{python}", -c, "raise SystemExit('no database')", "{port}"]}
 """
 
 

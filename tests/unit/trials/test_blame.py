@@ -14,8 +14,8 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.errors import SiteError
-from pytest_webarena.evidence import Unfinished
+from pytest_webarena.errors import SiteError, SiteUnreached
+from pytest_webarena.evidence import ReachedSite, Unfinished
 from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
@@ -37,6 +37,7 @@ class Site:
 
     sites: ClassVar = {"shop": SimpleNamespace(url="http://shop.test", start="http://shop.test/", app="shop")}
     replicas = ()
+    reach: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, *breaks: int, at_once: bool = False) -> None:
         self.breaks, self.at_once, self.leases = breaks, at_once, 0
@@ -44,6 +45,8 @@ class Site:
         self.lives: float | None = None
         """Seconds that a lease's replica lives, whoever visits it; None: for ever."""
         self.leased = 0.0
+        self.now: list[tuple[str, ...]] = []
+        """What each visitor had leased at once beside it."""
 
     @property
     def broken(self) -> bool:
@@ -72,6 +75,24 @@ class RestlessSite(Site):
         return (Unfinished(method="POST", url="http://shop.test/beat", seconds=0.1, waits_for="site", repeated=True),)
 
 
+class WideSite(Site):
+    """Works; but those visitors, counted from 1, can't have the encyclopedia that they go to."""
+
+    reach: ClassVar[Mapping[str, str]] = {"wiki": "http://wiki.test"}
+
+    @property
+    def broken(self) -> bool:
+        return False
+
+    def visited(self) -> tuple[ReachedSite, ...]:
+        if self.leases in self.breaks:
+            raise SiteUnreached("the wiki could not be had")
+        return self.reached()
+
+    def reached(self) -> tuple[ReachedSite, ...]:
+        return (ReachedSite(site="wiki", app="wiki", url="http://wiki.test", shared=False),)
+
+
 class Resources:
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -93,7 +114,8 @@ class Resources:
         self.site.leased = time.monotonic()
         yield self.site
 
-    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Any:
+    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Any:
+        self.site.now.append(reach.get("now", ()))
         return self._lease()
 
     def login_state(self, lease: Any, users: Any) -> None:
@@ -152,6 +174,24 @@ def test_who_breaks_its_site_again_has_failed(
     assert told(record) == expected, record.message
 
 
+@pytest.mark.parametrize(
+    ("breaks", "retries", "expected"),
+    [
+        ([1], 0, ["error site", "passed"]),
+        ([1, 2], 0, ["error site", "error site"]),
+        ([1, 2, 3], 2, ["error site", "error site", "error site"]),
+    ],
+)
+def test_who_goes_where_a_site_can_not_be_had_is_never_blamed(
+    tmp_path: Path, breaks: list[int], retries: int, expected: list[str]
+) -> None:
+    site = WideSite(*breaks)
+    task = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
+    assert told(run(tmp_path, site, retries=retries, task=task)) == expected
+    assert site.leases == len(expected)  # no controls: nobody suspects the agent
+    assert site.now == [(), *[("wiki",)] * (len(expected) - 1)]
+
+
 @pytest.mark.parametrize("retries", [0, 1, 2])
 def test_nobody_is_blamed_who_did_nothing(tmp_path: Path, retries: int) -> None:
     record = run(tmp_path, Site(*range(1, 9), at_once=True), retries=retries)
@@ -173,16 +213,16 @@ def test_breaking_a_site_is_shown_apart_and_counts(tmp_path: Path) -> None:
     assert ("stop_reason", "broke_site") in facts(record)
 
 
-def test_sites_are_asked_when_the_clock_ran_out_and_looked_at_last(tmp_path: Path) -> None:
+def test_sites_are_asked_last_and_before_that_when_the_clock_ran_out(tmp_path: Path) -> None:
     site = Site()
     assert run(tmp_path / "quick", site).outcome == "passed"
-    assert site.asked == [False, False]
+    assert site.asked == [False, True]
     site.asked.clear()
     thinking = threading.Event()
     record = run(tmp_path / "late", site, agent=SimpleNamespace(act=lambda observation: thinking.wait()))
     thinking.set()
     assert record.stop_reason == "time"
-    assert site.asked == [True, False]
+    assert site.asked == [True, True]
 
 
 def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path) -> None:

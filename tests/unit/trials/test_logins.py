@@ -21,6 +21,10 @@ class FakeLease:
 
     def __init__(self, site: Any) -> None:
         self.sites = {"todo": site}
+        self.refused: list[str] = []
+
+    def session_refused(self, site: str) -> None:
+        self.refused.append(site)
 
     def set_headers(self, site: str, headers: Any) -> None:
         raise AssertionError("the recipe sends none")
@@ -106,7 +110,10 @@ def test_cookies_past_their_time_are_looked_at_before_they_are_used(monkeypatch:
 
 def test_a_session_that_another_replica_refuses_is_made_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=False)
+    refused = []
     for _ in range(3):
         lease, cookie = sites.trial()
         assert cookie is lease
+        refused += lease.refused
+    assert refused == ["todo"]  # told once: the broker keeps such sessions for replicas to come
     assert (len(sites.made_by), sites.looks) == (4, 1)  # one on a replica that was handed back at once

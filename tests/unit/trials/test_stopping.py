@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,16 @@ def test_all_workers_count_together(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
     assert "after 60 errors in a row" in why(Stops(tmp_path, 60))
+
+
+def test_a_run_that_was_killed_gets_no_directory_again(tmp_path: Path) -> None:
+    """Its workers outlive it for a moment, and what they would make nobody removes."""
+    private = tmp_path / "of-the-run"
+    private.mkdir()
+    stops = Stops(private / "temp", 1)
+    note(stops, record("model"))
+    assert why(stops)
+    shutil.rmtree(private)
+    note(stops, record("model"))
+    assert not why(stops)
+    assert not private.exists()

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from pytest_webarena.results.key_node_scores import NodeScore, key_node_scores, parts_of
-from pytest_webarena.results.page_ways import page_maps
+from pytest_webarena.results.page_ways import REFERENCES, page_maps
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.statistics import grouped
 from pytest_webarena.results.way_drawing import Flow, Map, drawings
@@ -100,7 +100,11 @@ def run_section(
         body += _heat(name, found, links=links)
     body += _flows(agents)
     if pages is not None:
-        references = {name: found for name, found in grouped(records).items() if name not in agents}
+        references = {
+            name: found
+            for name, found in grouped(records).items()
+            if name not in agents and all(record.key.agent in REFERENCES for record in found)
+        }
         body += drawings("Ways from page to page", page_maps({**agents, **references}, pages), list(agents))
     head = '<section class="key-nodes card" aria-labelledby="key-nodes-title"><h2 id="key-nodes-title">Key nodes</h2>'
     return f"{head}{''.join(body)}</section>"

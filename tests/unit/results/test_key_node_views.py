@@ -177,8 +177,9 @@ def test_ways_from_page_to_page_stand_beside_the_solutions() -> None:
         TrialRecord(key=TrialKey("t", "oracle", 1), outcome="passed"),
         record(nodes, agent="lost"),
         record(nodes, agent="lost", trial=2, outcome="error"),  # no way: it broke
+        TrialRecord(key=TrialKey("t", "crashed", 1), outcome="failed"),  # nobody judged its nodes
     ]
-    drawn = run_section(records, pages=lambda each: seen[each.key.agent])
+    drawn = run_section(records, pages=lambda each: seen.get(each.key.agent, ["http://s.test/c"]))
     Outline(drawn)
     assert page_ways(drawn) == [
         "lost: 1 of 1 from the start to 1", "lost: 1 of 1 from 1 to 4", "lost: 1 of 1 from 1 to 5",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import DomEvent
-from tests.processes import wait_until
+from tests.processes import DEADLINE, wait_until
 
 OUTER = (
     "<title>Outer</title><button onclick='f.src=`http://other.test/2`'>Own</button><div style='height:300px'></div>"
@@ -126,7 +127,7 @@ def test_a_frame_that_went_elsewhere(session: Session) -> None:
 def test_chains_go_on_through_processes(session: Session) -> None:
     """What is clicked in a frame of another process is judged by what is around that frame, too."""
 
-    def click(what: str) -> DomEvent:
+    def clicked(what: str) -> DomEvent:
         before = len(session.signals.since())
         assert session.execute(Click(id_of(session, what))).error == ""
         wait_until(lambda: len(session.signals.since()) > before)
@@ -134,14 +135,22 @@ def test_chains_go_on_through_processes(session: Session) -> None:
         assert isinstance(event, DomEvent)
         return event
 
+    def click(what: str) -> DomEvent:
+        """Until what is around the frames is known; before that an event says that it is not."""
+        events = [clicked(what)]
+        deadline = time.monotonic() + DEADLINE
+        while not events[-1].whole and time.monotonic() < deadline:
+            events.append(clicked(what))
+        return events[-1]
+
     selector = parse_selector(
         "body > #f >> internal:control=enter-frame >> "
         "body > iframe:last-of-type >> internal:control=enter-frame >> button"
     )
-    deep = click("button 'Deep'")
+    deep = click("button 'Deep")
     assert (deep.whole, deep.frame, hits(selector, deep)) == (True, "http://third.test/", True)
     assert [each.tag for each in deep.chain if each.within == "frame"] == ["html", "html"]
-    press = click("button 'Press'")
+    press = click("button 'Press")
     assert (press.whole, hits(selector, press)) == (True, False)
     assert hits(parse_selector("#f >> internal:control=enter-frame >> button"), press)
     assert session.signals.lost == 0

@@ -113,7 +113,8 @@ class DomEvents:
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
                     frame = worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
-                    self._frames.listened(frame, channel, context.get("id"))
+                    for early, its in self._frames.listened(frame, channel, context.get("id")):
+                        self._in_background(self._frames.follow(early, its))
             elif method == "Page.frameAttached":
                 self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
             elif method == "Page.frameNavigated":

@@ -7,7 +7,9 @@ when it comes, without asking anybody: who clicks in such a frame may be elsewhe
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +23,8 @@ _FRAMES = 200
 """Of a tab, of which is known where they are."""
 _DEEPEST = 10
 """Origins within each other."""
+_AGAIN = (0.1, 0.5, 2.0)
+"""Seconds until a frame is asked about once more: it may be between two processes, or the browser busy."""
 
 
 class Channel(Protocol):
@@ -56,32 +60,42 @@ class FrameChains:
         self._contexts: dict[str, tuple[Channel, int]] = {}
         """Where the listener of a frame's document is."""
         self._around: dict[str, Surroundings] = {}
+        self._too_early: dict[str, Channel] = {}
+        """Frames that came before there was a listener around them."""
 
     def attached(self, frame: str, parent: str) -> None:
         """A frame is within another one."""
         _keep(self._parents, frame, parent)
 
-    def listened(self, frame: str, channel: Channel, context: int) -> None:
-        """There is a world for the listener in a frame's new document."""
+    def listened(self, frame: str, channel: Channel, context: int) -> list[tuple[str, Channel]]:
+        """There is a world for the listener in a frame's new document. What is to be followed now: frames in it that
+        were there before, each with its channel."""
         _keep(self._contexts, frame, (channel, context))
+        inside = [child for child in self._too_early if self._parents.get(child) == frame]
+        return [(child, self._too_early.pop(child)) for child in inside]
 
     async def follow(self, frame: str, channel: Channel) -> None:
         """Have the document around a frame tell of it. ``channel``: where the frame's own listener is."""
-        try:
-            if frame not in self._parents:  # it was there before anybody listened
-                self._attached_all((await channel.ask("Page.getFrameTree", {}))["frameTree"])
-            where = self._contexts.get(self._parents.get(frame, ""))
-            if where is None:
+        for wait in (0.0, *_AGAIN):
+            await asyncio.sleep(wait)
+            with suppress(TimeoutError, PlaywrightError, KeyError):  # when it is gone, nobody knows what was around it
+                await self._follow_once(frame, channel)
                 return
-            channel, context = where
-            owner = await channel.ask("DOM.getFrameOwner", {"frameId": frame})
-            found = {"backendNodeId": owner["backendNodeId"], "executionContextId": context}
-            node = (await channel.ask("DOM.resolveNode", found))["object"]["objectId"]
-            call = {"objectId": node, "functionDeclaration": self._follow, "arguments": [{"value": frame}]}
-            await channel.ask("Runtime.callFunctionOn", call)
-            await channel.send("Runtime.releaseObject", {"objectId": node})
-        except (TimeoutError, PlaywrightError, KeyError):
-            return  # it is gone again; nobody knows what was around it
+
+    async def _follow_once(self, frame: str, channel: Channel) -> None:
+        if frame not in self._parents:  # it was there before anybody listened
+            self._attached_all((await channel.ask("Page.getFrameTree", {}))["frameTree"])
+        where = self._contexts.get(self._parents.get(frame, ""))
+        if where is None:
+            _keep(self._too_early, frame, channel)
+            return
+        around, context = where
+        owner = await around.ask("DOM.getFrameOwner", {"frameId": frame})
+        found = {"backendNodeId": owner["backendNodeId"], "executionContextId": context}
+        node = (await around.ask("DOM.resolveNode", found))["object"]["objectId"]
+        call = {"objectId": node, "functionDeclaration": self._follow, "arguments": [{"value": frame}]}
+        await around.ask("Runtime.callFunctionOn", call)
+        await around.send("Runtime.releaseObject", {"objectId": node})
 
     def _attached_all(self, tree: Mapping[str, Any]) -> None:
         for child in tree.get("childFrames", ()):

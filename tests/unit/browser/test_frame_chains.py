@@ -1,0 +1,79 @@
+"""Frames of other sites are asked about until the document around them answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.tabs import frame_chains
+from pytest_webarena.browser.tabs.frame_chains import FrameChains
+
+ANSWERS: Mapping[str, Mapping[str, Any]] = {
+    "Page.getFrameTree": {"frameTree": {"frame": {"id": "page"}, "childFrames": [{"frame": {"id": "inner"}}]}},
+    "DOM.getFrameOwner": {"backendNodeId": 7},
+    "DOM.resolveNode": {"object": {"objectId": "node"}},
+    "Runtime.callFunctionOn": {},
+}
+
+
+class Browser:
+    """Answers, but for the faults that are still to come."""
+
+    def __init__(self, *faults: Exception | None) -> None:
+        self.faults = list(faults)
+        self.followed: list[tuple[str, int]] = []
+        self._context = 0
+
+    async def send(self, method: str, params: dict[str, Any]) -> object:
+        return {}
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
+        if method == "DOM.getFrameOwner" and self.faults:
+            fault = self.faults.pop(0)
+            if fault is None:
+                return {}  # a nested session's way to say that it failed
+            raise fault
+        if method == "DOM.resolveNode":
+            self._context = params["executionContextId"]
+        if method == "Runtime.callFunctionOn":
+            self.followed.append((params["arguments"][0]["value"], self._context))
+        return ANSWERS[method]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_chains, "_AGAIN", (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("fault", [None, TimeoutError(), PlaywrightError("busy")])
+def test_it_is_asked_again(fault: Exception | None) -> None:
+    browser = Browser(fault, fault, fault)
+    chains = FrameChains("function")
+    assert chains.listened("page", browser, 3) == []
+    asyncio.run(chains.follow("inner", browser))
+    assert browser.followed == [("inner", 3)]
+
+
+def test_what_stays_unknown_is_given_up() -> None:
+    browser = Browser(*[PlaywrightError("gone")] * 9)
+    chains = FrameChains("function")
+    chains.listened("page", browser, 3)
+    asyncio.run(chains.follow("inner", browser))
+    assert browser.followed == []
+    assert len(browser.faults) == 5
+
+
+def test_a_frame_that_listens_before_the_document_around_it_is_followed_later() -> None:
+    browser = Browser()
+    chains = FrameChains("function")
+    asyncio.run(chains.follow("inner", browser))
+    assert browser.followed == []
+    assert chains.listened("other", browser, 2) == []
+    ((frame, channel),) = chains.listened("page", browser, 3)
+    asyncio.run(chains.follow(frame, channel))
+    assert browser.followed == [("inner", 3)]
+    assert chains.listened("page", browser, 4) == []

@@ -37,6 +37,8 @@ FROM_PYPI = {
     "browsergym": ["browsergym-core"],
 }
 NAMES = (*FROM_PYPI, *FROM_NPM)
+ENVS = HERE.parent / ".envs"
+"""Beside the folder that pytest runs in: programs of the project itself are off an agent's PATH."""
 NO_BROWSERS = {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1", "PUPPETEER_SKIP_DOWNLOAD": "1"}
 
 
@@ -60,7 +62,7 @@ def main() -> int:
     """Exit status 1 when a client fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(NAMES)}")
-    parser.add_argument("--envs", type=Path, default=HERE / ".envs", help="where their environments are made, and kept")
+    parser.add_argument("--envs", type=Path, default=ENVS, help="where their environments are made, and kept")
     parser.add_argument("--runs", type=Path, default=HERE / ".runs", help="where records go; emptied first")
     given = parser.parse_args()
     if unknown := sorted(set(given.names) - set(NAMES)):

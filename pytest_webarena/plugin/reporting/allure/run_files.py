@@ -22,6 +22,7 @@ from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, printable
 
 __all__ = [
     "CONFIG",
+    "HISTORY",
     "ONE_PAGE_LIMIT",
     "categories",
     "configuration",
@@ -53,8 +54,17 @@ const here = new URL(".", import.meta.url);
 const size = readdirSync(here).reduce((sum, name) => sum + statSync(new URL(encodeURIComponent(name), here)).size, 0);
 config.plugins.awesome.options.singleFile = size < {limit};
 
+// Trends: this file is read and added to by each report that is made with it.
+if (process.env.{history}) {{
+  config.historyPath = process.env.{history};
+  config.plugins.awesome.options.charts.push(...{trends});
+}}
+
 export default config;
 """
+
+HISTORY = "ALLURE_HISTORY"
+"""The environment variable that names the file in which Allure 3 keeps what earlier reports said."""
 
 _FAILED = "Finished, and the checks fail"
 _SUITES = ("parentSuite", "suite", "subSuite")
@@ -65,6 +75,11 @@ _CHARTS = (
     {"type": "durations", "title": "Trials by duration", "groupBy": "none"},
 )
 """Those of Allure's charts that a single run of tasks can fill."""
+_TRENDS = (
+    {"type": "statusDynamics", "title": "Outcomes, report by report"},
+    {"type": "statusTransitions", "title": "Newly passed and newly failed, report by report"},
+)
+"""Those that need earlier reports."""
 _HIDDEN_LABELS = ("agent", "host", "thread", "framework", "language", "package", "parentSuite", "suite", "subSuite")
 
 
@@ -133,7 +148,10 @@ def configuration(agents: Sequence[str]) -> str:
         "plugins": {"awesome": {"options": {"groupBy": list(_SUITES), "charts": list(_CHARTS)}}},
     }
     names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
-    return _CONFIGURATION.format(config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT)
+    return _CONFIGURATION.format(
+        config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT,
+        history=HISTORY, trends=json.dumps(_TRENDS),
+    )  # fmt: skip
 
 
 def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:

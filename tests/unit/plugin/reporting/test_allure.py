@@ -397,22 +397,34 @@ def test_several_agents_become_environments() -> None:
     assert "const agents = {};" in configuration(["only"])
 
 
+def evaluated(configuration: str, folder: Path, **variables: str) -> Any:
+    """What Node makes of Allure's configuration."""
+    config = folder / "allurerc.mjs"
+    config.write_text(configuration, encoding="utf-8")
+    node, _ = compute_driver_executable()
+    script = f"import({config.as_uri()!r}).then((it) => console.log(JSON.stringify(it.default)))"
+    told = subprocess.run([node, "-e", script], check=True, capture_output=True, text=True, env=os.environ | variables)
+    return json.loads(told.stdout)
+
+
+def test_trends_are_drawn_where_a_file_keeps_the_history(tmp_path: Path) -> None:
+    def charts(**variables: str) -> tuple[object, set[str]]:
+        read = evaluated(configuration(["a"]), tmp_path, **variables)
+        return read.get("historyPath"), {chart["type"] for chart in read["plugins"]["awesome"]["options"]["charts"]}
+
+    nothing, plain = charts(ALLURE_HISTORY="")
+    kept, more = charts(ALLURE_HISTORY="kept.jsonl")
+    assert (nothing, kept) == (None, "kept.jsonl")
+    assert more - plain == {"statusDynamics", "statusTransitions"}
+
+
 @pytest.mark.parametrize(("size", "one_page"), [(10, True), (ONE_PAGE_LIMIT, False)])
 def test_the_configuration_is_javascript_that_asks_for_one_page_where_it_can(
     size: int, one_page: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "100%.txt").touch()  # no name of a file may upset it
     os.truncate(tmp_path / "100%.txt", size)
-    config = tmp_path / "allurerc.mjs"
-    config.write_text(configuration(["a", "b"]), encoding="utf-8")
-    node, _ = compute_driver_executable()
-    told = subprocess.run(
-        [node, "-e", f"import({config.as_uri()!r}).then((it) => console.log(JSON.stringify(it.default)))"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    read = json.loads(told)
+    read = evaluated(configuration(["a", "b"]), tmp_path)
     assert read["plugins"]["awesome"]["options"]["singleFile"] is one_page
     assert set(read["environments"]) == {"a", "b"}
 

@@ -151,7 +151,10 @@ class Parts:
 
     def _on_finished(self, request: Request) -> None:
         if request in self._good:
-            self._had.add(_key(request))
+            key = _key(request)
+            self._had.add(key)
+            # What the page took back may be told of between this one's head and its end.
+            self._redeem(key, request, had=False)
 
     def _on_failed(self, request: Request) -> None:
         failure, key = request.failure or "", _key(request)

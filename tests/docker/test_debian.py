@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.docker.outputs import output_of
 from tests.inner import run_pytest
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def mediawiki(engine: DockerClient) -> str:
 
 
 def test_what_is_asked_of_mediawiki_can_be_done(mediawiki: str, engine: DockerClient, tmp_path: Path) -> None:
-    listing = engine.containers.run(mediawiki, ["cat", "/opt/webarena/packages.txt"], remove=True, network_mode="none")
-    assert b"mediawiki\t1:1.39" in listing
+    assert "mediawiki\t1:1.39" in output_of(engine, mediawiki, ["cat", "/opt/webarena/packages.txt"])
     shutil.copytree(TASKS, tmp_path / "tasks")
     result = run_pytest(tmp_path, "tasks", "--sites=debian", "--agent=oracle", "-p", "no:cacheprovider", timeout=1500)
     result.assert_outcomes(passed=12)

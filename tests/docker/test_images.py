@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import SiteError
+from tests.docker.outputs import output_of
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -38,8 +39,8 @@ def test_what_is_in_it(engine: DockerClient, embedded_image: str) -> None:
         "import os, sqlite3, ssl, flask, waitress; print(os.getuid(), os.listdir('/data/homepage'),"
         " os.access('/data/homepage/main.sqlite3', os.W_OK), os.access('/opt/webarena', os.W_OK))"
     )
-    output = engine.containers.run(embedded_image, ["-c", look], entrypoint="python3", remove=True, network_mode="none")
-    assert output.decode().strip() == "65532 ['main.sqlite3'] True False"
+    output = output_of(engine, embedded_image, ["-c", look], entrypoint="python3")
+    assert output.strip() == "65532 ['main.sqlite3'] True False"
 
 
 @pytest.fixture
@@ -83,9 +84,7 @@ def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[
         ensure_image(engine, "embedded", base=bare)
     reference = ensure_image(engine, "embedded", base=wheels)
     look = "import flask; from importlib.metadata import version; print(version('flask'), flask.__file__)"
-    output = engine.containers.run(
-        reference, ["-c", look], entrypoint="python3", remove=True, network_mode="none"
-    ).decode()
+    output = output_of(engine, reference, ["-c", look], entrypoint="python3")
     assert output.split()[0] == metadata.version("flask")
     assert engine.images.get(reference).attrs["Config"]["User"] == "65532:65532"
 

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, DockerManifest, HttpReady
+from tests.docker.outputs import output_of
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -40,9 +41,9 @@ def test_a_database_is_read_as_it_is_now_and_never_written(
     engine: DockerClient, python_image: str, backend: DockerBackend, run: Callable[..., Any]
 ) -> None:
     look = ["-c", "import shutil; print(shutil.which('python3'), end='')"]
-    python = engine.containers.run(python_image, look, entrypoint="python3", remove=True, network_mode="none")
+    python = output_of(engine, python_image, look, entrypoint="python3")
     docker = DockerManifest(
-        image=python_image, command=(python.decode(), "-u", "-c", WRITER), port=8080, env={"PATH": "/nowhere"}
+        image=python_image, command=(python, "-u", "-c", WRITER), port=8080, env={"PATH": "/nowhere"}
     )
     database = DatabaseManifest(name="main", engine="sqlite", path="main.sqlite")
     app = AppManifest(

@@ -27,10 +27,10 @@ def known_sites(config: pytest.Config, node: pytest.Collector | None = None) -> 
     """The sites, with the names of their accounts, of the run's catalogue: that of the fixtures where ``node`` is.
 
     Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
-    command line, and else is an error of each task file. None when a finished run is judged again: that
-    needs no sites, nor the catalogue that it was run with.
+    command line, and else is an error of each task file. None when a finished run is judged again,
+    or agents are run on it: that needs no sites, nor the catalogue that it was run with.
     """
-    if config.stash[SETTINGS].rescore is not None:
+    if config.stash[SETTINGS].offline:
         return None
     settings = config.stash[SETTINGS]
     wanted: tuple[str, Mapping[str, str]] = settings.catalogue, settings.site_urls
@@ -61,7 +61,7 @@ def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
 def refusal(task: Task, config: pytest.Config) -> str:
     """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
     settings = config.stash[SETTINGS]
-    if settings.rescore is not None:
+    if settings.offline:
         return ""
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.executor import TrialExecutor
+    from pytest_webarena.trials.on_record import OnRecord
     from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
     from pytest_webarena.trials.rescoring import Rescorer
@@ -269,12 +270,26 @@ def webarena_rescorer(
 
 
 @pytest.fixture
+def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig) -> OnRecord:
+    """What stands in for the runtime when agents are run on recorded trials: no broker, no browser."""
+    from pytest_webarena.llm_judge import Judge, errors, offs
+    from pytest_webarena.trials.on_record import OnRecord
+
+    asked = settings_of(pytestconfig).on_record
+    assert asked is not None, "the fixture is asked for with --on-record alone"
+    config = webarena_config
+    judge = Judge(
+        config.judge, config.options.models, worker=config.worker, off=offs(config.judge), errors=errors(config.judge)
+    )
+    return OnRecord(webarena_run, config, judge=judge, source=asked.run, of=asked.of)
+
+
+@pytest.fixture
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
     """Where trials are played: here, one after the other."""
     from pytest_webarena.trials.executor import SerialExecutor
 
-    again = settings_of(pytestconfig).rescore is not None
-    with SerialExecutor(request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")) as executor:
+    with SerialExecutor(request.getfixturevalue(settings_of(pytestconfig).runner)) as executor:
         yield executor
 
 

@@ -253,6 +253,21 @@ def add_options(parser: pytest.Parser) -> None:
         "trials, grading and judge are the run's own unless given; its task files are collected unless others are.",
     )
     group.addoption(
+        "--on-record",
+        type=run_directory,
+        default=None,
+        metavar="RUN_DIR",
+        help="Run agents on the recorded trials of a finished run (latest: the newest one), without sites or browser, "
+        "until they do something else than was done: a trial passes that stays on the record and meets its checks.",
+    )
+    group.addoption(
+        "--on-record-of",
+        default="",
+        metavar="AGENT",
+        help="With --on-record: whose trials are followed (default: those of the agent's own name, else of the only "
+        "agent that tried the task).",
+    )
+    group.addoption(
         "--shard",
         default=None,
         metavar="I/N",

@@ -19,6 +19,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.judge_options import read_judge
+from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.selection import Shard, parse_shard
@@ -73,6 +74,8 @@ class Settings:
     resume: Path | None
     rescore: Path | None
     """The finished run to judge again; `run_dir` is then the same."""
+    on_record: OnRecordSettings | None
+    """The finished run on whose trials agents are run."""
     shard: Shard | None
     gate: Gate
     until: float | None
@@ -82,6 +85,23 @@ class Settings:
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     """What the flags change in agents' definitions."""
+
+    @property
+    def stored_run(self) -> Path | None:
+        """The finished run that everything is read from, if one is named."""
+        return self.on_record.run if self.on_record is not None else self.rescore
+
+    @property
+    def offline(self) -> bool:
+        """Whether neither sites nor a browser are needed."""
+        return self.stored_run is not None
+
+    @property
+    def runner(self) -> str:
+        """The fixture that plays trials."""
+        if self.rescore is not None:
+            return "webarena_rescorer"
+        return "webarena_on_record" if self.on_record is not None else "webarena_runtime"
 
     @property
     def asks_for_agents(self) -> bool:
@@ -167,6 +187,7 @@ def read_settings(config: pytest.Config) -> Settings:
         record=option("--record"),
         resume=Path(resume).absolute() if resume else None,
         rescore=stored.path if stored else None,
+        on_record=read_on_record(config, agents),
         shard=parse_shard(option("--shard")) if option("--shard") else None,
         gate=Gate(
             min_pass_rate=option("--min-pass-rate"),

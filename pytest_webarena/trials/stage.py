@@ -83,6 +83,16 @@ class Stage:
     """Of sites in reach that the task does not list."""
 
     @property
+    def sites(self) -> Mapping[str, str]:
+        """Addresses of the task's sites, by name."""
+        return self.live.sites
+
+    @property
+    def reach(self) -> Mapping[str, str]:
+        """Addresses of the sites in reach that the task does not list."""
+        return self.visits.sites
+
+    @property
     def replicas(self) -> dict[str, str]:
         """App name to the digest of what serves it."""
         return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_webarena.agents.protocol import Assignment, TaskView
-from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
-from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.errors import (
@@ -27,22 +22,19 @@ from pytest_webarena.errors import (
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
-from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.episode import Ending, Episode, run_episode
 from pytest_webarena.trials.held import guarded
 from pytest_webarena.trials.outcome import decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
-from pytest_webarena.trials.self_driving import run_self_driven
-from pytest_webarena.trials.spending import Spending
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.watchdog import Guard
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.rundir import TrialFolder
+    from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.stage import Resources
 
@@ -224,7 +216,7 @@ def _gather(
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
             with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:
-                progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled, guard)
+                progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, stage)
@@ -267,90 +259,12 @@ def _require_time(plan: TrialPlan, episode: Episode, stage: Stage) -> None:
         )
 
 
-def _run_agent(
-    plan: TrialPlan,
-    stage: Stage,
-    recorder: Recorder,
-    writer: AttemptWriter,
-    recalled: Recollection | None,
-    guard: Guard | None,
-) -> Episode:
-    limits = plan.effective_limits
-    sites = stage.live.sites
-    view = TaskView(
-        intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
-        sites=sites, reach=stage.visits.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed,
-        answer_format=plan.answer_format, answer_form=plan.answer_form,
-        memory=recalled.begun.text if recalled is not None else None,
-    )  # fmt: skip
-    key = plan.key.folder
-    assignment = Assignment(
-        view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
-        temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
-        waiting=plan.waiting,
-    )  # fmt: skip
-    spending = _spending(plan, key)
-    parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
-    name = f"{plan.task.id}-{plan.agent.id}"
-    try:
-        worker = AgentWorker(
-            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises,
-            calling=guard.call if guard is not None else None,
-        )  # fmt: skip
-    except AgentCrashed as crash:
-        if crash.__cause__ is not None:
-            with suppress(RecordingError):
-                writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
-        crashed = Ending("agent_crash", f"when it was made: {crash}")
-        return Episode(answer=None, ending=crashed, steps=(), seconds=0.0, usage_gap="the agent crashed")
-    except AgentTimeout:
-        return Episode(
-            answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
-            usage_gap="the agent was not ready in time",
-        )  # fmt: skip
-    with worker:
-        if stage.driven is not None and not isinstance(stage.session, Pageless):
-            episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
-            if spending is not None and episode.usage is not None:
-                ending = spending.spend(episode.usage)
-                if ending is not None and ending.reason == "agent_crash":
-                    episode = replace(episode, ending=ending)
-        else:
-            episode = run_episode(
-                stage.session, worker, parse=parse, limits=limits, recorder=recorder,
-                spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
-            )  # fmt: skip
-        if worker.crash is not None:
-            with suppress(RecordingError):
-                writer.note_traceback(worker.crash, name="agent-traceback.txt")
-        if recalled is not None:
-            recalled.ask(worker, episode.ending.reason, writer)
-            if recalled.usage is None:
-                gap = episode.usage_gap or "the agent did not tell what its notes for later trials used"
-                episode = replace(episode, usage_gap=gap)
-            else:
-                if spending is not None:
-                    spending.spend(recalled.usage)
-                episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
-        return episode
-
-
 def _used(plan: TrialPlan, episode: Episode) -> Used:
     """What the agent used, as far as that can be known of it."""
     if episode.usage is None and not plan.agent.asks_models:
         return Used(usage=Usage(), seconds=episode.agent_seconds)
     gap = episode.usage_gap if plan.agent.asks_models else ""
     return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds)
-
-
-def _spending(plan: TrialPlan, trial: str) -> Spending | None:
-    """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
-    agent, models = plan.agent, plan.options.models
-    if agent.kind == "model" or models.ledger is None:
-        return None
-    spending = Spending(models, models.ledger, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
-    spending.check()
-    return spending
 
 
 def _unexpected(error: Exception) -> str:

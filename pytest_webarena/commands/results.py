@@ -1,4 +1,4 @@
-"""``webarena runs``, ``gradings``, ``har`` and ``export-verified``: what finished runs say to other eyes and tools."""
+"""``webarena runs``, ``gradings``, ``explain``, ``har``, ``export-verified``: what finished runs say to others."""
 
 from __future__ import annotations
 
@@ -44,6 +44,16 @@ def add_commands(commands: Any) -> None:
     gradings.add_argument("--agent", metavar="NAME", help="of this agent only")
     gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     gradings.set_defaults(run=_gradings)
+
+    explain = commands.add_parser("explain", help="hold failed trials against ones of the same task that passed")
+    explain.add_argument("run_dir", **RUN_DIR)
+    explain.add_argument(
+        "--against", type=Path, metavar="RUN_DIR", help="trials that passed in this run (default: the same)"
+    )
+    explain.add_argument("--task", metavar="ID", help="of this task only")
+    explain.add_argument("--agent", metavar="NAME", help="failed trials of this agent only")
+    explain.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    explain.set_defaults(run=_explain)
 
     har = commands.add_parser("har", help="write the requests of each trial as HAR 1.2")
     har.add_argument("run_dir", **RUN_DIR)
@@ -104,6 +114,44 @@ def _gradings(options: argparse.Namespace) -> int:
         print("no task of this run knows gradings: each has one verdict")
     for number, comparison in enumerate(found.values()):
         print("\n" * bool(number) + "\n".join(render(comparison)))
+    return code
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.explaining import Passed, explain
+    from pytest_webarena.results.rundir import RunDir
+
+    run = RunDir(run_asked_for(options))
+    run.facts()
+    stored = run.read()
+    code = name_unreadable(stored.unreadable)
+    other = RunDir(options.against) if options.against is not None else run
+    other.facts()
+    beside = other.read().records if options.against is not None else stored.records
+    failed = [
+        record
+        for record in stored.records
+        if record.outcome == "failed"
+        and options.task in (None, record.key.task)
+        and options.agent in (None, record.key.agent)
+    ]
+    if not failed and (options.task or options.agent):
+        raise UsageError(f"expected a failed trial of that task and agent in {run.path}, found none")
+    passed = Passed(beside, other.steps_of)
+    told = [(record, explain((record, run.steps_of(record)), passed.of(record.key.task))) for record in failed]
+    if options.format == "json":
+        print(json.dumps([found.to_json() for _, found in told if found is not None], indent=1))
+        return code
+    for record, found in told:
+        print(f"{record.key.task} ({record.key.agent}, trial {record.key.trial})")
+        if found is None:
+            print("  no trial of this task passed; --against names a run with one, e.g. of --agent=oracle")
+        else:
+            print(*found.lines(), sep="\n")
+        print()
+    if not failed:
+        print("no trial failed")
     return code
 
 

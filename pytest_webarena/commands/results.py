@@ -1,4 +1,4 @@
-"""``webarena runs``, ``gradings``, ``explain``, ``har``, ``export-verified``: what finished runs say to others."""
+"""``webarena runs``, ``gradings``, ``explain``, ``har``, ``export…``: what finished runs say to others."""
 
 from __future__ import annotations
 
@@ -59,6 +59,12 @@ def add_commands(commands: Any) -> None:
     har.add_argument("run_dir", **RUN_DIR)
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)
+
+    exporting = commands.add_parser("export", help="write a recorded trial as one file; 'webarena import' reads it")
+    exporting.add_argument("trial", type=Path, metavar="TRIAL", help="its folder, RUN_DIR/trials/NAME")
+    exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.zip here")
+    exporting.add_argument("--tasks", type=Path, metavar="FILE", help="the file with its task (default: as recorded)")
+    exporting.set_defaults(run=_export)
 
     verified = commands.add_parser("export-verified", help="write a run as webarena-verified's command line reads it")
     verified.add_argument("run_dir", **RUN_DIR)
@@ -165,6 +171,29 @@ def _har(options: argparse.Namespace) -> int:
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
     _tell_left_out(written)
     return name_unreadable(written.unreadable)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.one_file import pack_trial, task_file_of
+    from pytest_webarena.results.rundir import RunDir
+
+    folder = options.trial.absolute()
+    target = options.output or Path(f"{folder.name}.zip")
+    tasks = options.tasks
+    if tasks is not None and not tasks.is_file():
+        raise UsageError(f"--tasks: expected a task file, found none at {tasks}")
+    if tasks is None:
+        known = RunDir(folder.parent.parent).records()
+        record = next((each for each in known if each.key.folder == folder.name), None)
+        tasks = task_file_of(record, [Path.cwd(), *Path.cwd().parents]) if record is not None else None
+    record = pack_trial(folder, target, task_file=tasks)
+    print(
+        f"{record.key.task} by {record.key.agent}, trial {record.key.trial}: {target} ({target.stat().st_size:,} bytes)"
+    )
+    if tasks is None:
+        print("without its task file, which was not found: --tasks FILE, or name it when the trial is judged again")
+    return 0
 
 
 def _export_verified(options: argparse.Namespace) -> int:

@@ -179,6 +179,9 @@ class EngineConfig:
     temp_dir: Path | None = None
     """Where browser profiles, downloads and traces in progress go, so that they can be removed after a ``kill -9``.
     None: the system's."""
+    trust: str = ""
+    """SHA-256 of the public key of the authority that the run's https sites have their certificates from
+    (`gateway.egress.trust_arguments`); empty: there are none. Chromium only."""
     proxy: str = DENY_ALL_PROXY
     """What a context without a proxy of its own would use: by default one that refuses everything."""
     deadlines: Deadlines = field(default_factory=Deadlines)

@@ -200,7 +200,9 @@ class BrowserEngine:
     async def _launch_with(self, playwright: Playwright) -> Browser:
         config = self._config
         choice = chosen_browser(config)
-        options = launch_options(choice, config.launch_args, proxy=config.proxy, temp=config.temp_dir)
+        options = launch_options(
+            choice, config.launch_args, proxy=config.proxy, temp=config.temp_dir, trust=config.trust
+        )
         kind: BrowserType = getattr(playwright, config.browser_name)
         try:
             browser = await self._start(kind, options, choice)

@@ -235,9 +235,10 @@ class RequestLog:
     def own_answer(self, url: str) -> str:
         """What the gateway itself answered to the latest request for ``url``; empty when the site did, or nobody.
 
-        ``url`` as it was requested; ``host:port`` for a tunnel. Apps and pages can neither forge this nor hide it.
+        ``url`` as it was requested; of https hosts, the tunnel to them counts as well. Apps and pages can neither
+        forge this nor hide it.
         """
-        return self._own.get(url, "")
+        return self._own.get(url) or self._own.get(_as_tunnel(url), "")
 
     def answers(self, method: str, url: str, since: float) -> list[tuple[str, int | None]]:
         """`Entry.state` and status of each of these requests since a Unix time, in the order of arrival.
@@ -383,6 +384,17 @@ def _decoded(data: bytes, coding: str) -> str | None:
         return data.decode("utf-8")
     except (zlib.error, UnicodeDecodeError):
         return None
+
+
+def _as_tunnel(url: str) -> str:
+    """What a browser asks for first that wants an https address.
+
+    >>> _as_tunnel("https://shop.test/a"), _as_tunnel("https://shop.test:8443/"), _as_tunnel("http://shop.test/")
+    ('shop.test:443', 'shop.test:8443', '')
+    """
+    scheme, _, rest = url.partition("://")
+    host = rest.partition("/")[0]
+    return (host if host.rpartition(":")[2].isdigit() else f"{host}:443") if scheme == "https" else ""
 
 
 def _text(data: bytes, *, cut: bool) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = ["Settings"]
@@ -25,5 +27,7 @@ class Settings:
     hold: float
     """How long the first visit of a site waits for the site, before the browser is shown a page that says so and that
     asks again. Less than browsers wait for a page."""
+    certificates: Callable[[str], ssl.SSLContext]
+    """What ends TLS for a host."""
     linger: float
     """How long a closed connection may still deliver the rest of an upload that is thrown away."""

@@ -69,6 +69,8 @@ class WebArena:
         from pytest_webarena.gateway.egress import PROXY_BYPASS
 
         options: dict[str, Any] = {"proxy": {"server": self._lease.proxy, "bypass": PROXY_BYPASS}}
+        if self._lease.trust is not None:  # the test's own browser was started before there was anybody to trust
+            options["ignore_https_errors"] = True
         if self._storage_state:
             options["storage_state"] = dict(self._storage_state)
         return options

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.stage import Stage
 
 __all__ = ["Runtime", "RuntimeConfig"]
+
+_Granted = TypeVar("_Granted", bound=Lease | None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,8 @@ class Runtime:
         self._waits = Waits(directory_of(info.broker), f"{config.worker}-{config.engine.browser_name}")
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
+        self._trust = ""
+        """Whom the browser is told to trust (`EngineConfig.trust`)."""
         self._agents: dict[str, AgentDefinition] = {}
         self._ready: set[tuple[str, str]] = set()
         """Agents, by id and digest, whose needs were looked at."""
@@ -86,8 +90,8 @@ class Runtime:
             lambda sites, holder, ahead: self._lend(sites, holder=holder, ahead=ahead),
             look=lambda sites: self._connected().look(sites),
             visits=config.visits,
-            prepare=lambda visits, holder: self._connected().prepare(
-                visits, holder=holder, timeout=self._config.lease_timeout
+            prepare=lambda visits, holder: self._trusting(
+                self._connected().prepare(visits, holder=holder, timeout=self._config.lease_timeout)
             ),
             waiting=self._waits.on,
         )
@@ -190,20 +194,34 @@ class Runtime:
         """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in before, where it can."""
         self._logins.prepare(sites, users)
         timeout = self._config.lease_timeout
-        return self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now)
+        return self._trusting(self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now))
 
     def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
-        return self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)
+        return self._trusting(
+            self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)
+        )
+
+    def _trusting(self, lease: _Granted) -> _Granted:
+        """A lease that the browser can visit: one that was started before there was anybody to trust is replaced."""
+        if lease is not None and lease.trust is not None and lease.trust.spki != self._trust:
+            self._trust = lease.trust.spki
+            engine, self._engine = self._engine, None
+            if engine is not None:
+                engine.close()
+        return lease
 
     def _connected(self) -> BrokerClient:
         if self._client is None:
-            self._client = BrokerClient(self._info.broker, name=self._config.worker, waiting=self._waits.on)
+            trusts = self._config.engine.browser_name == "chromium"
+            self._client = BrokerClient(
+                self._info.broker, name=self._config.worker, waiting=self._waits.on, trusts=trusts
+            )
         return self._client
 
     def engine(self) -> BrowserEngine:
         """The worker's browser."""
         if self._engine is None:
-            self._engine = BrowserEngine(self._config.engine)
+            self._engine = BrowserEngine(replace(self._config.engine, trust=self._trust))
         return self._engine
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:

@@ -136,6 +136,7 @@ class _Client:
         ahead: Sequence[str] = (),
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        trusts: bool = True,
     ) -> Any:
         return await self._service.lease(
             sites,
@@ -145,11 +146,16 @@ class _Client:
             ahead=ahead,
             reach=reach,
             now=now,
+            trusts=trusts,
         )
 
-    async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
+    async def _prepare(
+        self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None, trusts: bool = True
+    ) -> Any:
         who = f"{self._name} ({holder})"
-        return await self._service.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
+        return await self._service.prepare(
+            visits, holder=who, timeout=timeout, register=self._leases.add, trusts=trusts
+        )
 
     async def _keep(self, lease: str, made: Any, problems: Any) -> None:
         await self._service.keep(lease, made, problems)

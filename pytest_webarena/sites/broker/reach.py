@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, WebArenaError
@@ -73,6 +75,8 @@ class Reach:
     holder: str
     timeout: float
     """Seconds that a first visit may wait."""
+    read: bool
+    """Whether TLS is ended at the gateway."""
     hosts: dict[str, str]
     """Host to app, of all that can be reached: what is there in addition is noted here."""
     _visits: dict[str, _Visit] = field(default_factory=dict)
@@ -88,9 +92,9 @@ class Reach:
             self.hosts[site.host] = site.app
             app = self.catalogue.apps[site.app]
             if self.lease.slot(app.name) is not None:
-                serve(self.session, app, site, self.lease.replicas[app.name])
+                serve(self.session, app, site, self.lease.replicas[app.name], read=self.read)
             else:
-                serve(self.session, app, site, None, self._arrival(site))
+                serve(self.session, app, site, None, self._arrival(site), read=self.read)
 
     def _arrival(self, site: SiteManifest) -> Arrival:
         async def arrive() -> tuple[str, int]:
@@ -126,7 +130,7 @@ class Reach:
             for app in apps[1:]:  # its pages may call what it depends on
                 for other in self.catalogue.apps[app].sites:
                     self.hosts[other.host] = app
-                    serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app])
+                    serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
             self.pool.handed_over(visit.lease)
         finally:
             visit.waited = time.monotonic() - visit.began
@@ -188,18 +192,37 @@ def serve(
     site: SiteManifest,
     replica: Replica | None,
     arrival: Arrival | None = None,
+    *,
+    read: bool = True,
 ) -> None:
-    """Have a gateway serve a site of ``app`` by ``replica``; where there is none yet, by what ``arrival`` waits for."""
+    """Have a gateway serve a site of ``app`` by ``replica``; where there is none yet, by what ``arrival`` waits for.
+
+    ``read``: whether TLS is ended at the gateway, which takes a browser that trusts the run's authority.
+    """
     parts = urlsplit(site.url)
+    tls = parts.scheme == "https"
+    if site.https:
+        session.tell(site.host, "X-Forwarded-Proto", "https")
     session.route(
         site.host,
         replica.host if replica is not None else "",
         (site.port or replica.port) if replica is not None else 0,
         port=parts.port or (443 if parts.scheme == "https" else 80),
-        tls=parts.scheme == "https",
+        tls=tls,
+        read=tls and read,
+        secure=_of_the_world() if tls and site.base else None,
         arrival=arrival,
         reads=app.reads if app.read_only else None,
     )
+
+
+@cache
+def _of_the_world() -> ssl.SSLContext:
+    """How TLS is spoken with sites that run elsewhere: certificates are verified as browsers do, whatever browsers here
+    are told of our own. ``SSL_CERT_FILE`` names authorities of one's own."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def unreached(error: SiteError, listed_fault: bool) -> SiteError:

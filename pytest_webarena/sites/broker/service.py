@@ -7,12 +7,14 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import SiteError, TaskError, WebArenaError
+from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
-from pytest_webarena.gateway import Gateway
+from pytest_webarena.gateway import Gateway, GatewaySession
+from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.sites.backends.base import KeepsLogs, Rows
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
@@ -27,7 +29,7 @@ from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
-from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess
+from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
 from pytest_webarena.sites.protocol.waits import Wait, Waits
 
@@ -69,7 +71,8 @@ class LeaseService:
         self.settings = settings
         self._started = time.monotonic()
         self._backends = BackendSet(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
-        self._gateway = Gateway()
+        self._authority = cache(Authority)
+        self._gateway = Gateway(authority=self._authority)
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
         self._held: dict[str, Held] = {}
@@ -91,11 +94,14 @@ class LeaseService:
         ahead: Sequence[str] = (),
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        trusts: bool = True,
     ) -> Grant:
         """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail.
 
         ``ahead``: sites that the client will lease next. ``reach``: sites (`reach.ALL`: all) that may be visited
-        beside, and are leased then; ``now``: those of them that are leased at once.
+        beside, and are leased then; ``now``: those of them that are leased at once. ``trusts``: whether the client's
+        browser can be told to trust the run's authority; otherwise https sites that run elsewhere are passed on unread,
+        and others can't be visited.
         """
         if not sites:
             raise TaskError("a lease needs at least one site")
@@ -107,6 +113,9 @@ class LeaseService:
         parts = [site for app in apps if app not in asked for site in self.catalogue.apps[app].sites]
         served = [*chosen.values(), *parts]
         others = reachable(self.catalogue, reach, beside=served, unreset=self.settings.allow_unreset) if reach else ()
+        if not trusts:
+            _require_trust(served)
+            others = tuple(site for site in others if not site.https)
         early = self.catalogue.apps_of([site.name for site in others if site.name in now])
         every = [*apps, *(app.name for app in early if app.name not in apps)]
         try:
@@ -120,7 +129,7 @@ class LeaseService:
             raise
         replicas = {app: lease.replicas[app] for app in apps}
         for site in served:  # also those of apps that the asked ones depend on: pages may call them
-            serve(session, self.catalogue.apps[site.app], site, replicas[site.app])
+            serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
@@ -130,7 +139,7 @@ class LeaseService:
         if others:
             held.reach = Reach(
                 catalogue=self.catalogue, pool=self._pool, session=session, lease=lease, sites=others, holder=holder,
-                timeout=wait, hosts=hosts,
+                timeout=wait, hosts=hosts, read=trusts,
             )  # fmt: skip
             held.reach.open()
         register(lease.id)
@@ -152,7 +161,15 @@ class LeaseService:
                 for app, replica in replicas.items()
             ),
             reach={site.name: site.url for site in others},
+            trust=self._trust(session),
         )
+
+    def _trust(self, session: GatewaySession) -> Trust | None:
+        """What must be trusted to visit what a gateway serves; an authority is made for the first that needs one."""
+        if not any(route.read for route in session.routes):
+            return None
+        authority = self._authority()
+        return Trust(spki=authority.spki, certificate=authority.certificate)
 
     async def visited(self, lease: str) -> list[ReachedSite]:
         """The sites in reach that were asked for so far, once all of them are there. Raises why one can't be had."""
@@ -169,7 +186,13 @@ class LeaseService:
         return reach.reached() if reach is not None else []
 
     async def prepare(
-        self, visits: Visits, *, holder: str, timeout: float | None, register: Callable[[str], None]
+        self,
+        visits: Visits,
+        *,
+        holder: str,
+        timeout: float | None,
+        register: Callable[[str], None],
+        trusts: bool = True,
     ) -> Grant | None:
         """A replica to sign somebody of ``visits`` in on, which `keep` ends; None when nobody need be signed in."""
         wait = self.settings.lease_timeout if timeout is None else timeout
@@ -177,7 +200,9 @@ class LeaseService:
         if turn is None:
             return None
         try:
-            grant = await self.lease(list(turn.missing), holder=holder, timeout=timeout, register=register)
+            grant = await self.lease(
+                list(turn.missing), holder=holder, timeout=timeout, register=register, trusts=trusts
+            )
         except BaseException:
             turn.end()
             raise
@@ -302,8 +327,9 @@ class LeaseService:
         for route in more.session.routes:
             to = route.upstream_host, route.upstream_port
             held.session.route(
-                route.host, *to, port=route.port, tls=route.tls, arrival=route.arrival, reads=route.reads
-            )
+                route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
+                arrival=route.arrival, reads=route.reads,
+            )  # fmt: skip
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 
@@ -323,8 +349,10 @@ class LeaseService:
         held = self._lease(lease)
         if site not in held.sites:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
-        if held.sites[site].url.startswith("https:"):
-            raise SiteError(f"{site} is served by https, where no header can be added to requests; sign in by a form")
+        if any(route.host == held.sites[site].host and route.tls and not route.read for route in held.session.routes):
+            raise SiteError(
+                f"{site} comes by https unread, where no header can be added to requests: sign in by a form"
+            )
         try:
             held.session.set_headers(held.sites[site].host, headers)
         except ValueError as error:
@@ -444,3 +472,13 @@ class LeaseService:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, WebArenaError):
             _log.error("background work failed", exc_info=error)
+
+
+def _require_trust(sites: Iterable[SiteManifest]) -> None:
+    """`BrowserError` where a browser that can't trust the run's authority is to visit https sites of ours."""
+    if names := [site.name for site in sites if site.https]:
+        raise BrowserError(
+            f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run alone, "
+            "found a browser that can't be told for one run to trust it; run without --browser, or with "
+            "--browser=chromium"
+        )

@@ -163,6 +163,8 @@ API: Record[ApiRecipe] = Record(
 def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if bool(values["host"]) == bool(values["url"]):
         return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
+    if values["https"] and values["url"]:
+        return Fault("'https' beside 'host' only, for a 'url' says so itself", "'url' and 'https'")
     return None
 
 
@@ -178,6 +180,15 @@ SITE: Record[Mapping[str, Any]] = Record(
             "clipboard or crypto. Service workers stay blocked there, too.",
             "host: shopping.test",
             default="",
+        ),
+        key(
+            "https",
+            Bool(),
+            "Browsers reach it as `https://<host>`, a secure context. The gateway ends TLS with a certificate that "
+            "only the run's own browsers trust; the app itself speaks plain HTTP, and is told by the header "
+            "`X-Forwarded-Proto: https`.",
+            "host: shopping.test\nhttps: true",
+            default=False,
         ),
         key(
             "url",

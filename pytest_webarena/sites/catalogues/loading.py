@@ -232,7 +232,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "port", "api", "reach_header")}
+    own = {key: given[key] for key in ("host", "https", "port", "api", "reach_header")}
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
     if url:
         own["host"] = urlsplit(url).hostname or ""
@@ -310,7 +310,8 @@ def _digest(app: AppManifest) -> str:
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     told = json.loads(dumps(described))
-    for keys, name in ((told, "reads"), *((site, "reach_header") for site in told["sites"])):
+    later = [(site, name) for site in told["sites"] for name in ("reach_header", "https")]
+    for keys, name in ((told, "reads"), *later):
         if not keys[name]:  # a later version's key leaves the digests of apps without it alone
             del keys[name]
     total = hashlib.sha256(dumps(told).encode())

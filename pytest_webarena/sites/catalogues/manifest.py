@@ -117,8 +117,8 @@ class SiteManifest:
 
     name: str
     host: str
-    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway. Below
-    ``.localhost`` browsers take it for a secure context, otherwise they don't."""
+    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway, or with
+    ``https``. Below ``.localhost`` browsers take the first for a secure context, too, otherwise they don't."""
     app: str
     root: str = ""
     """Path below which the site's addresses are meant, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
@@ -126,6 +126,8 @@ class SiteManifest:
     """Path where a visit begins, on the host."""
     default_user: str = ""
     """Account that tasks use unless they name another; empty: nobody is signed in."""
+    https: bool = False
+    """Whether browsers reach it as ``https://<host>``. The gateway ends TLS; what serves it speaks plain HTTP."""
     base: str = ""
     """Of a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
     port: int = 0
@@ -138,7 +140,7 @@ class SiteManifest:
     @property
     def url(self) -> str:
         """Base URL without a trailing slash."""
-        return self.base or f"http://{self.host}{self.root}"
+        return self.base or f"{'https' if self.https else 'http'}://{self.host}{self.root}"
 
     @property
     def start_url(self) -> str:

@@ -24,13 +24,14 @@ from pytest_webarena.sites.protocol.messages import (
     ReleaseReport,
     ReplicaInfo,
     SiteAccess,
+    Trust,
     error_from,
     line,
 )
 from pytest_webarena.sites.protocol.report import BrokerStatus
 from pytest_webarena.sites.protocol.wire import decode
 
-__all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess"]
+__all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess", "Trust"]
 
 Waiting = Callable[[str], AbstractContextManager[Any]]
 
@@ -47,11 +48,13 @@ class BrokerClient:
     process in any way, frees its leases.
     """
 
-    def __init__(self, address: str, *, name: str, waiting: Waiting = nullcontext):
-        """``waiting``: within it, something is waited for that has taken a while, for whoever shows what is."""
+    def __init__(self, address: str, *, name: str, waiting: Waiting = nullcontext, trusts: bool = True):
+        """``trusts``: whether what visits its leases can be told to trust the run's authority (`Lease.trust`).
+        ``waiting``: within it, something is waited for that has taken a while, for whoever shows what is."""
         self._address = address
         self._name = name
         self._waiting = waiting
+        self._trusts = trusts
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         abandon_after_fork(self)
@@ -101,6 +104,8 @@ class BrokerClient:
 
     def _granted(self, operation: str, **arguments: Any) -> Lease | None:
         connection = self._connected()
+        if not self._trusts:
+            arguments["trusts"] = False
         answer = connection.send(operation, **arguments)
         try:
             # The broker watches the time; its word on who holds what is better than ours.
@@ -156,6 +161,8 @@ class Lease:
         self.reach: Mapping[str, str] = grant.reach
         """Other sites that can be visited: name to base URL."""
         self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
+        self.trust = grant.trust
+        """Whom a visitor of its https sites must trust; None: it has none."""
         self.waited = grant.waited
         """Seconds from asking to granting."""
 

@@ -17,7 +17,8 @@ op         arguments                                           result
 hello      version, name, key                                  pid, log (path of the broker's log)
 lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of the sites ahead start meanwhile
            reach (sites to be leased when visited; ``*``: all),
-           now (those of them to be leased at once)
+           now (those of them to be leased at once),
+           trusts (the run's authority)
 visited    lease                                               list of `evidence.ReachedSite`, once all are there
 reached    lease                                               the same as it is now
 release    lease                                               `ReleaseReport`
@@ -60,6 +61,7 @@ __all__ = [
     "ReplicaInfo",
     "SiteAccess",
     "StoredSession",
+    "Trust",
     "error_from",
     "error_line",
     "line",
@@ -118,6 +120,16 @@ class ReplicaInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The run's certificate authority, as those get it who are to trust it (`gateway.authority`)."""
+
+    spki: str
+    """For the launch flag of Chromium."""
+    certificate: str
+    """PEM, for clients that are not browsers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """A lease, as the broker hands it out."""
 
@@ -132,6 +144,8 @@ class Grant:
     replicas: tuple[ReplicaInfo, ...]
     reach: Mapping[str, str] = field(default_factory=dict)
     """Other sites that can be visited: name to base URL."""
+    trust: Trust | None = None
+    """Whom a visitor of its https sites must trust; None: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@
         │   ├── SiteRestless      its page never stops writing
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
+        │   └── BrowserLost       it was shared with other trials, and all of them have lost it
         ├── ModelError            cause "model": the model endpoint
         │   ├── BudgetError       the run's budget for it was spent before the trial began
         │   └── DeclaredError     an agent says so of its own model: nobody else has seen it
@@ -45,6 +46,7 @@ __all__ = [
     "AgentAbsent",
     "AgentError",
     "BrowserError",
+    "BrowserLost",
     "BudgetError",
     "Cause",
     "DeclaredError",
@@ -169,6 +171,10 @@ class BrowserError(TrialError):
     """The browser could not be found or started, crashed, or stopped answering."""
 
     cause = "browser"
+
+
+class BrowserLost(BrowserError):
+    """A browser that several trials share went down with all of them: it need not have been this one's doing."""
 
 
 class ModelError(TrialError):

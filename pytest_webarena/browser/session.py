@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from playwright.async_api import BrowserContext, Request
+from playwright.async_api import Browser, BrowserContext, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
@@ -87,6 +87,8 @@ class Session:
         self._config = config
         self._limits = config.deadlines
         self._context: BrowserContext | None = None
+        self.browser: Browser | None = None
+        """The one that its context is, or was, in; None before."""
         self._tabs_or_none: Tabs | None = None
         self._lock: asyncio.Lock | None = None
         self._events: list[PageEvent] = []
@@ -267,6 +269,7 @@ class Session:
         """Open the context (on the loop); `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
         self._context = await self._open()
+        self.browser = self._context.browser
         await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(
             self._context,
@@ -517,3 +520,6 @@ class Session:
         except (PlaywrightError, TimeoutError):
             if context.browser is not None:
                 await self._engine.discard(context.browser)
+                return
+        if self._config.alone and context.browser is not None:
+            await self._engine.discard(context.browser)

@@ -22,6 +22,7 @@ import json
 import math
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -110,7 +111,7 @@ class RunDir:
         target = self.path / "run.json"
         if target.exists():
             return
-        temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
+        temporary = target.with_name(f".run.json.{os.getpid()}-{threading.get_ident()}.tmp")
         text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
         with recording(target):
             self.path.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.errors import (
+    BrowserLost,
     Cause,
     HarnessError,
     RecordingError,
@@ -46,6 +47,9 @@ RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 _NOTHING = 1.0
 """Seconds of waiting that decide nothing."""
 
+_SHARED_LOSSES = 2
+"""How many times a trial may lose a browser to whatever others do in it; then it gets one of its own."""
+
 PATIENCE = 6
 """How many times as long the last writes of an agent are waited for, once they went without an answer."""
 
@@ -69,16 +73,24 @@ def _run_attempts(
     attempts: list[Attempt] = []
     longest = 0.0
     visited: tuple[str, ...] = ()
-    broke, retries = 0, plan.options.env_retries
+    broke, lost, retries = 0, 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
-            tried = _attempt(plan, resources, writer, recalled, visited)
+            with ExitStack() as beginning:
+                beginning.enter_context(plan.start())
+                tried = _attempt(
+                    plan, resources, writer, recalled, visited, alone=lost >= _SHARED_LOSSES, ready=beginning
+                )
+            plan.breaking_off.check()
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
         record, again, visited = tried.record, tried.again, tried.visited
+        if tried.lost and lost < _SHARED_LOSSES:
+            lost += 1
+            retries += 1  # it costs the trial none of its own
         if record.cause == "site" and again and tried.unreached:
             retries = max(retries, 1)  # it has done nothing but go where it may
         elif record.cause == "site" and again and _acted(record, plan):
@@ -128,6 +140,8 @@ class _Tried(NamedTuple):
     """`Progress.visited`."""
     unreached: bool
     """Whether it ended because one of these could not be had."""
+    lost: bool
+    """Whether it ended because a browser went down that it shared with other trials."""
 
 
 def _attempt(
@@ -136,17 +150,25 @@ def _attempt(
     writer: AttemptWriter,
     recalled: Recollection | None,
     visited: tuple[str, ...],
+    *,
+    alone: bool,
+    ready: ExitStack,
 ) -> _Tried:
+    """``alone``: in a browser of its own. ``ready`` is closed when the agent has its first page, or never will."""
     started = time.time()
     progress = Progress(visited=visited)
-    unreached = False
+    unreached = lost = False
     outcome: Outcome = "error"
     cause: Cause | None = None
     message, again = "", True
     shortfall: Shortfall = ""
     with progress.timed("total"):
         try:
-            evidence = _gather(plan, resources, writer, progress, recalled)
+            try:
+                evidence = _gather(plan, resources, writer, progress, recalled, alone=alone, ready=ready)
+            finally:
+                ready.close()
+            plan.breaking_off.check()
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdicts = judge_all_bounded(
@@ -169,13 +191,13 @@ def _attempt(
             raise
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
-            unreached = isinstance(error, SiteUnreached)
+            unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached)
+    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached, lost)
 
 
 def _gather(
@@ -184,9 +206,14 @@ def _gather(
     writer: AttemptWriter,
     progress: Progress,
     recalled: Recollection | None,
+    *,
+    alone: bool,
+    ready: ExitStack,
 ) -> Evidence:
     """Everything that needs sites and a browser; afterwards both are free again."""
     task = plan.task
+    if plan.in_flight > 1:
+        progress.environment["in_flight"] = plan.in_flight  # how busy the machine may have been
     with ExitStack() as exits:
         stage = exits.enter_context(
             set_stage(
@@ -194,7 +221,7 @@ def _gather(
                 resources,
                 holder=plan.holder,
                 timed=progress.timed,
-                tailor=lambda config: plan.filmed(plan.tailored(config), writer),
+                tailor=lambda config: replace(plan.filmed(plan.tailored(config), writer), alone=alone),
                 self_driving=plan.agent.self_driving,
                 rooted=plan.agent.rooted,
                 options=plan.options,
@@ -204,7 +231,7 @@ def _gather(
         exits.callback(_note_visits, stage, progress)
         progress.replicas, progress.sites = stage.replicas, stage.live.sites
         progress.browser = stage.session.browser_version
-        progress.environment = stage.session.environment
+        progress.environment = {**progress.environment, **stage.session.environment}
         if plan.agent.prompt:
             progress.environment["prompt"] = plan.agent.prompt
         if external := stage.external_sites:
@@ -215,6 +242,7 @@ def _gather(
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
+            ready.close()
             with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:
                 progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):

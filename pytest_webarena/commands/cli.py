@@ -125,6 +125,12 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("check", help="whether tasks can still be done as they say; keeps what it found")
     )
 
+    from pytest_webarena.commands import changes
+
+    changes.add_arguments(
+        commands.add_parser("changes", help="what solutions changed on the sites, as a check that lists it")
+    )
+
     from pytest_webarena.llm_judge import command as judge_command
 
     judge_command.add_arguments(

@@ -17,7 +17,7 @@ from pytest_webarena.tasks.images import why_not_shown
 if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["known_sites", "refusal"]
+__all__ = ["known_sites", "refusal", "sites_with_ledger"]
 
 _WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
 """What was read: name or path of the catalogue, and addresses of sites elsewhere."""
@@ -56,6 +56,16 @@ def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
             f"broker, a process of its own, reads for itself; found {name!r}"
         )
     return str(name), before_collection(node, "webarena_site_urls")
+
+
+def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
+    """Names of the sites whose manifest says that nothing in them changes by itself."""
+    if CATALOGUE not in config.stash:
+        known_sites(config)  # as the controller of workers, which collect for themselves
+    if CATALOGUE not in config.stash:
+        return frozenset()
+    apps = config.stash[CATALOGUE].apps.values()
+    return frozenset(site.name for app in apps if app.ledger and not app.read_only for site in app.sites)
 
 
 def refusal(task: Task, config: pytest.Config) -> str:

@@ -27,6 +27,7 @@ from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.held import guarded
+from pytest_webarena.trials.meddling import meddle
 from pytest_webarena.trials.outcome import decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
@@ -248,6 +249,8 @@ def _gather(
         with stage.blaming_sites(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, stage)
+                if plan.agent.meddles and stage.lease is not None:
+                    progress.environment["meddled"] = meddle(stage.lease, task)
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,

@@ -24,6 +24,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "errors",
         "actions",
         "answers",
+        "changes",
         "entry_points",
         "evidence",
         "har",

@@ -63,6 +63,8 @@ class _Client:
             "look": service.look,
             "own_answer": service.own_answer,
             "prepare": self._prepare,
+            "mark": service.mark,
+            "changes": service.changes,
             "query": service.query,
             "refused": service.refused,
             "release": self._release,

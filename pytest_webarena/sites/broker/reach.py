@@ -15,6 +15,7 @@ from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnrea
 from pytest_webarena.evidence import ReachedSite
 from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
 from pytest_webarena.sites.backends.base import Replica
+from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
@@ -79,6 +80,8 @@ class Reach:
     """Whether TLS is ended at the gateway."""
     hosts: dict[str, str]
     """Host to app, of all that can be reached: what is there in addition is noted here."""
+    ledger: Ledger | None = None
+    """Where it is noted what replicas held when they were leased."""
     _visits: dict[str, _Visit] = field(default_factory=dict)
     """By the app that stands for the unit."""
 
@@ -131,6 +134,8 @@ class Reach:
                 for other in self.catalogue.apps[app].sites:
                     self.hosts[other.host] = app
                     serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
+            if self.ledger is not None:
+                await self.ledger.mark(visit.lease.replicas)
             self.pool.handed_over(visit.lease)
         finally:
             visit.waited = time.monotonic() - visit.began

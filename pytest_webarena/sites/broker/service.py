@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway import Gateway, GatewaySession
@@ -19,6 +20,7 @@ from pytest_webarena.sites.backends.base import KeepsLogs, Rows
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
+from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
@@ -135,11 +137,12 @@ class LeaseService:
             if site.reach_header:
                 session.tell(site.host, site.reach_header, told)
         hosts = {site.host: site.app for site in served}
-        held = self._held[lease.id] = Held(lease=lease, session=session, sites=chosen, hosts=hosts)
+        ledger = Ledger(apps=self.catalogue.apps, backend=self._backends.get)
+        held = self._held[lease.id] = Held(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger)
         if others:
             held.reach = Reach(
                 catalogue=self.catalogue, pool=self._pool, session=session, lease=lease, sites=others, holder=holder,
-                timeout=wait, hosts=hosts, read=trusts,
+                timeout=wait, hosts=hosts, read=trusts, ledger=ledger,
             )  # fmt: skip
             held.reach.open()
         register(lease.id)
@@ -303,6 +306,28 @@ class LeaseService:
         """What is missing in `requests`, for want of room."""
         return self._lease(lease).session.unrecorded()
 
+    async def mark(self, lease: str, asked: bool = False) -> None:
+        """The agent begins: what differs from now on is told by `changes`. ``asked``: also where that is not cheap."""
+        held = self._lease(lease)
+        if held.ledger is not None:
+            held.ledger.asked = asked
+            for each in held.leases:
+                await held.ledger.mark(each.replicas)
+
+    async def changes(self, lease: str) -> list[SiteChanges]:
+        """What differs in the lease's replicas since `mark`, or since they were leased on a first visit.
+
+        `SiteError` when one has died.
+        """
+        await self.check(lease)
+        held = self._lease(lease)
+        if held.ledger is None:
+            return []
+        found = []
+        for each in held.leases:
+            found += await held.ledger.changes(each.replicas, listed=each is held.lease)
+        return found
+
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in the database of a leased site's app; of the first site when none is named."""
         held = self._lease(lease)
@@ -445,6 +470,7 @@ class LeaseService:
             default_user=site.default_user,
             login=app.login.get(site.name),
             api=site.api,
+            ledger=app.ledger and not app.read_only,
             sessions=self._sessions.of(app.name, site.name, edition),
         )
 

@@ -27,6 +27,9 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1):
         expected = "one site, with a 'url', where and only where the backend is external"
         return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
+    if values["ledger"] and (backend == "external" or not values["databases"]):
+        found = "a site that runs elsewhere" if backend == "external" else "none"
+        return Fault("'databases' that can be compared beside 'ledger'", found)
     if values["reads"] and not values["read_only"]:
         return Fault("'read_only: true' beside 'reads'", "an app that visitors may change")
     if not values["sites"] and backend != "docker":
@@ -68,6 +71,21 @@ APP: Record[Mapping[str, Any]] = Record(
             "What checks may query; the first one is the default.",
             "databases: {main: {mysql: shop, user: shop, password: shop}}",
             default={},
+        ),
+        key(
+            "ledger",
+            Bool(),
+            "Nothing in its databases and files changes by itself, but for their noise: under `mutates: false`, and in "
+            "tasks that can't be done, nothing may ([the ledger](grading.md#the-ledger-of-side-effects)). For SQLite.",
+            "ledger: true",
+            default=False,
+        ),
+        key(
+            "file_noise",
+            ListOf(Text("a pattern of paths")),
+            "Files of its data folder that change by themselves.",
+            "file_noise: [cache/*, '*.log']",
+            default=(),
         ),
         key(
             "read_only",

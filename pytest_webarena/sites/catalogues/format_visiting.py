@@ -8,7 +8,7 @@ from typing import Any
 from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, URL, WORDS, key, text
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe, LoginCheck
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.record_shapes import MapOf, Record
+from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
 from pytest_webarena.tasks.steps import BROWSER_STEPS
 
@@ -264,7 +264,7 @@ _ENGINES = ("sqlite", "mysql", "postgresql", "gitlab-psql")
 
 def _database(**values: Any) -> Mapping[str, Any]:
     engine = next(name for name in _ENGINES if values[name])
-    own = {key: values[key] for key in ("user", "password", "host", "client")}
+    own = {key: values[key] for key in ("user", "password", "host", "client", "noise")}
     return {"engine": engine, "path" if engine == "sqlite" else "database": values[engine], **own}
 
 
@@ -306,6 +306,14 @@ DATABASE: Record[Mapping[str, Any]] = Record(
             WORDS,
             "Program and arguments instead of the usual client; format options and the SQL come after them.",
             "postgresql: forum\nclient: [psql, -U, forum, -d, forum]",
+            default=(),
+        ),
+        key(
+            "noise",
+            ListOf(Text("a table, or table.column")),
+            "What changes by itself, so that no ledger tells of it: tables, new rows of them as `+table`, and columns "
+            "as `table.column`; `*` stands for anything.",
+            "sqlite: main.sqlite3\nnoise: [django_session, auth_user.last_login]",
             default=(),
         ),
     ],

@@ -13,6 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
@@ -208,6 +209,15 @@ class Lease:
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """What is missing in `requests`, for want of room."""
         return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
+
+    def mark(self, *, asked: bool = False) -> None:
+        """Note what the sites hold, for `changes`: where that is cheap, or their manifest wants it, or ``asked``."""
+        self._connection.wait_long(self._connection.send("mark", lease=self.id, asked=asked))
+
+    def changes(self) -> tuple[SiteChanges, ...]:
+        """What differs since `mark`; of sites that were visited later, since they were leased. Raises like `check`."""
+        found = self._connection.wait_long(self._connection.send("changes", lease=self.id))
+        return tuple(changes_from_json(each) for each in found)
 
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.

@@ -1,8 +1,8 @@
-"""How workers speak to the broker: JSON lines over a Unix socket, version 4.
+"""How workers speak to the broker: JSON lines over a Unix socket, version 5.
 
 The client sends requests, each one line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 4, "name": "gw0", "key": "5f0c…"}
+    → {"id": 1, "op": "hello", "version": 5, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -26,6 +26,8 @@ prepare    visits (site, account: trials), holder, timeout     `Grant` of a repl
 keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over
 ended      lease, site, user, number, why                      null; a stored session is not accepted any more
 requests   lease                                               list of `evidence.RequestRecord`; as check
+mark       lease, asked (also where that is not cheap)         null; from now on changes are told
+changes    lease                                               list of `changes.SiteChanges`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; an error when a replica died or does not answer
 own_answer lease, url, harness                                 text of the gateway's own; empty when a site answered
@@ -67,7 +69,7 @@ __all__ = [
     "line",
 ]
 
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,8 @@ class SiteAccess:
     """None: the site needs no sign-in."""
     api: ApiRecipe | None = None
     """How checks authenticate at its API."""
+    ledger: bool = False
+    """Whether all that changes there is the doing of whoever visits it (`changes`)."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Account to the session with which the leased replica signs it in already."""
 

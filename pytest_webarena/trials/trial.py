@@ -41,7 +41,8 @@ from pytest_webarena.trials.spending import Spending
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.watchdog import Guard
+    from pytest_webarena.agents.watchdog import Watched
+    from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.rundir import TrialFolder
     from pytest_webarena.trials.plan import TrialPlan
@@ -229,7 +230,7 @@ def _gather(
                 resources,
                 holder=plan.holder,
                 timed=progress.timed,
-                tailor=lambda config: replace(plan.filmed(plan.tailored(config), writer), alone=alone),
+                tailor=lambda config: _apart(plan.filmed(plan.tailored(config), writer), alone),
                 self_driving=plan.agent.self_driving,
                 rooted=plan.agent.rooted,
                 options=plan.options,
@@ -276,6 +277,10 @@ def _gather(
                     progress.environment["no_picture"] = collector.no_picture
 
 
+def _apart(config: SessionConfig, alone: bool) -> SessionConfig:
+    return replace(config, alone=True) if alone else config
+
+
 def _note_visits(stage: Stage, progress: Progress) -> None:
     """What the attempt has visited beside its task's sites, however it ended."""
     progress.visited = stage.visits.names(progress.visited)
@@ -301,7 +306,7 @@ def _run_agent(
     recorder: Recorder,
     writer: AttemptWriter,
     recalled: Recollection | None,
-    guard: Guard | None,
+    guard: Watched | None,
 ) -> Episode:
     limits = plan.effective_limits
     sites = stage.live.sites

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+    from pytest_webarena.trials.runtime import FittedRuntime, Runtime, RuntimeConfig
 
 
 # --- policies -------------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def webarena_runtime(
     webarena_site_urls: Mapping[str, str],
     webarena_broker_args: dict[str, Any],
     webarena_docker_environment: dict[str, str],
-) -> Runtime:
+) -> Runtime | FittedRuntime:
     """This process's broker client, browser and records, by the policies that hold for this test."""
     from pytest_webarena.plugin.policies import broker_order
 
@@ -304,7 +304,7 @@ def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
 
 
 @pytest.fixture
-def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime) -> Iterator[WebArena]:
+def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime | FittedRuntime) -> Iterator[WebArena]:
     """Leased sites for a Python test; pytest-playwright's ``page`` is then routed to them and signed in.
 
     ``@pytest.mark.webarena(sites=["homepage"], user={"homepage": "…"})`` names the sites. They are leased for the
@@ -323,7 +323,7 @@ def webarena_lease(webarena: WebArena) -> Lease:
 
 
 @pytest.fixture
-def webarena_session(webarena: WebArena, webarena_runtime: Runtime) -> Iterator[Session]:
+def webarena_session(webarena: WebArena, webarena_runtime: Runtime | FittedRuntime) -> Iterator[Session]:
     """A trial's browser session on the leased sites, signed in and at the start page of the first: what agents get.
 
     ``observe()`` gives what an agent would see, ``execute(action)`` does what it would do.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import RequestRecord
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client.lease import Lease
-    from pytest_webarena.trials.runtime import Runtime
+    from pytest_webarena.trials.runtime import FittedRuntime, Runtime
 
 __all__ = ["WebArena", "lease_for_test", "open_session"]
 
@@ -77,7 +77,7 @@ class WebArena:
 
 
 @contextmanager
-def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[WebArena]:
+def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime | FittedRuntime) -> Iterator[WebArena]:
     """Lease what the test's mark names. All sites at once, so that two tests can never block each other."""
     mark = request.node.get_closest_marker("webarena")
     sites = mark.kwargs.get("sites", ()) if mark else ()
@@ -98,7 +98,7 @@ def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator
 
 
 @contextmanager
-def open_session(access: WebArena, runtime: Runtime) -> Iterator[Session]:
+def open_session(access: WebArena, runtime: Runtime | FittedRuntime) -> Iterator[Session]:
     """A session as trials have it, on the sites leased for a test."""
     config = runtime.session_config(access.lease, access.storage_state)
     with runtime.engine().session(config) as session:

@@ -19,7 +19,7 @@ from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.spending import Spending
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.watchdog import Guard
+    from pytest_webarena.agents.watchdog import Watched
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.session import Session
     from pytest_webarena.results.attempts import AttemptWriter
@@ -63,7 +63,7 @@ def run_agent(
     recorder: Recorder,
     writer: AttemptWriter,
     recalled: Recollection | None,
-    guard: Guard | None,
+    guard: Watched | None,
 ) -> Episode:
     """Make the agent, and let it act on the scene until it stops or is stopped.
 

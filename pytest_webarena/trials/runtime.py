@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.stage import Stage
 
-__all__ = ["Runtime", "RuntimeConfig"]
+__all__ = ["FittedRuntime", "Runtime", "RuntimeConfig"]
 
 _Granted = TypeVar("_Granted", bound=Lease | None)
 
@@ -152,6 +152,10 @@ class Runtime:
             if client is not None:
                 exits.callback(client.close)  # first: whoever waits for sites waits no longer
 
+    def by(self, config: RuntimeConfig) -> FittedRuntime:
+        """The same by other settings, which go for as many browsers and sites: those that this one has are used."""
+        return FittedRuntime(self, config)
+
     def run(
         self,
         task: Task,
@@ -204,7 +208,7 @@ class Runtime:
             since=self._info.facts.get("started", math.inf),
         )
         plan = replace(plan, asker=self._judge_of(config).session(plan.key.folder))
-        resources = self if config is self._config else _Resources(self, config)
+        resources = self if config is self._config else FittedRuntime(self, config)
         return run_trial(plan, resources, self._run.folder(plan.key))
 
     @contextmanager
@@ -332,22 +336,34 @@ class Runtime:
         return self._agents[agent]
 
 
-class _Resources:
-    """A runtime's resources for one trial that has settings of its own (`stage.Resources`)."""
+class FittedRuntime:
+    """A runtime by settings of one's own; what it holds is shared with all others (`stage.Resources`)."""
 
     def __init__(self, runtime: Runtime, config: RuntimeConfig) -> None:
         self._runtime = runtime
         self._config = config
         self.engine = runtime.engine
         self.keeper = runtime.keeper
+        self.folder = runtime.folder
+
+    def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
+        """As `Runtime.run`."""
+        return self._runtime.run(task, agent, trial, browser=browser, node_id=node_id, config=self._config)
+
+    def prune(self, record: TrialRecord) -> None:
+        """As `Runtime.prune`."""
+        self._runtime.prune(record, self._config)
 
     def lease(self, sites: Sequence[str], **how: Any) -> Lease:
+        """As `Runtime.lease`."""
         return self._runtime.lease_within(self._config.lease_timeout, sites, **how)
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
+        """As `Runtime.session_config`."""
         return _session_config(self._config, lease, storage_state)
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
+        """As `Runtime.login_state`."""
         return self._runtime.signed_in(self._config, lease, users)
 
 

@@ -34,6 +34,7 @@ from pytest_webarena.trials.remembering import Recollection, recollection
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.rundir import TrialFolder
     from pytest_webarena.trials.episode import Episode
@@ -222,7 +223,7 @@ def _gather(
                 resources,
                 holder=plan.holder,
                 timed=progress.timed,
-                tailor=lambda config: replace(plan.filmed(plan.tailored(config), writer), alone=alone),
+                tailor=lambda config: _apart(plan.filmed(plan.tailored(config), writer), alone),
                 self_driving=plan.agent.self_driving,
                 rooted=plan.agent.rooted,
                 options=plan.options,
@@ -269,6 +270,10 @@ def _gather(
                     progress.environment["unanswered_reads"] = list(collector.unanswered)
                 if collector.no_picture:
                     progress.environment["no_picture"] = collector.no_picture
+
+
+def _apart(config: SessionConfig, alone: bool) -> SessionConfig:
+    return replace(config, alone=True) if alone else config
 
 
 def _note_visits(stage: Stage, progress: Progress) -> None:

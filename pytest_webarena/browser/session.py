@@ -91,6 +91,8 @@ class Session:
         """The one that its context is, or was, in; None before."""
         self._tabs_or_none: Tabs | None = None
         self._lock: asyncio.Lock | None = None
+        self._turns = 0
+        """How many calls there were that had to do with its pages."""
         self._events: list[PageEvent] = []
         self._told = 0
         self._error = ""
@@ -294,6 +296,7 @@ class Session:
             coroutine.close()
             raise BrowserError("the session is closed")
         async with self._lock:
+            self._turns += 1
             try:
                 return await coroutine
             except (Unresponsive, DialogOpened, TabClosed) as error:
@@ -317,9 +320,11 @@ class Session:
 
     async def _open_tabs(self, urls: Sequence[str]) -> None:
         self.signals.restart()
+        # The tab that came with the session serves, if nobody has had it before: another one is another process.
+        unused = [self._tabs.current] if self._turns == 1 and len(self._tabs) == 1 else []
         fresh = []
         for url in urls or ("about:blank",):
-            tab = await self._tabs.open(current=False)
+            tab = unused.pop() if unused and not unused[0].closed else await self._tabs.open(current=False)
             fresh.append(tab)
             await open_first_page(tab, url, self._limits, self._budget())
         await self._tabs.close_all_but(fresh)

@@ -76,5 +76,5 @@ class Ledger:
                 if asyncio.get_running_loop().time() >= ends:
                     return f"{error}, and that for {_BUSY:g} s"
                 await asyncio.sleep(_PAUSE)
-            except WebArenaError as error:
+            except (WebArenaError, OSError) as error:
                 return str(error)

@@ -78,10 +78,10 @@ __all__ = [
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
 
-Shortfall = Literal["", "declared", "budget", "untold"]
+Shortfall = Literal["", "declared", "budget", "untold", "lacking"]
 """Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, its money (the run's
-``budget``) was spent before, or it has left ``untold`` what it used, which a check asks for. What an agent says of
-itself must never make its rate better."""
+``budget``) was spent before, it has left ``untold`` what it used, which a check asks for, or it went where an archived
+site is ``lacking``. What an agent says of itself, or chooses to visit, must never make its rate better."""
 
 
 class WebArenaError(Exception):

@@ -44,7 +44,7 @@ SCHEMA_VERSION = 10
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
-have made themselves; 10 what changed in the sites' databases and files."""
+have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -226,6 +226,10 @@ class RequestRecord:
     request_bytes: int = 0
     response_bytes: int = 0
     seconds: float = 0.0
+    lacks: Literal["", "page", "part", "extra"] = ""
+    """Of an archived site: that the archive does not have it, and what it was. A ``page`` to be shown; a ``part`` on
+    which the page's working may depend; an ``extra`` that only decorates or reports. Empty otherwise, and in evidence
+    of older versions."""
     response_body: str | None = None
     """Text of a JSON response, decoded. None for others, for those that were too long to keep, and when none of the
     task's checks looks at responses."""

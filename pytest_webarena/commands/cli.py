@@ -159,6 +159,10 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("memorised", help="whether a model goes on with the text of tasks as they do; no verdict")
     )
 
+    from pytest_webarena.commands import archive
+
+    archive.add_arguments(commands.add_parser("archive", help="archives of sites: record, ls, check, add"))
+
     repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
     repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
     repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")

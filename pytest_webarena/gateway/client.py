@@ -158,7 +158,7 @@ class BrowserConnection(asyncio.Protocol):
             else:
                 route, path = routes.resolve_inside(inside, request.target, visits=self._owner.visits)
             self._owner.visited_hosts.add(route.host)
-            unsafe = _unsafe(request, has_body)
+            unsafe = "" if route.archived else _unsafe(request, has_body)
             if unsafe and self._owner.visits and route.forbids(path):
                 raise Refused(
                     f"{route.host} can only be read",

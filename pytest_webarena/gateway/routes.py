@@ -40,6 +40,10 @@ class RouteTable:
         keys = [key for key in self._routes if key[0] == host]
         return [self._routes.pop(key) for key in keys]
 
+    def has(self, host: str, port: int) -> bool:
+        """Whether something is served there."""
+        return (host, port) in self._routes
+
     def __iter__(self) -> Iterator[Route]:
         return iter(self._routes.values())
 

@@ -13,7 +13,7 @@ from functools import cache
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
-from pytest_webarena.gateway.log import SAFE_METHODS, RequestLog, Totals
+from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog, Totals
 from pytest_webarena.gateway.routes import RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Arrival, Route
@@ -41,8 +41,10 @@ class Gateway:
         hold: float = 5.0,
         linger: float = 5.0,
         authority: Callable[[], Authority] | None = None,
+        keep: Callable[[Entry], None] | None = None,
     ) -> None:
-        """``authority``: gives who ends TLS, made when it is first needed; None: a new one of this gateway's own."""
+        """``keep`` hears of each exchange that is over, with bodies of any kind and size, which are let go of then.
+        ``authority``: gives who ends TLS, made when it is first needed; None: a new one of this gateway's own."""
         self._authority = authority or cache(Authority)
         self._settings = Settings(
             body_limit=body_limit,
@@ -53,6 +55,7 @@ class Gateway:
             response_timeout=response_timeout,
             hold=hold,
             linger=linger,
+            keep=keep,
             certificates=lambda host: self._authority().context(host),
         )
         self._sessions: set[GatewaySession] = set()
@@ -132,6 +135,7 @@ class GatewaySession:
                 max_entries=settings.max_entries,
                 max_bytes=settings.max_log_bytes,
                 over=self._over,
+                keep=settings.keep,
             )
             for _ in range(2)
         )
@@ -171,6 +175,7 @@ class GatewaySession:
         tls: bool | None = None,
         read: bool = False,
         secure: ssl.SSLContext | None = None,
+        archived: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
     ) -> None:
@@ -178,18 +183,22 @@ class GatewaySession:
 
         A route already there is replaced, its connections are reset. With ``tls`` (the default on port 443) it
         is ``https://<host>[:port]`` instead. TLS is ended here if it is to be ``read``; otherwise it is an external
-        site, reached through a tunnel that can't be read, so any use of it counts as unsafe. ``secure``, ``arrival``
-        and ``reads``: see `Route`.
+        site, reached through a tunnel that can't be read, so any use of it counts as unsafe. ``secure``, ``archived``,
+        ``arrival`` and ``reads``: see `Route`.
         """
         tls = port == 443 if tls is None else tls
         route = Route(
-            host.lower(), port, upstream_host, upstream_port, tls=tls, read=read, secure=secure, arrival=arrival,
-            reads=reads,
+            host.lower(), port, upstream_host, upstream_port, tls=tls, read=read, secure=secure, archived=archived,
+            arrival=arrival, reads=reads,
         )  # fmt: skip
         route.headers = self._added(route.host)
         before = self.routes.put(route)
         if before is not None:
             self._retire(before)
+
+    def serves(self, host: str, port: int) -> bool:
+        """Whether there is a route for it."""
+        return self.routes.has(host.lower(), port)
 
     def set_headers(self, host: str, headers: Mapping[str, str]) -> None:
         """Add ``headers`` to every request to ``host`` from now on, and to no other; an empty mapping ends that.

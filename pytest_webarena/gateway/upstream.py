@@ -65,6 +65,7 @@ class Route:
         tls: bool = False,
         read: bool = False,
         secure: ssl.SSLContext | None = None,
+        archived: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
     ) -> None:
@@ -78,6 +79,8 @@ class Route:
         """How TLS is spoken with what serves it; None: not at all, or by the browser itself."""
         self.upstream_host = upstream_host
         self.upstream_port = upstream_port
+        self.archived = archived
+        """Whether an archive serves it: nothing can be changed there, and what it lacks it says (`lacking`)."""
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
@@ -109,10 +112,13 @@ class Route:
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:
         """A request's field lines as the replica gets them."""
-        if not self.headers:
+        headers = self.headers
+        if self.archived:  # one server for both schemes
+            headers = (*headers, f"X-Forwarded-Proto: {'https' if self.tls else 'http'}")
+        if not headers:
             return sent
-        own = {line.partition(":")[0].lower() for line in self.headers}
-        return [*(line for line in sent if line.partition(":")[0].lower() not in own), *self.headers]
+        own = {line.partition(":")[0].lower() for line in headers}
+        return [*(line for line in sent if line.partition(":")[0].lower() not in own), *headers]
 
     def take(self) -> UpstreamConnection | None:
         """The idle connection used last, if any."""

@@ -77,6 +77,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
     )
     group.addoption(
+        "--record-archive",
+        default=None,
+        metavar="FILE",
+        help="Keep what the sites answer as an archive, a new .warc.gz file, that --sites=archive:FILE serves.",
+    )
+    group.addoption(
         "--reach",
         default=None,
         metavar="task|environment|SITE,…",

@@ -55,6 +55,8 @@ class Settings:
     site_urls: Mapping[str, str]
     """Sites that run elsewhere."""
     allow_unreset: bool
+    record_archive: Path | None
+    """A new archive of what sites answer."""
     pulls: Pulls
     """Which missing images are pulled."""
     run_dir: Path | None
@@ -156,6 +158,7 @@ def read_settings(config: pytest.Config) -> Settings:
         suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
+        record_archive=_new_archive(option("--record-archive")),
         pulls=_pulls(config),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
@@ -425,3 +428,14 @@ def _path(text: str | None) -> Path | None:
 def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:
     own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
     return tuple(dict.fromkeys((*own, *agent_directories())))
+
+
+def _new_archive(given: str | None) -> Path | None:
+    if given is None:
+        return None
+    path = Path(given).expanduser().absolute()
+    if not path.name.endswith((".warc", ".warc.gz")):
+        raise UsageError(f"--record-archive: expected a file that ends with .warc.gz or .warc, found {given!r}")
+    if path.exists():
+        raise UsageError(f"--record-archive: expected a new file, found one at {path} already")
+    return path

@@ -27,8 +27,9 @@ from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.held import guarded
+from pytest_webarena.trials.lacking import lacked, with_lacks
 from pytest_webarena.trials.meddling import meddle
-from pytest_webarena.trials.outcome import decide, shortfall_of
+from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
 from pytest_webarena.trials.stage import Stage, set_stage
@@ -187,7 +188,11 @@ def _attempt(
                 stop_reason=ending.reason if ending is not None else None,
                 stop_detail=ending.detail if ending is not None else "",
             )
-            if outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
+            if lacks := lacked(evidence):
+                progress.environment["not_archived"] = lacks
+                (outcome, cause, message), shortfall = with_lacks(Decided(outcome, cause, message), evidence)
+                again = not shortfall  # another attempt would meet the same
+            if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
         except SiteMissing:
             raise

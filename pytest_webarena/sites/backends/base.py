@@ -53,6 +53,8 @@ class Replica:
     """Which of its app's states it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """The backend's own: process id, container id, …"""
+    origins: tuple[str, ...] = ()
+    """Of an archive: schemes, hosts and ports of all that it serves besides, e.g. ``https://cdn.test``."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)
     """Of an app that starts as one with others (`BackendContext.units`): theirs, by app."""
 

@@ -261,7 +261,11 @@ def main() -> None:
     guard = ReaperProcess(stderr=None)
     guard.add("dir", str(settings.directory))
     settings.directory.mkdir(exist_ok=True)
-    service = LeaseService(catalogue, settings, guard, secrets.token_hex(8))
+    try:
+        service = LeaseService(catalogue, settings, guard, secrets.token_hex(8))
+    except UsageError as error:  # an archive that can't be written
+        os.write(1, str(error).encode())
+        sys.exit(2)
     signal.signal(signal.SIGALRM, _give_up)
     _log.info("broker %s serves the catalogue %s", reaper.identity(), catalogue.path)
     try:

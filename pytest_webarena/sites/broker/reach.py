@@ -17,6 +17,7 @@ from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import unit_of
@@ -215,10 +216,28 @@ def serve(
         port=parts.port or (443 if parts.scheme == "https" else 80),
         tls=tls,
         read=tls and read,
-        secure=_of_the_world() if tls and site.base else None,
+        secure=_of_the_world() if tls and app.backend == EXTERNAL else None,
+        archived=app.backend == ARCHIVE,
         arrival=arrival,
-        reads=app.reads if app.read_only else None,
+        reads=app.reads if app.read_only and app.backend != ARCHIVE else None,
     )
+    if replica is not None:
+        for origin in replica.origins:
+            _serve_archived(session, origin, replica.host, replica.port, read=read)
+
+
+def _serve_archived(session: GatewaySession, origin: str, host: str, port: int, *, read: bool) -> None:
+    """One of the addresses that an archive has something of, and the same by the other scheme; what is served
+    already stays."""
+    parts = urlsplit(origin)
+    at = (parts.hostname or "").lower()
+    at = f"[{at}]" if ":" in at else at
+    ways = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
+    if parts.port is None:
+        ways |= {(80, False), (443, True)}
+    for number, tls in ways:
+        if not session.serves(at, number) and (read or not tls):
+            session.route(at, host, port, port=number, tls=tls, read=tls, archived=True)
 
 
 @cache

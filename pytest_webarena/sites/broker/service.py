@@ -23,10 +23,12 @@ from pytest_webarena.sites.broker.held import Held
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
+from pytest_webarena.sites.broker.recording import Recording
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.catalogues.units import Unit
@@ -63,6 +65,8 @@ class BrokerSettings:
     """PYTHONPATH as it was before the launcher set it."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
+    record: str = ""
+    """A new archive of all that sites answer; empty: there is none."""
 
 
 class LeaseService:
@@ -74,7 +78,10 @@ class LeaseService:
         self._started = time.monotonic()
         self._backends = BackendSet(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
         self._authority = cache(Authority)
-        self._gateway = Gateway(authority=self._authority)
+        self._recording = Recording(Path(settings.record), catalogue) if settings.record else None
+        self._gateway = Gateway(
+            authority=self._authority, keep=self._recording.keep if self._recording is not None else None
+        )
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
         self._held: dict[str, Held] = {}
@@ -116,8 +123,8 @@ class LeaseService:
         served = [*chosen.values(), *parts]
         others = reachable(self.catalogue, reach, beside=served, unreset=self.settings.allow_unreset) if reach else ()
         if not trusts:
-            _require_trust(served)
-            others = tuple(site for site in others if not site.https)
+            self._require_trust(served)
+            others = tuple(site for site in others if not self._is_ours(site))
         early = self.catalogue.apps_of([site.name for site in others if site.name in now])
         every = [*apps, *(app.name for app in early if app.name not in apps)]
         try:
@@ -166,6 +173,19 @@ class LeaseService:
             reach={site.name: site.url for site in others},
             trust=self._trust(session),
         )
+
+    def _is_ours(self, site: SiteManifest) -> bool:
+        """Whether it is an https site whose certificate is the run's."""
+        return site.url.startswith("https:") and self.catalogue.apps[site.app].backend != EXTERNAL
+
+    def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
+        """`BrowserError` where a browser that can't trust the run's authority is to visit https sites of ours."""
+        if names := [site.name for site in sites if self._is_ours(site)]:
+            raise BrowserError(
+                f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run "
+                "alone, found a browser that can't be told for one run to trust it; run without --browser, or with "
+                "--browser=chromium"
+            )
 
     def _trust(self, session: GatewaySession) -> Trust | None:
         """What must be trusted to visit what a gateway serves; an authority is made for the first that needs one."""
@@ -353,7 +373,7 @@ class LeaseService:
             to = route.upstream_host, route.upstream_port
             held.session.route(
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
-                arrival=route.arrival, reads=route.reads,
+                archived=route.archived, arrival=route.arrival, reads=route.reads,
             )  # fmt: skip
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
@@ -439,6 +459,7 @@ class LeaseService:
             catalogue=self.catalogue.name,
             seconds=time.monotonic() - self._started,
             apps=self._pool.report(),
+            problems=(self._recording.problem,) if self._recording is not None and self._recording.problem else (),
             notes=self._sessions.notes,
         )
 
@@ -446,6 +467,8 @@ class LeaseService:
         """End all leases, replicas and gateways."""
         await self._pool.close()
         await self._gateway.close()
+        if self._recording is not None:
+            self._recording.close()
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -498,13 +521,3 @@ class LeaseService:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, WebArenaError):
             _log.error("background work failed", exc_info=error)
-
-
-def _require_trust(sites: Iterable[SiteManifest]) -> None:
-    """`BrowserError` where a browser that can't trust the run's authority is to visit https sites of ours."""
-    if names := [site.name for site in sites if site.https]:
-        raise BrowserError(
-            f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run alone, "
-            "found a browser that can't be told for one run to trust it; run without --browser, or with "
-            "--browser=chromium"
-        )

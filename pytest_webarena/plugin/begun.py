@@ -41,7 +41,7 @@ class Played:
         """From the beginning of its first attempt to the end of its last."""
         attempts = record.attempts
         start = min((each.started for each in attempts if each.started), default=record.started)
-        stop = max((each.started + each.seconds for each in attempts), default=start)
+        stop = max((each.started + each.seconds for each in attempts), default=start + record.seconds.get("total", 0.0))
         return cls(start=start, stop=max(start, stop))
 
 

@@ -151,6 +151,10 @@ class Controller:
         kind = type(excinfo.value)  # pytest's and xdist's way to say `--maxfail` are classes of their own
         self._stopped = issubclass(kind, KeyboardInterrupt) and kind is not KeyboardInterrupt
 
+    def broken_off(self) -> None:
+        """Trials that are in flight will have no record of their own, for they are ended with the run."""
+        self._interrupted = True
+
     def pytest_runtest_logstart(self) -> None:
         """A test begins: from now on the status line tells how it goes."""
         if self.progress is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_webarena.errors import BrowserError, UsageError
-from pytest_webarena.plugin.stash import PLAN, SETTINGS, settings_of
+from pytest_webarena.plugin.stash import PLAN, SETTINGS, WORKER, settings_of
 from pytest_webarena.plugin.xdist import worker_id
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import FittedRuntime, Runtime, RuntimeConfig
 
+
+_SESSIONS = 24
+"""Of trials in flight, in one browser: a second one costs 90 MiB, and its loss costs only half of the trials."""
 
 # --- policies -------------------------------------------------------------------------------------------------------
 
@@ -181,6 +184,7 @@ def webarena_config(
     from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.plugin.policies import agents_of, asks_for_context, check_record, session_config
     from pytest_webarena.trials.runtime import RuntimeConfig
+    from pytest_webarena.trials.threads import cores
 
     settings = settings_of(pytestconfig)
     session = session_config(
@@ -206,7 +210,10 @@ def webarena_config(
             executable=settings.browser_executable,
             launch_args=webarena_launch_args,
             temp_dir=webarena_run.temp_dir,
+            sessions=_SESSIONS if settings.wide > 1 else None,
         ),
+        in_flight=settings.wide,
+        starts=2 * cores(),
         session=session,
         options=replace(_booked(settings.options, webarena_run), grading=webarena_grading),
         judge=placed(webarena_judge, webarena_run.run_dir),
@@ -217,11 +224,12 @@ def webarena_config(
 
 
 @pytest.fixture(scope="session")
-def webarena_worker(webarena_run: RunInfo) -> Iterator[Worker]:
+def webarena_worker(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Iterator[Worker]:
     """What this process keeps from trial to trial, for each browser: the broker's client, the browser, cookies."""
     from pytest_webarena.plugin.worker import Worker
 
     with Worker(webarena_run) as worker:
+        pytestconfig.stash[WORKER] = worker
         yield worker
 
 

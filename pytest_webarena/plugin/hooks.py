@@ -24,6 +24,7 @@ from pytest_webarena.plugin import (
     suite_options,
     xdist,
 )
+from pytest_webarena.plugin.begun import set_times
 from pytest_webarena.plugin.controller import Controller
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.reporting import (
@@ -120,6 +121,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         controller.expect(item.nodeid for item in session.items)
 
 
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    from pytest_webarena.plugin import wide
+
+    return wide.run_wide(session) if wide.wanted(session) else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     try:
@@ -135,6 +142,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, Any, pytest.TestReport]:
     report: pytest.TestReport = yield
     outcomes.mark_report(report, call, task=isinstance(item, TaskItem))
+    set_times(item, report)
     allure.complete_report(item, call, report)
     html.complete_report(item, report)
     return report

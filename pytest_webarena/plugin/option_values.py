@@ -59,6 +59,11 @@ def positive_int(text: str) -> int:
     return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
 
 
+def width(text: str) -> int:
+    """A whole number from 1 on; 0 for ``auto``."""
+    return 0 if text == "auto" else int(_number(text, "auto or a number from 1 on", lambda value: value >= 1, read=int))
+
+
 def natural_int(text: str) -> int:
     """A whole number from 0 on."""
     return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))

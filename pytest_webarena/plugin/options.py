@@ -17,6 +17,7 @@ from pytest_webarena.plugin.option_values import (
     positive_int,
     run_directory,
     share,
+    width,
 )
 from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
@@ -192,11 +193,21 @@ def add_options(parser: pytest.Parser) -> None:
         "the end (default: 5).",
     )
     group.addoption(
+        "--wide",
+        type=width,
+        default=1,
+        metavar="K",
+        help="Trials in flight at a time, in threads on shared browsers; their tests are reported as they are over. "
+        "auto: as many as half of the free memory holds, at most 16 per processor. Not with -n (default: 1, one after "
+        "the other).",
+    )
+    group.addoption(
         "--replicas",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more).",
+        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more, or "
+        "as many as --wide has in flight and a few more).",
     )
     group.addoption(
         "--lease-timeout",

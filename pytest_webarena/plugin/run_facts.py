@@ -62,6 +62,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "judge": judge_facts(settings.judge),
         "env_retries": settings.options.env_retries,
         "workers": told["workers"],
+        "wide": settings.wide,
         "versions": _versions(),
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -20,22 +20,24 @@ from pytest_webarena.errors import (
     Unready,
 )
 from pytest_webarena.plugin.auditing import as_expected
+from pytest_webarena.plugin.begun import Begun, Played
 from pytest_webarena.plugin.deciding import DECIDING
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
-from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.plugin.stash import BEGUN, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import printable, rerun_words
 
 if TYPE_CHECKING:
+    from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.executor import TrialExecutor
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.stopping import Stops
 
-__all__ = ["facts", "run_task"]
+__all__ = ["facts", "may_begin", "run_task"]
 
 _ERRORS: dict[str, type[TrialError]] = {
     error.cause: error
@@ -53,19 +55,29 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         _skip(item, refused)
     stops = None if again else _stops(request)
     needs = () if again else _needs(item.task)
-    if stops is not None and (why := stops.why_not(item.key.agent, item.browser, needs)):
+    if BEGUN not in item.stash and stops is not None and (why := stops.why_not(item.key.agent, item.browser, needs)):
         _not_run(item, why)
-    if not again and DECIDING in item.config.stash:
+    if BEGUN not in item.stash and not again and DECIDING in item.config.stash:
         info: RunInfo = request.getfixturevalue("webarena_run")
         if why := item.config.stash[DECIDING].why_left(RunDir(info.run_dir)):
             item.user_properties.append((DECIDED, why))
             pytest.skip(why)
-    runtime = request.getfixturevalue(settings.runner)  # lazy: none of them is cheap
-    executor: TrialExecutor = request.getfixturevalue("webarena_executor")
+    begun: Begun | None = item.stash.get(BEGUN, None)
     try:
-        record = executor.submit(
-            item.task, item.agent_name, item.trial, browser=item.browser, node_id=item.nodeid
-        ).result()
+        if begun is not None:
+            del item.stash[BEGUN]  # a rerun has a trial of its own
+            runtime = begun.runtime
+            begun.output.tell(item)
+            record = begun.future.result()
+            item.stash[PLAYED] = Played.by(record)
+        else:
+            if PLAYED in item.stash:
+                del item.stash[PLAYED]
+            runtime = request.getfixturevalue(settings.runner)  # lazy: none of them is cheap
+            executor: TrialExecutor = request.getfixturevalue("webarena_executor")
+            record = executor.submit(
+                item.task, item.agent_name, item.trial, browser=item.browser, node_id=item.nodeid
+            ).result()
     except SiteMissing as missing:
         _skip(item, printable(str(missing)))
     except Unready as error:
@@ -89,6 +101,22 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         raise TaskFailed(message)
     if record.outcome == "error":
         raise _ERRORS.get(record.cause or "", HarnessError)(message)
+
+
+def may_begin(item: TaskItem) -> Any:
+    """What plays the trial of ``item``, whose fixtures are set up; None if it is not to be played, or not now."""
+    from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
+
+    config, request = item.config, item._request
+    expected = evaluate_xfail_marks(item)
+    if item.function.refused or evaluate_skip_marks(item) or (expected is not None and not expected.run):
+        return None
+    if _stops(request).why_not(item.key.agent, item.browser, _needs(item.task)):
+        return None
+    info: RunInfo = request.getfixturevalue("webarena_run")
+    if DECIDING in config.stash and config.stash[DECIDING].why_left(RunDir(info.run_dir)):
+        return None
+    return request.getfixturevalue("webarena_runtime")
 
 
 def _skip(item: pytest.Item, reason: str) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -69,6 +70,8 @@ class Settings:
     """The judge model; its cache, unless asked for, is the run's to place."""
     equal_errors: int
     """So many errors in a row stop an agent or a site; 0: none do."""
+    wide: int
+    """How many trials are in flight at a time; 1: they come one after the other, as pytest has it."""
     replicas: int | None
     lease_timeout: float
     browser_executable: str | None
@@ -184,6 +187,7 @@ def read_settings(config: pytest.Config) -> Settings:
         ),
         judge=read_judge(config, stored),
         equal_errors=option("--equal-errors"),
+        wide=_wide(config, agents),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
         browser_executable=executable,
@@ -219,6 +223,25 @@ def read_settings(config: pytest.Config) -> Settings:
             preset=preset.agents if preset is not None else (),
         ),
     )
+
+
+def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
+    """``--wide``. `UsageError` for what can't be had beside it."""
+    from pytest_webarena.plugin.wide_choice import automatic_width, check_width
+
+    given: int = config.getoption("--wide")
+    if given == 1 or config.getoption("--rescore"):
+        return 1
+    check_width(config)
+    if given:
+        return given
+    from pytest_webarena.agents import resolve_agent
+
+    driven = False
+    for name in agents:
+        with suppress(UsageError):  # told where agents are checked
+            driven = driven or resolve_agent(name, _agent_directories(config)).self_driving
+    return automatic_width(driven=driven)
 
 
 def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
     from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.plugin.worker import Worker
     from pytest_webarena.results.plan import PlannedTrial
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.run_info import RunInfo
@@ -34,6 +35,7 @@ __all__ = [
     "SUITES",
     "VISITS",
     "WAKE",
+    "WORKER",
     "settings_of",
     "take_part",
 ]
@@ -67,6 +69,8 @@ WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
 """Everywhere: what `take_part` calls. `entry` leaves it here, so that nothing has to import what it wakes."""
 
 
+WORKER: pytest.StashKey[Worker] = pytest.StashKey()
+"""Once a trial has asked: what this process keeps from trial to trial."""
 BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
 """On an item whose trial was begun ahead of it (``--wide``), until the item asks for it."""
 PLAYED: pytest.StashKey[Played] = pytest.StashKey()

@@ -22,6 +22,7 @@ from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.waits import Waits, directory_of
+from pytest_webarena.trials.brake import Brake
 from pytest_webarena.trials.breaking_off import BreakingOff
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
@@ -95,6 +96,9 @@ class Runtime:
         """For agents, which may take long to be found and to be tried."""
         self._breaking_off = BreakingOff()
         self._starts = threading.BoundedSemaphore(config.starts)
+        self._brake = Brake(config.starts)
+        self._begun = 0
+        """Trials that have begun, and are not over."""
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
         self._replaced: list[BrowserEngine] = []
@@ -185,6 +189,7 @@ class Runtime:
             self._run.describe(self._info.facts)
             self._require(definition, task, config)
         memory: Memory | None = None
+        begun: list[str] = []
         if definition.memory is not None:
             of = definition.memory.of(task)
             memory = Memory(
@@ -203,18 +208,28 @@ class Runtime:
             node_id=node_id,
             worker=f"{config.worker}.{number}" if (number := thread_number()) else config.worker,
             in_flight=config.in_flight,
-            start=self._start if config.in_flight > 1 else nullcontext,
+            start=partial(self._start, begun) if config.in_flight > 1 else nullcontext,
             breaking_off=self._breaking_off,
             since=self._info.facts.get("started", math.inf),
         )
         plan = replace(plan, asker=self._judge_of(config).session(plan.key.folder))
         resources = self if config is self._config else FittedRuntime(self, config)
-        return run_trial(plan, resources, self._run.folder(plan.key))
+        try:
+            return run_trial(plan, resources, self._run.folder(plan.key))
+        finally:
+            with self._lock:
+                self._begun -= len(begun)
 
     @contextmanager
-    def _start(self) -> Iterator[None]:
+    def _start(self, begun: list[str]) -> Iterator[None]:
+        """Around the start of an attempt; ``begun`` has something in it from a trial's first one on."""
         with self._starts:
+            self._brake.hold(self._begun, lambda: self._breaking_off.over)
             self._breaking_off.check()
+            with self._lock:
+                if not begun:
+                    begun.append("begun")
+                    self._begun += 1
             yield
 
     def _judge_of(self, config: RuntimeConfig) -> Judge:

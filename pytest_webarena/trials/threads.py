@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.trials.breaking_off import BrokenOff
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
-    from pytest_webarena.trials.executor import TrialRunner
 
 __all__ = ["ThreadedExecutor", "cores", "thread_number"]
 
 _own = threading.local()
+
+
+class _Runs(Protocol):
+    @property
+    def run(self) -> Callable[..., TrialRecord]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +46,14 @@ class ThreadedExecutor:
 
     def __init__(
         self,
-        runner: TrialRunner,
+        runner: _Runs,
         width: int,
         *,
         around: Callable[[str], AbstractContextManager[object]] = lambda node_id: nullcontext(),
         patience: float = 10.0,
     ) -> None:
-        """``around`` is entered around each trial, in its thread, given its node id. ``patience``: how many seconds
-        `break_off` waits for trials to end."""
+        """``runner`` is a `TrialRunner`, or takes more than one (`submit`). ``around`` is entered around each trial, in
+        its thread, given its node id. ``patience``: how many seconds `break_off` waits for trials to end."""
         if width < 1:
             raise ValueError(f"expected room for at least one trial, found {width}")
         self._runner = runner

@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,16 +19,19 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.signal_log import SignalLog
-from pytest_webarena.errors import BrowserError, RecordingError, TaskError
+from pytest_webarena.errors import BrowserError, BrowserLost, RecordingError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.breaking_off import BreakingOff, BrokenOff
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
+from tests.processes import wait_until
 
 TASK = make_task("intent: How many?\nsites: []\nstart: about:blank\nchecks: [{answer: {number: 42}}]", id="t")
 
@@ -165,6 +169,57 @@ def test_retries_end(tmp_path: Path, retries: int, attempts: int) -> None:
     record = run(tmp_path, resources, retries=retries)
     assert (record.outcome, record.cause, record.message) == ("error", "browser", "it crashed")
     assert resources.sessions == len(record.attempts) == attempts
+
+
+class SharedBrowsers(FakeResources):
+    """Besides: notes who had a browser of its own."""
+
+    def __init__(self, *faults: Exception) -> None:
+        super().__init__(*faults)
+        self.alone: list[bool] = []
+
+    @contextmanager
+    def session(self, config: Any) -> Iterator[FakeSession]:
+        self.alone.append(config.alone)
+        with super().session(config) as session:
+            yield session
+
+    def session_config(self, lease: Any, state: Any) -> Any:
+        return SessionConfig()
+
+
+def test_a_shared_browser_that_went_down_costs_a_trial_no_retry_and_at_last_it_has_its_own(tmp_path: Path) -> None:
+    resources = SharedBrowsers(BrowserLost("gone"), BrowserLost("gone"), BrowserError("its own"))
+    record = run(tmp_path, resources, retries=1)
+    assert (record.outcome, record.attempt) == ("passed", 4)
+    assert resources.alone == [False, False, True, True]
+
+
+def test_losses_of_shared_browsers_end(tmp_path: Path) -> None:
+    resources = SharedBrowsers(*[BrowserLost("gone")] * 10)
+    record = run(tmp_path, resources, retries=0)
+    assert (record.outcome, record.cause, record.attempt) == ("error", "browser", 3)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_trial_that_is_broken_off_has_no_record_whatever_its_agent_does(tmp_path: Path, hangs: bool) -> None:
+    off, never = BreakingOff(), threading.Event()
+
+    class Breaking:
+        def act(self, observation: Any) -> Any:
+            threading.Thread(target=off.now).start()
+            never.wait() if hangs else wait_until(lambda: off.over)
+            return Stop("42")
+
+    agent = AgentDefinition(id="a", make=lambda assignment: Breaking(), digest="d")
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), breaking_off=off)
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    with pytest.raises(BrokenOff):
+        run_trial(plan, FakeResources(), folder)
+    never.set()
+    assert (folder.path / "started.json").exists()
+    assert folder.record() is None
+    assert not (folder.path / "attempt-1" / "evidence.json").exists()
 
 
 def test_the_traceback_of_an_agent_that_crashed_is_kept(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
-from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.plugin.stash import PLAYED, SETTINGS
 from pytest_webarena.results.wording import printable
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
             live.links += prepared.links
             if item.config.stash[SETTINGS].rescore is not None:
                 live.start, live.stop = prepared.start, prepared.stop  # it was then, however long judging took now
+            elif (played := item.stash.get(PLAYED, None)) is not None:
+                live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
             del item.stash[_RESULT]  # a rerun brings its own
             live.uuid = prepared.uuid  # parts from the containers that list our fixtures: noise above the steps
         live.labels += _others(labels, live.labels)

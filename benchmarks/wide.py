@@ -1,0 +1,126 @@
+"""Many trials at once with an agent that waits: what they weigh, and how much of the time is the agent's own.
+
+    python benchmarks/wide.py [--runs wide=32,n=16] [--rounds 2] [--steps 6] [--think 3]
+
+Each run plays ``--rounds`` trials for each that can be in flight (``wide=K``: ``--wide K``; ``n=K``: ``-n K``), of an
+agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
+
+whole    think time over the run's time, from pytest's start to its end, times K
+steady   the same of the trials that were begun after the first K, from their first observation to their last
+
+Memory is the proportional set size (PSS) of all processes, sampled every half second; its peak is printed, as is what
+their processors did. Other work on the machine lowers both shares: the load average is printed beside. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from throughput import MARK, watch
+
+AGENT = """
+import time
+from pytest_webarena.actions import Noop, Scroll, Stop
+
+class Thinker:
+    def __init__(self):
+        self.left = {steps}
+
+    def act(self, observation):
+        time.sleep({think})
+        self.left -= 1
+        return (Noop(), Scroll("down"), Scroll("up"))[self.left % 3] if self.left else Stop("done")
+"""
+TASK = "tasks:\n  - {id: wait, intent: Wait., sites: [homepage], checks: [{answer: done}]}\n"
+
+
+def main() -> int:
+    """Print a line for each run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", default="wide=32,n=16")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--think", type=float, default=3.0)
+    options = parser.parse_args()
+    print("run       trials  passed  wall s  whole  steady  CPU s  peak PSS (python, browser)  load")
+    for run in options.runs.split(","):
+        kind, _, width = run.partition("=")
+        print(one_run(kind, int(width), options), flush=True)
+    return 0
+
+
+def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
+    """Play it and describe it in one line."""
+    mark, count = uuid.uuid4().hex, width * options.rounds
+    with tempfile.TemporaryDirectory(prefix="wide-") as folder:
+        Path(folder, "thinker.py").write_text(AGENT.format(steps=options.steps, think=options.think))
+        Path(folder, "tasks.yaml").write_text(TASK)
+        how = ["--wide", str(width)] if kind == "wide" else ["-n", str(width)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "tasks.yaml",
+            "--agent=thinker.py:Thinker",
+            f"--trials={count}",
+            *how,
+        ]
+        command += ["-q", "--run-dir=run", "-p", "no:cacheprovider"]
+        peaks: dict[str, int] = {"all": 0}
+        ended = threading.Event()
+        watcher = threading.Thread(target=watch, args=(mark, peaks, ended))
+        watcher.start()
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, MARK: mark}, capture_output=True, text=True, check=False
+        )
+        seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        ended.set()
+        watcher.join()
+        trials = [read(file.parent) for file in Path(folder, "run", "trials").glob("*/trial.json")]
+        outcomes = Counter(record["outcome"] for record, _ in trials)
+        if done.returncode:
+            print(done.stdout[-1500:], file=sys.stderr)
+    trials.sort(key=lambda trial: trial[0]["started"])
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    whole = sum(sum(think for _, think in steps) for _, steps in trials) / (seconds * width)
+    return (
+        f"{kind}={width:<6}  {len(trials):>6}  {outcomes['passed']:>6}  {seconds:>6.1f}  {whole:>5.0%}  "
+        f"{steady(trials[width:], width):>6.0%}  {cpu:>5.0f}  {peaks['all'] / 1024:>5.0f} MiB "
+        f"({peaks.get('python', 0) / 1024:.0f}, {peaks.get('browser', 0) / 1024:.0f})  {os.getloadavg()[0]:.1f}"
+    )
+
+
+def read(folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
+    """A trial's record, and of each step when it was seen and how long the agent thought."""
+    record = json.loads((folder / "trial.json").read_text())
+    parts = record["seconds"]
+    begins = record["started"] + sum(parts.get(name, 0.0) for name in ("lease", "session", "setup"))
+    lines = (folder / f"attempt-{record['attempt']}" / "steps.jsonl").read_text().splitlines()
+    steps = [json.loads(line) for line in lines]
+    return record, [(begins + step["started"], step["seconds"]["act"]) for step in steps]
+
+
+def steady(trials: list[tuple[dict[str, Any], list[tuple[float, float]]]], width: int) -> float:
+    """Of these trials, the share of the time that agents thought."""
+    steps = [step for _, each in trials for step in each]
+    if not steps:
+        return 0.0
+    first, last = min(when for when, _ in steps), max(when + think for when, think in steps)
+    return sum(think for _, think in steps) / ((last - first) * width)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""``--wide``: pytest's loop for trials that are played ahead of their items, which are reported as trials are over."""
+
+from __future__ import annotations
+
+import queue
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.plugin import outputs
+from pytest_webarena.plugin.begun import Begun
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.runner import may_begin
+from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
+from pytest_webarena.plugin.wide_choice import why_serial
+from pytest_webarena.trials.held import without_alarms
+from pytest_webarena.trials.threads import ThreadedExecutor
+
+if TYPE_CHECKING:
+    from pytest_webarena.results import TrialRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["run_wide", "wanted"]
+
+
+def wanted(session: pytest.Session) -> bool:
+    """Whether trials of this session are in flight at a time."""
+    option = session.config.getoption
+    idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
+    return session.config.stash[SETTINGS].wide > 1 and not idle
+
+
+def run_wide(session: pytest.Session) -> bool:
+    """In place of pytest's own loop."""
+    if session.testsfailed and not session.config.option.continue_on_collection_errors:
+        raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
+    with without_alarms(), outputs.kept_apart(session.config):
+        loop = _Loop(session)
+        session.config.pluginmanager.register(loop, "webarena-wide")
+        try:
+            loop.run()
+        except BaseException:
+            loop.break_off()
+            raise
+        finally:
+            loop.close()
+            session.config.pluginmanager.unregister(loop)
+    return True
+
+
+class _Runner:
+    """Plays each trial by the runtime of its own item."""
+
+    def run(
+        self, task: Task, agent: str, trial: int, *, browser: str, node_id: str, runtime: Any, output: outputs.Output
+    ) -> TrialRecord:
+        with outputs.inside(output):
+            record: TrialRecord = runtime.run(task, agent, trial, browser=browser, node_id=node_id)
+        return record
+
+
+class _Loop:
+    """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self._session = session
+        self._settings = session.config.stash[SETTINGS]
+        self._executor = ThreadedExecutor(_Runner(), self._settings.wide)
+        self._over: queue.SimpleQueue[TaskItem] = queue.SimpleQueue()
+        """Whose trial is over, in this order."""
+        self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
+        self._broken_off = False
+        self._before, self._ahead, self._after = self._sorted()
+        self._left = [*self._before, *self._ahead, *self._after]
+        """Items that were not reported yet."""
+
+    def run(self) -> None:
+        """Have all items reported."""
+        for item in self._before:
+            self._report(item)
+        controller = self._session.config.stash[CONTROLLER]
+        if controller.progress is not None and self._ahead:
+            controller.progress.start()  # the first item begins when the first trial is over
+        waiting = deque(self._ahead)
+        most = self._settings.wide + max(1, self._settings.wide // 8)  # so that no thread waits for a report
+        while waiting or self._in_flight:
+            while waiting and len(self._in_flight) < most:
+                item = waiting.popleft()
+                if not self._begin(item):
+                    self._report(item)  # it says itself why
+            if self._in_flight:
+                self._report(self._next_over())
+        for item in self._after:
+            self._report(item)
+
+    def close(self) -> None:
+        """End the threads. None of them has anything to do."""
+        if not self._broken_off:
+            self._executor.close(cancel=True)
+
+    def break_off(self) -> None:
+        """End what is in flight: without a record, so that the run's end says what became of it."""
+        if self._broken_off:
+            return
+        self._broken_off = True
+        self._session.config.stash[CONTROLLER].broken_off()
+        worker = self._session.config.stash.get(WORKER, None)
+        self._executor.break_off(worker.break_off if worker is not None else lambda: None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
+        """Before session fixtures go down (``-x``): what is in flight must not see its browser vanish."""
+        if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
+            self.break_off()
+
+    def _sorted(self) -> tuple[list[pytest.Item], list[TaskItem], list[pytest.Item]]:
+        before: list[pytest.Item] = []
+        ahead: list[TaskItem] = []
+        after: list[pytest.Item] = []
+        reasons: Counter[str] = Counter()
+        kinds: dict[str, str] = {}
+        for item in self._session.items:
+            why = why_serial(item, kinds) if isinstance(item, TaskItem) else "-"
+            if isinstance(item, TaskItem) and not why:
+                ahead.append(item)
+                continue
+            (after if ahead else before).append(item)
+            reasons[why] += 1
+        del reasons["-"]
+        for why, count in reasons.items():
+            self._say(f"webarena: --wide: {count} trial{'s' * (count > 1)} one at a time: {why}")
+        return before, ahead, after
+
+    def _say(self, line: str) -> None:
+        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(line)
+
+    def _begin(self, item: TaskItem) -> bool:
+        """Have the item's trial played, if it is to be; else the item says why it is not."""
+        output = outputs.Output()
+        try:
+            with self._set_up(item):
+                if (runtime := may_begin(item)) is None:
+                    return False
+                future = self._executor.submit(
+                    item.task,
+                    item.agent_name,
+                    item.trial,
+                    browser=item.browser,
+                    node_id=item.nodeid,
+                    runtime=runtime,
+                    output=output,
+                )
+        except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
+            raise
+        except BaseException:  # outcomes of pytest's, too: the item comes to the same by itself, and tells it
+            return False
+        item.stash[BEGUN] = Begun(future=future, runtime=runtime, output=output)
+        self._in_flight[item] = future
+        future.add_done_callback(partial(self._is_over, item))
+        return True
+
+    def _next_over(self) -> TaskItem:
+        while True:
+            with suppress(queue.Empty):  # short, for Ctrl-C wakes this thread only if the system hands it to it
+                return self._over.get(timeout=1.0)
+
+    def _is_over(self, item: TaskItem, future: Future[TrialRecord]) -> None:
+        self._over.put(item)
+
+    @contextmanager
+    def _set_up(self, item: TaskItem) -> Iterator[None]:
+        """Inside, the item's fixtures can be had; they are set up once more when it is reported."""
+        state = self._session._setupstate
+        capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
+        with capture.item_capture("setup", item) if capture is not None else nullcontext():
+            state.teardown_exact(item)
+            if not getattr(item, "_request", None):
+                item._initrequest()
+            try:
+                state.setup(item)
+                yield
+            finally:
+                state.teardown_exact(item.parent)  # type: ignore[arg-type]  # all that its place needs stays
+                item._request = False  # type: ignore[assignment]  # as pytest leaves it
+                item.funcargs = None  # type: ignore[assignment]
+
+    def _report(self, item: pytest.Item) -> None:
+        """pytest's own protocol for one item."""
+        session = self._session
+        self._left.remove(item)
+        self._in_flight.pop(item, None)
+        following = next(iter(self._left), None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)

@@ -1,0 +1,195 @@
+"""``--wide``: trials in flight at a time, whose items pytest reports as they are over."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import CANNED_RUNTIME
+
+IN_FLIGHT = (
+    CANNED_RUNTIME
+    + '''
+import logging, signal, sys, threading
+from pytest_webarena.plugin.stash import WORKER
+from pytest_webarena.trials.breaking_off import BrokenOff
+
+ROOM = 3
+together = threading.Barrier(ROOM)
+over = {}
+
+
+class InFlight(CannedRuntime):
+    """Besides: those that are met wait for each other, late ones for the first one; held ones end with the run."""
+
+    broken = threading.Event()
+
+    def break_off(self):
+        self.broken.set()
+
+    def run(self, task, agent, trial, *, browser, node_id):
+        print("said by", task.id)
+        sys.stderr.write(f"complained by {task.id}\\n")
+        logging.getLogger("mine").warning("logged by %s", task.id)
+        if "met" in task.id:
+            together.wait(60)
+        if "late" in task.id:
+            assert over.setdefault("first", threading.Event()).wait(60)
+        if "ctrl" in task.id:
+            while not over.get("held"):
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+        if "held" in task.id:
+            folder = self.run_dir.folder(TrialKey(task.id, "oracle", trial, browser))
+            self.run_dir.describe(self.info.facts)
+            folder.begin(worker="main.1", node_id=node_id, task={"sites": list(task.sites), "task_digest": task.digest})
+            over["held"] = True
+            assert self.broken.wait(60)
+            raise BrokenOff
+        if "trailing" in task.id:
+            while not over.get("held"):
+                time.sleep(0.01)
+        record = super().run(task, agent, trial, browser=browser, node_id=node_id)
+        if "first" in task.id:
+            over.setdefault("first", threading.Event()).set()
+        return record
+
+
+@pytest.fixture(scope="session")
+def webarena_runtime(pytestconfig, webarena_run):
+    from pytest_webarena.plugin.stash import SETTINGS
+    runtime = InFlight(webarena_run, pytestconfig.stash[SETTINGS])
+    pytestconfig.stash[WORKER] = runtime
+    return runtime
+'''
+)
+
+
+@pytest.fixture
+def in_flight(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeconftest(IN_FLIGHT)
+    return pytester
+
+
+MakeTasks = Callable[..., None]
+
+
+def record_of(run: Path, task: str) -> dict[str, object]:
+    (file,) = run.glob(f"trials/{task}*/trial.json")
+    data: dict[str, object] = json.loads(file.read_text())
+    return data
+
+
+def test_tests_are_reported_as_trials_are_over_each_with_its_own_output_and_time(
+    in_flight: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("late-met", "met-wrong", "first-met", "another")
+    (in_flight.path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    result = in_flight.runpytest(
+        "tasks",
+        "test_own.py",
+        "--agent=oracle",
+        "--wide=3",
+        "-v",
+        "--junitxml=out.xml",
+        "-ojunit_logging=all",
+        "--run-dir=run",
+    )
+    result.assert_outcomes(passed=4, failed=1)
+    told = [line.split("::")[1].split("[")[0] for line in result.outlines if "::" in line and " [" in line]
+    assert told.index("first-met") < told.index("late-met")  # which was begun before it
+    assert told[-1].startswith("test_own")
+    cases = {
+        case.get("name", "").partition("[")[0]: case for case in ET.parse(in_flight.path / "out.xml").iter("testcase")
+    }
+    wrong = "".join(node.text or "" for node in cases["met-wrong"] if node.tag.startswith("system"))
+    for kind in ("said", "complained", "logged"):
+        assert f"{kind} by met-wrong" in result.stdout.str()
+        assert f"{kind} by met-wrong" in wrong
+        assert f"{kind} by late-met" not in result.stdout.str()
+    assert float(cases["first-met"].get("time", "0")) >= 0.01
+
+
+def test_what_is_in_flight_when_the_run_stops_has_no_result_and_is_run_by_resume(
+    in_flight: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("held-one", "held-two", "trailing-wrong", "never", "never-too", "never-three")
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=3", "-x", "--run-dir=run", "--equal-errors=0")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    run = in_flight.path / "run"
+    for task in ("held-one", "held-two"):
+        record = record_of(run, task)
+        assert (record["outcome"], record["cause"]) == ("error", "harness")
+        assert str(record["message"]).startswith("the run was interrupted during this trial")
+    assert record_of(run, "trailing-wrong")["outcome"] == "failed"
+    assert not list(run.glob("trials/never-three*"))
+
+    (in_flight.path / "conftest.py").write_text(CANNED_RUNTIME)
+    again = in_flight.runpytest("--resume=run", "--wide=2", "-q")
+    again.assert_outcomes(passed=4)  # "never" had taken the place of the wrong one meanwhile
+    assert record_of(run, "held-one")["outcome"] == "passed"
+
+
+def test_ctrl_c_ends_what_is_in_flight_without_a_result(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("held-one", "held-two", "ctrl")
+    result = in_flight.runpytest_subprocess("tasks", "--agent=oracle", "--wide=3", "--run-dir=run")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    for task in ("held-one", "held-two"):
+        assert str(record_of(in_flight.path / "run", task)["message"]).startswith("the run was interrupted during")
+
+
+def test_what_would_not_be_around_a_trial_makes_it_wait_its_turn(
+    in_flight: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("one", "two", name="wrapped")
+    make_tasks("three-met", "four-met", "five-met", name="plain")
+    (in_flight.path / "tasks" / "more").mkdir()
+    (in_flight.path / "tasks" / "wrapped.yaml").rename(in_flight.path / "tasks" / "more" / "wrapped.yaml")
+    (in_flight.path / "tasks" / "more" / "conftest.py").write_text(
+        "import pytest\n@pytest.fixture(autouse=True)\ndef mine(request):\n"
+        "    yield\n    print('torn down after', request.node.name)\n"
+    )
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=3", "-rA")
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["webarena: --wide: 2 trials one at a time: the fixture mine would not be around it *"])
+    assert result.stdout.str().count("one at a time") == 1
+
+
+def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks(*(f"odd-{number}" for number in range(12)))
+    with (canned.path / "tasks" / "demo.yaml").open("a") as file:
+        file.write("  - id: left\n    sites: []\n    intent: x\n    skip: not now\n    checks: [{answer: x}]\n")
+    result = canned.runpytest("tasks", "--agent=oracle", "--wide=2", "--equal-errors=3", "--run-dir=run")
+    outcomes = result.parseoutcomes()
+    assert result.ret == 13
+    assert 3 <= outcomes["errors"] <= 6
+    assert outcomes["errors"] + outcomes["skipped"] == 13
+
+
+@pytest.mark.usefixtures("every_plugin")
+def test_a_rerun_has_a_trial_of_its_own(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("flaky", "a", "b")
+    result = canned.runpytest("tasks", "--agent=oracle", "--wide=2", "--reruns=1", "--run-dir=run")
+    outcomes = result.parseoutcomes()
+    assert (outcomes.get("rerun"), outcomes.get("passed")) == (1, 2)
+    record = record_of(canned.path / "run", "flaky")
+    assert record["outcome"] == "failed"  # the first verdict counts
+    assert [rerun["outcome"] for rerun in record["reruns"]] == ["passed"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("option", "told"), [("-n2", "expected no -n beside it"), ("--stepwise", "goes by the order of tests")]
+)
+def test_what_can_not_be_had_beside_it_is_refused(
+    canned: pytest.Pytester, make_tasks: MakeTasks, option: str, told: str
+) -> None:
+    make_tasks("a")
+    result = canned.runpytest("tasks", "--agent=oracle", "--wide=4", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert told in " ".join(line.strip() for line in result.errlines + result.outlines)

@@ -3,7 +3,8 @@
     python benchmarks/ledger.py [--rounds 9]
 
 A trial looks twice, when its agent begins and when it has stopped, and compares. *unchanged* is a trial that only
-reads; *changed* one that wrote a row. All in this process, as in the broker's; the median of the rounds, in milliseconds.
+reads; *changed* one that wrote a row. All in this process, as in the broker's; the median of the rounds, in
+milliseconds.
 """
 
 from __future__ import annotations

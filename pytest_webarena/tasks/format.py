@@ -159,7 +159,10 @@ TASK_FIELDS = (
         shape=Bool(),
         default=None,
         default_text="unknown",
-        doc="Whether doing the task changes a site. A hint for readers and for scheduling; never trusted.",
+        doc=(
+            "Whether doing the task changes a site. With `false` nothing may have changed on sites that keep "
+            "[a ledger](ledger.md); else it is a hint for readers and for scheduling, never trusted."
+        ),
         example="mutates: true",
     ),
     Field(

@@ -111,7 +111,8 @@ class Task:
     reach: Literal["task", "environment"] = "task"
     """What an agent can visit beside `sites`: nothing, or every site of the catalogue, as in WebArena's paper."""
     mutates: bool | None = None
-    """Whether doing the task changes a site. A hint for readers and schedulers, never trusted."""
+    """Whether doing the task changes a site. False: whoever changes something where a ledger is kept has failed; else a
+    hint for readers and schedulers, never trusted."""
     category: str = ""
     """``information``, ``navigation``, ``content``, ``unachievable``, or the author's own word."""
     tags: tuple[str, ...] = ()

@@ -79,7 +79,7 @@ APP: Record[Mapping[str, Any]] = Record(
             "ledger",
             Bool(),
             "Nothing in its databases and files changes by itself, but for their noise: under `mutates: false`, and in "
-            "tasks that can't be done, nothing may ([the ledger](grading.md#the-ledger-of-side-effects)). For SQLite.",
+            "tasks that can't be done, nothing may ([the ledger](ledger.md)). For SQLite.",
             "ledger: true",
             default=False,
         ),

@@ -1,0 +1,73 @@
+"""What a ledger of side effects costs per trial on each embedded site: CPU time of both looks and of comparing.
+
+    python benchmarks/ledger.py [--rounds 9]
+
+A trial looks twice, when its agent begins and when it has stopped, and compares. *unchanged* is a trial that only
+reads; *changed* one that wrote a row. All in this process, as in the broker's; the median of the rounds, in
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import statistics
+import tempfile
+import time
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.ledger.comparing import between
+from pytest_webarena.sites.ledger.moment import moment_below
+
+WRITES = {
+    "homepage": "update notes set title = title || 'x' where id = (select min(id) from notes)",
+    "reddit": "update posts set title = title || 'x' where id = (select min(id) from posts)",
+    "gitlab": "update issues set title = title || 'x' where id = (select min(id) from issues)",
+    "shop": "update order_order set status = 'x' where id = (select min(id) from order_order)",
+}
+"""One row of each app that can be changed."""
+
+
+def trial(app: AppManifest, folder: Path, write: str = "") -> SiteChanges:
+    """Both looks of a trial, which writes in between, and the comparison."""
+    before = moment_below(folder, app)
+    if write:
+        with closing(sqlite3.connect(folder / "main.sqlite3")) as connection, connection:
+            connection.execute(write)
+    return between(app, before, moment_below(folder, app))
+
+
+def cost(rounds: int, app: AppManifest, folder: Path, write: str = "") -> float:
+    """The median CPU time of a trial, in milliseconds."""
+    spent = []
+    for _ in range(rounds):
+        began = time.process_time()
+        trial(app, folder, write)
+        spent.append((time.process_time() - began) * 1000)
+    return statistics.median(spent)
+
+
+def main() -> None:
+    """Print a line per site."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    rounds: int = parser.parse_args().rounds
+    apps = load_catalogue("embedded").apps
+    print(f"{'site':10} {'database':>10} {'unchanged':>10} {'changed':>10}")
+    for name, write in WRITES.items():
+        with tempfile.TemporaryDirectory() as directory:
+            folder = Path(directory)
+            import_module(f"pytest_webarena.embedded.{name}").seed(folder)
+            assert trial(apps[name], folder, write).total == 1
+            same, other = cost(rounds, apps[name], folder), cost(rounds, apps[name], folder, write)
+            size = (folder / "main.sqlite3").stat().st_size
+        print(f"{name:10} {size / 2**20:6.1f} MiB {same:7.1f} ms {other:7.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

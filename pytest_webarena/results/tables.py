@@ -14,7 +14,7 @@ from typing import Any
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.results.conditions import Source, mixed, source_of
+from pytest_webarena.results.conditions import Source, check_rates, mixed, source_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.listing import chosen_run
@@ -61,6 +61,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
     for path in runs:
         run = RunDir(path)
         facts, stored = run.facts(), run.read()
+        check_rates(path, facts)
         if not stored.records:
             also = "".join(f"\n  {each}" for each in stored.unreadable)
             raise UsageError(f"{path}: expected a run with finished trials, found none{also}")

@@ -246,6 +246,8 @@ def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> s
     if why := opposed(plain, wanted.number):
         return why
     text = mask_words(final_answer(plain))
+    if re.search(r"\bhow many\b", question.casefold()) and re.fullmatch(r"\W*[#\u2116]\s?\d+\W*", plain):
+        return "it is the number of one thing, and how many there are is asked"
     if wanted.number and _says_none(text, question):
         return "it also says that there are none"
     whys = []

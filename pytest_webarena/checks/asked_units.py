@@ -98,6 +98,7 @@ _WAYS = (
     (r"older", r"younger"),
     (r"faster|quicker|sooner", r"slower"),
     (r"heavier", r"lighter"),
+    (r"open", r"closed"),
     (r"dearer|more expensive", r"cheaper"),
     (
         r"r[io]sen?|grew|grown?|increased?|go up|went up",
@@ -105,7 +106,7 @@ _WAYS = (
     ),
 )
 _RATE = re.compile(
-    r"(?:[\s\u00a0]?[^\W\d_]+)?\s+(?:(?:per|each|every|a|an)\s+(?:piece|person|head|adult|child|day|night|hour|minute|week"
+    r"(?:[\s\u00a0]?[^\W\d_]+)?\s+(?:for\s+)?(?:(?:per|each|every|a|an)\s+(?:piece|person|head|adult|child|day|night|hour|minute|week"
     r"|month|year|book|item|copy|kilo\w*|kg|metre|km)\b|each\b|apiece\b)",
     re.IGNORECASE,
 )
@@ -134,7 +135,7 @@ def not_as_asked(question: str, text: str, start: int, end: int) -> str:
             return f'it says "{contrary[1]}", and the question "{word[0]}"'
     rate = _RATE.match(text, end)
     if rate is not None and not re.search(
-        r"\b(?:each|apiece|per)\b|\b(?:every|an?)\s+" + re.escape(rate[0].split()[-1]), asked
+        r"\b(?:each|apiece)\b|\b(?:per|every|an?)\s+" + re.escape(rate[0].split()[-1]), asked
     ):
         return f'it is given "{" ".join(rate[0].split()[-2:])}", which is not asked for'
     left_out = _WITHOUT.match(text, end)

@@ -25,6 +25,8 @@ _NOBODY = re.compile(
 _OF_NONE = re.compile(
     r"^[^.;!?\n]{0,80}\b(?:does|do|did|is|are|was|were|has|have|can|could|will|would)(?:n't|\s+not)\b"
 )
+_PROBABLY = re.compile(r"\bprobably\b[^.;,:\n]*\Z")
+_BY_NOBODY = re.compile(r"\bby (?:nobody|no one)\b")
 _WORKS_NOT = re.compile(r"^[\"'\x02]*\s+(?:does|do|did|can)(?:n't|\s+not)\s+(?:work|exist|answer|open|load)\b")
 
 
@@ -69,11 +71,13 @@ def doubted(text: str, start: int, end: int, question: str, others: Sequence[str
     return (
         not is_asserted(marked, question)
         or _UNKNOWN.search(sentence) is not None
+        or _PROBABLY.search(sentence) is not None
+        or _BY_NOBODY.search(text[start:]) is not None
         or _NOBODY.search(sentence) is not None
         or _WORKS_NOT.match(behind) is not None
         or (
             not text[start:end].isdigit()
-            and not sentence.strip(" \"'\x02,and&")
+            and not sentence.removeprefix("no,").strip(" \"'\x02,and&")
             and _OF_NONE.match(behind) is not None
             and "," not in behind
         )

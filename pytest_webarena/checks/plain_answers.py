@@ -23,7 +23,7 @@ _BULLET = re.compile(r"^[ \t]*(?:[-*+\u2022]|\#{1,6})[ \t]+", re.MULTILINE)
 
 
 def unmarked(text: str) -> str:
-    r"""``text`` without marks of Markdown, and without what they strike out. What may be part of a name stays.
+    """``text`` without marks of Markdown, and without what they strike out. What may be part of a name stays.
 
     >>> unmarked("**Caf\u00e9** ~~Bar~~, `a_b_c`"), unmarked("[x.test/a](http://x.test/a)"), unmarked("2**3**2")
     ('Caf\u00e9 , a_b_c', 'http://x.test/a', '2**3**2')

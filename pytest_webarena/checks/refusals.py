@@ -44,6 +44,15 @@ _THERE_IS_NONE = re.compile(
     r"|named)\b"
     r"|\bnothing (?:says|tells|mentions)\b|\bno function\b|\bno option\b|\bno feature\b|\bnobody can\b"
 )
+_MORE = re.compile(
+    rf"\b(?:can't|cannot|can not) (?!find|tell|say|see (?:whether|if)|decide|determine|figure|locate|remember"
+    rf"|help)[a-z]+\b"
+    rf"|\b(?:is|are|was|were){_NOT} (?:\w+ )?(?:visible|accessible|public|there)\b"
+    r"|\b(?:offers?|gives?|shows?|names?|knows?|mentions?|provides?|keeps?) no\b"
+    r"|^no (?:\w+ ){1,3}?(?:goes|runs|leaves|exists|stops)\b"
+    rf"|\bdid{_NOT} (?!find|finish|manage|get|see|know|have|complete|succeed|look|work)[a-z]+\b"
+)
+"""Other verbs: of what somebody can't do, a place does not hold, or nobody did."""
 _GAVE_UP = re.compile(
     r"\b(?:(?:out of|more|enough) (?:time|steps)|timed? ?out|time-?out|error|crash\w*|try(?:ing)? again|later"
     r"|load(?:ed|ing)?|captcha"
@@ -86,5 +95,5 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
         if any(token.value not in known for token in numbers_in(text)):
             return False
     asked = normalise(question)  # whose words, said again, say nothing
-    said = (found[0] for pattern in (_CAN_NOT, _NO_RIGHT, _THERE_IS_NONE) for found in pattern.finditer(text))
+    said = (found[0] for pattern in (_CAN_NOT, _NO_RIGHT, _THERE_IS_NONE, _MORE) for found in pattern.finditer(text))
     return any(each not in asked for each in said)

@@ -27,7 +27,7 @@ _LONGEST = 2_000
 _OPEN = re.compile(
     r"\b(?:or|either|maybe|perhaps|possibly|probably|presumably|might|could be|may be|guess\w*|alternatively"
     r"|otherwise"
-    r"|unless|unsure|uncertain|not sure|unclear|depend\w*|versus|vs|wait|actually|correction|sorry|scratch"
+    r"|unless|unsure|uncertain|not sure|unclear|depend\w*|wait|actually|correction|sorry|scratch"
     r"|instead(?! of)"
     r"|candidates?|range|between \S+ and|roughly|neither|nor|wrong|incorrect|rather(?! than)|if)\b|\?|\bn/a\b|~~",
     re.IGNORECASE,
@@ -65,12 +65,14 @@ _CONCLUDED = re.compile(
 )
 _REASON = re.compile(
     r":(?=\s*(?:[^\W_\u00a4]+ |\u00a4 ){1,2}[^\W\d_])|[(\u2014\u2013](?=\s*[^\W\d_])|\s-\s(?=[^\W\d_])|\b(?:because"
-    r"|since|as|namely|from|out of|that is what|made up of|consisting of|composed of"
-    r"|instead of|rather than|of which|based on|according to|by|at)\b",
+    r"|since|namely|that is what|made up of|consisting of|composed of|of which|based on|according to)\b",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(r"\b(?:without|excluding|minus|less|not|no|only)\b", re.IGNORECASE)
+_FROM = re.compile(r"\b(?:as|from|out of|instead of|rather than|by|at)\b", re.IGNORECASE)
+"""What begins a reason that ends with its clause."""
 _PART = re.compile(r"(?:\s[^\W\d_]+)?\sof\s(?:them|these|those|which|whom|it)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"[;\n]|\.\s|,(?!\s*(?:because|since|as|namely|i\.?e)\b)")
+_CLAUSE = re.compile(r"[;\n]|\.\s|,(?!\s*(?:because|since|as|namely|i\.?e|from|of which)\b)")
 _SHARE = re.compile(
     r"\b(?:out of|of|than|instead of|against)\s+(?:the\s+|all\s+|these\s+|those\s+|its\s+)?\Z", re.IGNORECASE
 )
@@ -145,6 +147,8 @@ def settles(answer: str, wanted: Decimal, tolerance: Tolerance | None, question:
     if None in sums:
         return False
     operands = [each for each in sums if each is not None]
+    if len(rivals) > 1 and not _LEFT_OUT.search(text) and sum(each.value for each in rivals) == good[0].value:
+        return True  # its parts
     if any(_concluded(each, text) and not _inside(each, operands) for each in rivals if each.start > good[-1].start):
         return False
     return all(
@@ -206,9 +210,12 @@ def _other_thing(each: Place, good: Sequence[Place], text: str, question: str) -
         return True
     if own and unit != own and _CIRCUMSTANCE.search(before) and not re.search(r"[,;\n]|\band\b", between):
         return True
-    return _REASON.search(_CLAUSE.split(text[earlier[-1].end :])[0]) is not None and (
-        ")" not in text[earlier[-1].end : each.start] or "(" in text[earlier[-1].end : each.start]
-    )
+    clause = _CLAUSE.split(text[earlier[-1].end :])[0]
+    if ")" in between and "(" not in between:
+        return False
+    if _REASON.search(clause) is not None:
+        return True
+    return each.start < earlier[-1].end + len(clause) and _FROM.search(clause) is not None
 
 
 def _concluded(each: Place, text: str) -> bool:
@@ -243,6 +250,8 @@ def _sums(text: str, good: Sequence[Place]) -> Iterator[tuple[int, int] | None]:
         begins = [place.start() for place in re.finditer(r"(?<![\d.,])[\d(]", found[0])]
         values = [(start, value) for start in begins if (value := _value(found[0][start:])) is not None]
         right = next((start for start, value in values if abs(value - float(result.value)) <= near), None)
+        if right is None and result.percent:  # a share, to whole numbers
+            right = next((start for start, value in values if abs(100 * value - float(result.value)) <= 0.51), None)
         if right is not None:
             yield found.start() + right, found.end()
         elif values:

@@ -71,7 +71,7 @@ def why_serial(item: TaskItem, kinds: dict[str, str]) -> str:
         kinds[item.agent_name] = _kind(item)
     if kinds[item.agent_name] == "human":
         return "a person does one task at a time"
-    if config.stash[SETTINGS].rescore is not None:
+    if config.stash[SETTINGS].offline:
         return "stored runs are judged one after the other"
     if names := sorted(set(_wrapping(item))):
         return f"{', '.join(names)} would not be around it (only fixtures of the whole session are)"

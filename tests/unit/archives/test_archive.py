@@ -272,3 +272,15 @@ def test_nothing_secret_is_recorded_and_nothing_twice(tmp_path: Path) -> None:
     assert b"X-A: b" in path.read_bytes()
     with pytest.raises(UsageError, match="expected a new file"):
         WarcFile(path, sites={})
+
+
+def test_what_wget_has_made() -> None:
+    """``wget --warc-file`` of Debian 12, of two pages, a picture that was not there and robots.txt."""
+    archive = Archive([Path(__file__).parent / "data" / "wget-1.21.warc.gz"])
+    home = "http://127.0.0.1:8765"
+    assert archive.origins == (home,)
+    assert b"<h1>Docs</h1>" in answer(archive, "GET", f"{home}/", {}).data
+    assert b"The answer is 42." in answer(archive, "GET", f"{home}/more.html?a=1&b=2", {}).data
+    assert (made := answer(archive, "GET", f"{home}/x.png", {})).status == 404
+    assert not lacks(made)  # the site did not have it, which is what it said
+    assert lacks(answer(archive, "GET", f"{home}/y.png", {}))

@@ -11,11 +11,13 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import socket
 import ssl
 import statistics
 import time
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from gateway import BROWSER_FIELDS, Site, connect, read_response
 
@@ -65,6 +67,12 @@ def timed(sock: socket.socket, target: str, count: int) -> list[float]:
     return times
 
 
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--requests", type=int, default=3000, help="requests per round (3000)")
@@ -85,11 +93,18 @@ def main() -> None:
     trust = ssl.create_default_context(cadata=certificate)
     plain: list[float] = []
     secure: list[float] = []
+    gateway = children[1].pid
+    assert gateway is not None
+    used = [0.0, 0.0]
     for _ in range(options.rounds):
+        began = processor(gateway)
         with connect(port) as sock:
             plain += timed(sock, "http://homepage.test", options.requests)
+        used[0] += processor(gateway) - began
         with tunnel(port, trust)[0] as sock:
+            began = processor(gateway)
             secure += timed(sock, "", options.requests)
+            used[1] += processor(gateway) - began
     shakes = []
     for _ in range(100):
         sock, seconds = tunnel(port, trust)
@@ -104,6 +119,8 @@ def main() -> None:
                 "http_ms": round(http, 4),
                 "https_ms": round(https, 4),
                 "tls_costs_ms": round(https - http, 4),
+                "gateway_cpu_http_ms": round(used[0] / len(plain) * 1e3, 4),
+                "gateway_cpu_https_ms": round(used[1] / len(secure) * 1e3, 4),
                 "handshake_ms": round(statistics.median(shakes) * 1e3, 3),
             }
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import html
 import re
 import zlib
@@ -140,12 +139,12 @@ def _looks_plain(data: bytes, coding: str) -> bool:
 
 def _decoded(data: bytes, coding: str) -> bytes:
     if coding in ("gzip", "x-gzip"):
-        whole = gzip.decompress(data)
+        whole = _inflated(data, 31)
     elif coding == "deflate":
         try:
-            whole = zlib.decompress(data)
+            whole = _inflated(data, 15)
         except zlib.error:
-            whole = zlib.decompress(data, -15)
+            whole = _inflated(data, -15)
     elif coding == "br":
         try:
             import brotli
@@ -159,6 +158,14 @@ def _decoded(data: bytes, coding: str) -> bytes:
         raise ValueError(coding)
     if len(whole) > _LONGEST:
         raise ValueError("too large")
+    return whole
+
+
+def _inflated(data: bytes, form: int) -> bytes:
+    inflating = zlib.decompressobj(form)
+    whole = inflating.decompress(data, _LONGEST + 1)
+    if not inflating.eof:
+        raise ValueError("too large, or it breaks off")
     return whole
 
 

@@ -27,10 +27,11 @@ _CLOCKS = frozenset(
         "ts",
     )
 )
-"""Parameters by which pages keep caches away, where their value is a number."""
+"""Parameters by which pages keep caches away, where their value is a number of such a kind."""
 _CAMPAIGNS = re.compile(r"utm_[a-z]+|fbclid|gclid|gbraid|wbraid|msclkid|mc_eid|mc_cid|_ga|_gl")
 """Parameters that tell a site where its visitor came from."""
-_NUMBER = re.compile(r"[0-9.]+")
+_NUMBER = re.compile(r"[0-9]{10,}|0?\.[0-9]+")
+"""A clock's or a die's. A year, a date or a page may decide what is shown."""
 _BOUNDARY = re.compile(rb"(?:multipart/form-data;\s*boundary=)\"?([^\";\s]+)")
 
 
@@ -59,8 +60,8 @@ def keys(url: str) -> Sequence[str]:
     numbers that keep caches away and without marks of campaigns. No parameter that may decide what a page shows is ever
     passed over: another search is another page.
 
-    >>> keys("http://shop.test/find?q=a&_=1699&utm_source=x")[1:]
-    ['scheme //shop.test/find?q=a&_=1699&utm_source=x', 'query //shop.test/find?q=a']
+    >>> keys("http://shop.test/find?q=a&_=1700000000&utm_source=x")[1:]
+    ['scheme //shop.test/find?q=a&_=1700000000&utm_source=x', 'query //shop.test/find?q=a']
     """
     _, _, rest = url.partition("//")
     path, mark, query = rest.partition("?")

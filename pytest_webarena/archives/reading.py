@@ -41,6 +41,10 @@ _LOCAL_HEADER = 30
 _END = 65536
 """Bytes at each end of a file that, with its size, tell it from others."""
 _MEMBER = 4 << 30
+_NO_ANSWERS = frozenset((206, 304))
+"""What answers a part, or what the asker had already: nobody else can be given that."""
+_LONGEST = 512 << 20
+"""Bytes of one answer; a record that unfolds to more is not served."""
 _TRAIL = 8
 """Bytes that may follow the last record: line ends."""
 
@@ -294,6 +298,8 @@ def _capture(record: Any, place: int) -> dict[str, Any] | None:
         if not code.isdigit():
             return None
         status, mime = int(code), http.get_header("Content-Type") or ""
+        if status < 200 or status in _NO_ANSWERS:
+            return None
     if record.rec_type == "revisit" and headers.get_header("WARC-Profile", "").endswith("server-not-modified"):
         return None  # what it was is in the archive already
     digest = headers.get_header("WARC-Payload-Digest") or ""
@@ -329,7 +335,9 @@ def stored(place: Place, capture: Capture) -> Stored:
                 kind = record.rec_headers.get_header("Content-Type") or "application/octet-stream"
                 return Stored(status=200, reason="OK", headers=(("Content-Type", kind),), data=record.raw_stream.read())
             chunked = "chunked" in (http.get_header("Transfer-Encoding") or "").lower()
-            data = record.raw_stream.read()
+            data = record.raw_stream.read(_LONGEST + 1)
+            if len(data) > _LONGEST:
+                raise ValueError(f"more than {_LONGEST:,} bytes")
             return Stored(
                 status=capture.status,
                 reason=" ".join(http.statusline.split(" ")[1:]),

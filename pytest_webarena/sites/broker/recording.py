@@ -30,7 +30,7 @@ class Recording:
 
     def keep(self, entry: Entry) -> None:
         """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
-        if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 304) or self.problem:
+        if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return
         sent = bytes(entry.body.data) if entry.body is not None else b""
         got = bytes(entry.reply.data) if entry.reply is not None else b""

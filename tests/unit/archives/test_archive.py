@@ -72,6 +72,8 @@ def test_what_makes_no_difference(tmp_path: Path, asked: str, how: str) -> None:
         ("GET", "https://shop.test/find?q=tea"),
         ("GET", "https://shop.test/find?q=tea&page=2&page=3"),
         ("GET", "https://shop.test/find?q=tea&page=2&ts=yesterday"),
+        ("GET", "https://shop.test/find?q=tea&page=2&ts=2024"),
+        ("GET", "https://shop.test/find?q=tea&page=2&timestamp=20240131"),
         ("GET", "https://shop.test/find/?q=tea&page=2"),
         ("GET", "https://shop.test/Find?q=tea&page=2"),
         ("GET", "https://shop.test:8443/find?q=tea&page=2"),
@@ -119,6 +121,21 @@ def test_a_failure_of_the_moment_is_no_answer_where_there_is_a_better_one(tmp_pa
     bad = write(tmp_path / "bad.warc", ("GET", HOME, b"bad"), status="503 Busy", time=2)
     assert answer(Archive([good, bad]), "GET", HOME, {}).data == b"good"
     assert answer(Archive([bad]), "GET", HOME, {}).status == 503
+
+
+@pytest.mark.parametrize(
+    "status", ["100 Continue", "101 Switching Protocols", "206 Partial", "304 Not Modified", "abc"]
+)
+def test_what_is_no_answer_to_anybody_else_is_lacking(tmp_path: Path, status: str) -> None:
+    archive = foreign(tmp_path / "a.warc", record("response", HOME, http(b"x", status=status)))
+    assert lacks(answer(archive, "GET", HOME, {}))
+
+
+def test_what_unfolds_without_end_is_lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_webarena.archives.answering._LONGEST", 1000)
+    bomb = gzip.compress(bytes(100_000))
+    archive = opened(tmp_path / "a.warc", ("GET", HOME, bomb), fields="Content-Encoding: gzip\r\n")
+    assert lacks(answer(archive, "GET", HOME, {"accept-encoding": "identity"}))
 
 
 def test_redirects_and_errors_are_what_they_were(tmp_path: Path) -> None:
@@ -272,3 +289,15 @@ def test_nothing_secret_is_recorded_and_nothing_twice(tmp_path: Path) -> None:
     assert b"X-A: b" in path.read_bytes()
     with pytest.raises(UsageError, match="expected a new file"):
         WarcFile(path, sites={})
+
+
+def test_what_wget_has_made() -> None:
+    """``wget --warc-file`` of Debian 12, of two pages, a picture that was not there and robots.txt."""
+    archive = Archive([Path(__file__).parent / "data" / "wget-1.21.warc.gz"])
+    home = "http://127.0.0.1:8765"
+    assert archive.origins == (home,)
+    assert b"<h1>Docs</h1>" in answer(archive, "GET", f"{home}/", {}).data
+    assert b"The answer is 42." in answer(archive, "GET", f"{home}/more.html?a=1&b=2", {}).data
+    assert (made := answer(archive, "GET", f"{home}/x.png", {})).status == 404
+    assert not lacks(made)  # the site did not have it, which is what it said
+    assert lacks(answer(archive, "GET", f"{home}/y.png", {}))

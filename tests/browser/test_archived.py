@@ -1,0 +1,125 @@
+"""Tasks on archived sites, in a real browser: the verdicts that the sites gave, or none where something lacks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.archives.writing import WarcFile
+from tests.inner import SUM_TASK, run_pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+
+TASKS = """
+defaults: {sites: [homepage], mutates: false}
+tasks:
+  - id: right
+    intent: What is the first heading?
+    checks: [{answer: "x", }, {page: {open: /calculator, includes: Calculator}}]
+    solution: [{goto: /calculator}, {stop: "x"}]
+  - id: wrong
+    intent: What is the first heading?
+    checks: [{answer: "y"}, {page: {open: /calculator, includes: Calculator}}]
+    solution: [{goto: /calculator}, {stop: "x"}]
+"""
+ASTRAY = """
+defaults: {sites: [homepage], mutates: false}
+tasks:
+  - id: astray
+    intent: What is there?
+    checks: [{answer: "42"}]
+    solution: [{goto: /nowhere}, {stop: "41"}]
+  - id: foreign
+    intent: What is there?
+    checks: [{answer: "42"}]
+    solution: [{goto: "http://elsewhere.test/"}, {stop: "41"}]
+  - id: unneeded
+    intent: What is there?
+    checks: [{answer: "42"}]
+    solution: [{goto: /nowhere}, {stop: "42"}]
+  - id: opened
+    intent: What is there?
+    checks: [{answer: "42"}, {page: {open: /nowhere, excludes: something}}]
+    solution: [{stop: "42"}]
+  - id: misled
+    intent: What is there?
+    checks: [{answer: {unachievable: there is no such page}}]
+    solution: [{goto: /nowhere}, {stop: "N/A"}]
+  - id: secure
+    sites: [docs]
+    intent: Is it secure?
+    checks: [{answer: "yes"}, {page: {locate: "css=#secure", exact: "true"}}, {url: "docs:/more?a=1&b=2"}]
+    solution: [{click: "css=a"}, {stop: "yes"}]
+"""
+SITES = """
+apps:
+  old:
+    backend: archive
+    options: {files: recorded.warc.gz}
+    sites: {homepage: {url: "http://homepage.test"}}
+  docs:
+    backend: archive
+    options: {files: docs.warc}
+    sites: {docs: {url: "https://docs.example"}}
+"""
+MORE = b"<p id=secure></p><script src='http://docs.example/more.js?_=7'></script>"
+
+
+def outcomes(run: Path) -> dict[str, tuple[str, str | None, str]]:
+    records = [json.loads(file.read_text()) for file in run.rglob("trial.json")]
+    return {each["key"]["task"]: (each["outcome"], each["cause"], each["shortfall"]) for each in records}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[str, str | None, str]]]:
+    """The same tasks on the site, recorded, and on what was recorded; there with more tasks."""
+    folder = tmp_path_factory.mktemp("archived")
+    (folder / "tasks.yaml").write_text(TASKS)
+    (folder / "sum.yaml").write_text(SUM_TASK)
+    (folder / "astray.yaml").write_text(ASTRAY)
+    (folder / "sites.yaml").write_text(SITES)
+    run_pytest(
+        folder, "tasks.yaml", "sum.yaml", "--agent=oracle", "--run-dir=live", "--record-archive=recorded.warc.gz"
+    )
+    with WarcFile(folder / "docs.warc", sites={}) as docs:
+        for url, kind, got in (
+            ("https://docs.example/", "text/html", b"<a href='/more?b=2&a=1'>more</a>"),
+            ("https://docs.example/more?a=1&b=2", "text/html", MORE.replace(b"http:", b"https:")),
+            (
+                "http://docs.example/more.js",
+                "text/javascript",
+                b"document.getElementById('secure').textContent = isSecureContext",
+            ),
+        ):
+            docs.add(
+                method="GET", url=url, asked="GET / HTTP/1.1\r\n", sent=b"",
+                answered=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", got=got, time=1,
+            )  # fmt: skip
+    run_pytest(folder, "tasks.yaml", "sum.yaml", "astray.yaml", "--agent=oracle", "--run-dir=old", "--sites=sites.yaml")
+    checked = subprocess.run(
+        [sys.executable, "-m", "warcio.cli", "check", folder / "recorded.warc.gz"], check=False, capture_output=True
+    )
+    assert checked.returncode == 0, checked.stdout
+    return {"live": outcomes(folder / "live"), "old": outcomes(folder / "old")}
+
+
+def test_verdicts_are_those_of_the_site(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
+    live, old = runs["live"], runs["old"]
+    assert live == {"right": ("passed", None, ""), "wrong": ("failed", None, ""), "sum": ("passed", None, "")}
+    assert {name: old[name] for name in live} == live
+
+
+def test_what_lacks_is_nobodys_failure(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
+    old = runs["old"]
+    assert old["astray"] == old["misled"] == ("error", "site", "lacking")
+    assert old["opened"][:2] == ("error", "site")
+    assert old["unneeded"] == ("passed", None, "")
+    assert old["foreign"] == ("failed", None, "")
+
+
+def test_https_pages_of_an_archive(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
+    assert runs["old"]["secure"] == ("passed", None, "")

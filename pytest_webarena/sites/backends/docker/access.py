@@ -15,6 +15,7 @@ from pytest_webarena.sites.backends.docker.cleanup import remove_labelled, sweep
 from pytest_webarena.sites.backends.docker.containers import Executed, Place, Running
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect, explain, require_local
 from pytest_webarena.sites.backends.docker.labels import RUN, owner_labels
+from pytest_webarena.sites.backends.docker.own_address import OwnAddresses
 from pytest_webarena.sites.backends.docker.places import Places
 from pytest_webarena.sites.backends.docker.pods import Pods
 from pytest_webarena.sites.backends.docker.volumes import remove_volumes
@@ -43,6 +44,7 @@ class EngineAccess:
         """Where every container is that belongs to no unit, alone with this machine."""
         self.pods = Pods()
         self.places = Places(self.network, self.labels)
+        self.own_addresses = OwnAddresses()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None
         self._watch: Watch | None = None
@@ -114,12 +116,14 @@ class EngineAccess:
     async def remove(self, *parts: Running, place: Place | None = None) -> None:
         """Remove containers and the volumes made for them; then ``place``, where they were, is free for others."""
         client = self.client()
+        self._close_doors(parts)
         await self.call(lambda: self._remove(client, *parts, place=place))
 
     def remove_soon(self, *parts: Running, place: Place | None = None) -> None:
         """`remove` in the background, if the run has not been closed."""
         if self.working:
             client = self.client()
+            self._close_doors(parts)
             self.submit(lambda: self._remove(client, *parts, place=place)).add_done_callback(_log_failure)
 
     def discard(self, launch: asyncio.Future[Running]) -> None:
@@ -130,6 +134,7 @@ class EngineAccess:
     async def close(self) -> None:
         """Remove all that has the run's label."""
         self._closing = True
+        self.own_addresses.close()
         if self._watch is not None:
             self._watch.close()
         # Twice: programs inside containers end with their containers, which frees our threads; and then whatever a
@@ -140,6 +145,11 @@ class EngineAccess:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+    def _close_doors(self, parts: Sequence[Running]) -> None:
+        for running in parts:
+            if running.pod is None:  # a pod stays, and so does its door
+                self.own_addresses.close(running.id)
 
     def _remove(self, client: DockerClient, *parts: Running, place: Place | None) -> None:
         for running in parts:

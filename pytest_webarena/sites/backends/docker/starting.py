@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers, volumes
 from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Pod, Running
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
+from pytest_webarena.sites.backends.docker.own_address import HTTP_PORT
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 from pytest_webarena.sites.backends.ready import wait_ready
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, Readiness
 
 __all__ = ["GRACE", "PROGRAM_SECONDS", "Image", "Starter", "margin", "section"]
+
+_log = logging.getLogger(__name__)
 
 PROGRAM_SECONDS = 30.0
 """Limit that programs inside containers keep themselves."""
@@ -74,6 +78,8 @@ class Starter:
                 await self._steps(app, running)
                 # Configuring takes as long as its steps may; then it has to come up again.
                 await self.wait_until_ready(app, running, app.start_timeout)
+            if docker.port != HTTP_PORT and app.sites:
+                await self._open_own_address(app, running)
         except BaseException:
             self._access.discard(launch)
             raise
@@ -114,6 +120,13 @@ class Starter:
                 self._access.pods.give_up(client, pod)
             volumes.remove_volumes(client, list(copies.values()))
             raise
+
+    async def _open_own_address(self, app: AppManifest, running: Running) -> None:
+        """Under its own address it is to reach itself. What can't be had is a line of the log: few apps want it."""
+        namespace = running.pod.keeper if running.pod is not None else running.id
+        target = (running.ip, section(app).port)
+        if why := await self._access.own_addresses.open(self._access.client(), namespace, target):
+            _log.warning("%s can't reach itself under its own address: %s", running.name, why)
 
     async def _steps(self, app: AppManifest, running: Running) -> None:
         """Configure the app. `SiteError` with what the step said and the container's last log lines."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -56,23 +57,33 @@ _PRICES = {"shopping-price-of-basket", "shopping-price-with-voucher"}
 
 
 class _Live:
-    """The pristine sites as checks see them, without a browser: a page is all its text, whatever is located."""
+    """The pristine sites as checks see them, without a browser: a page is all its text, whatever is located.
+
+    Somebody signs in to a site with the first page of it that is looked at, for most checks ask its database alone.
+    """
 
     def __init__(self, task: Task, store: WSGIApplication, data: Mapping[str, Path]) -> None:
         self.sites = {site: _SITES[site] for site in task.sites}
+        self._users = {site: task.user.get(site, _USERS[site]) for site in task.sites}
+        self._store = store
         self._data = data
         self._visitors: dict[str, Visitor] = {}
         self._start = f"{_SITES[task.sites[0]]}/"
-        for site in task.sites:
-            user = task.user.get(site, _USERS[site])
-            if site == "homepage":
-                self._homepage = Client(homepage.create_app(data["homepage"], sites={}))
-                if user:
-                    self._homepage.post("/signin", data={"username": user, "password": homepage.ACCOUNTS[user]})
-            elif site in _SHOPS:
-                self._visitors[site] = Visitor(store, urlsplit(_SITES[site]).netloc)
-                if user:
-                    self._visitors[site].sign_in(user)
+
+    def _visitor(self, site: str) -> Visitor:
+        assert site in _SHOPS
+        if site not in self._visitors:
+            self._visitors[site] = Visitor(self._store, urlsplit(_SITES[site]).netloc)
+            if user := self._users[site]:
+                self._visitors[site].sign_in(user)
+        return self._visitors[site]
+
+    @cached_property
+    def _homepage(self) -> Client:
+        client = Client(homepage.create_app(self._data["homepage"], sites={}))
+        if user := self._users["homepage"]:
+            client.post("/signin", data={"username": user, "password": homepage.ACCOUNTS[user]})
+        return client
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
         url = open or self._start
@@ -81,7 +92,7 @@ class _Live:
             response = self._homepage.get(url.removeprefix(_SITES[site]))
             text = text_of(response.get_data(as_text=True))
             return Page(url=url, status=response.status_code, texts=(text,))
-        visitor = self._visitors[site]
+        visitor = self._visitor(site)
         text = visitor.get(url)
         return Page(url=visitor.url, status=visitor.status, texts=(text,))
 
@@ -99,7 +110,7 @@ class _Live:
         body: str | None = None,
     ) -> tuple[int, str]:
         assert method == "GET"
-        visitor = self._visitors[site]
+        visitor = self._visitor(site)
         visitor.get(path)
         return visitor.status, visitor.html
 

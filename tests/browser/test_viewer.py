@@ -208,6 +208,8 @@ def test_the_items_of_a_rubric_are_shown_with_their_quotes(run: RunDir, visit: V
 
 def test_a_trial_is_walked_through_by_keyboard(visit: Visit) -> None:
     async def act(page: Page) -> None:
+        await page.get_by_role("button", name="buy-tea", exact=True).click()  # a row by task: the trial that failed
+        await page.get_by_role("dialog", name="failed buy-tea").get_by_role("button", name="Close").click()
         await page.get_by_role("button", name="buy-tea, hasty, trial 1: failed").click()
         dialog = page.get_by_role("dialog", name="failed buy-tea")
         await dialog.get_by_text("the texts differ", exact=True).wait_for()

@@ -12,6 +12,7 @@
         │   ├── SiteRestless      its page never stops writing
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
+        │   └── BrowserLost       it was shared with other trials, and all of them have lost it
         ├── ModelError            cause "model": the model endpoint
         │   ├── BudgetError       the run's budget for it was spent before the trial began
         │   └── DeclaredError     an agent says so of its own model: nobody else has seen it
@@ -45,6 +46,7 @@ __all__ = [
     "AgentAbsent",
     "AgentError",
     "BrowserError",
+    "BrowserLost",
     "BudgetError",
     "Cause",
     "DeclaredError",
@@ -76,10 +78,10 @@ __all__ = [
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
 
-Shortfall = Literal["", "declared", "budget", "untold"]
+Shortfall = Literal["", "declared", "budget", "untold", "lacking"]
 """Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, its money (the run's
-``budget``) was spent before, or it has left ``untold`` what it used, which a check asks for. What an agent says of
-itself must never make its rate better."""
+``budget``) was spent before, it has left ``untold`` what it used, which a check asks for, or it went where an archived
+site is ``lacking``. What an agent says of itself, or chooses to visit, must never make its rate better."""
 
 
 class WebArenaError(Exception):
@@ -169,6 +171,10 @@ class BrowserError(TrialError):
     """The browser could not be found or started, crashed, or stopped answering."""
 
     cause = "browser"
+
+
+class BrowserLost(BrowserError):
+    """A browser that several trials share went down with all of them: it need not have been this one's doing."""
 
 
 class ModelError(TrialError):

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
+from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "ReachedSite",
     "RequestRecord",
     "SeenPage",
+    "SiteChanges",
     "StepRecord",
     "StopReason",
     "TabState",
@@ -37,12 +39,12 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
-have made themselves."""
+have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -224,6 +226,10 @@ class RequestRecord:
     request_bytes: int = 0
     response_bytes: int = 0
     seconds: float = 0.0
+    lacks: Literal["", "page", "part", "extra"] = ""
+    """Of an archived site: that the archive does not have it, and what it was. A ``page`` to be shown; a ``part`` on
+    which the page's working may depend; an ``extra`` that only decorates or reports. Empty otherwise, and in evidence
+    of older versions."""
     response_body: str | None = None
     """Text of a JSON response, decoded. None for others, for those that were too long to keep, and when none of the
     task's checks looks at responses."""
@@ -343,6 +349,9 @@ class Evidence:
     """Site name to base URL as the agent saw it, without a trailing slash."""
     reached: tuple[ReachedSite, ...] = ()
     """What was visited of the sites in reach that the task does not list; empty in evidence of older versions."""
+    changes: tuple[SiteChanges, ...] | None = None
+    """What differs in the sites' data since the agent began, per app, of those whose data can be looked at. None in
+    evidence of older versions, and where nobody looked."""
     answer_format: AnswerFormat = "text"
     """The form of answer that the agent was asked for."""
     usage: Usage | None = None
@@ -394,6 +403,7 @@ class Evidence:
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             reached=tuple(ReachedSite(**each) for each in data.get("reached", ())),
+            changes=tuple(map(changes_from_json, told)) if (told := data.get("changes")) is not None else None,
             answer_format=data.get("answer_format", "text"),
             usage=Usage(**used) if (used := data.get("usage")) is not None else None,
             usage_gap=data.get("usage_gap", ""),

@@ -21,6 +21,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check as TaskCheck
 
 __all__ = [
-    "AUDIT_AGENTS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "SKIP", "AuditTrial", "Replay",
-    "audit_trials", "is_unachievable", "last_effective_step",
+    "AUDIT_AGENTS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "SKIP", "STRAY", "AuditTrial",
+    "Replay", "audit_trials", "is_unachievable", "last_effective_step",
 ]  # fmt: skip
 
 ORACLE = "oracle"
@@ -40,6 +41,7 @@ SHORT = "audit-short"
 MUTE = "audit-mute"
 SIBLING = "audit-sibling"
 SKIP = "audit-skip"
+STRAY = "audit-stray"
 
 NULL_FAMILY = {
     "null": "doing nothing and answering nothing",
@@ -53,6 +55,7 @@ MUTANTS = {
     MUTE: "replays the solution and keeps the answer to itself",
     SIBLING: "replays the solution of another instance of the template",
     SKIP: "replays the solution without one of the steps that key nodes are for",
+    STRAY: "replays the solution and takes away something else",
 }
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
@@ -82,8 +85,11 @@ class AuditTrial:
         return self.agent == ORACLE
 
 
-def audit_trials(task: Task, family: Sequence[Task], *, oracle_runs: int = 2) -> tuple[AuditTrial, ...]:
-    """What to run to judge ``task``; ``family`` are the tasks of its file, in order.
+def audit_trials(
+    task: Task, family: Sequence[Task], *, oracle_runs: int = 2, ledgers: Collection[str] = ()
+) -> tuple[AuditTrial, ...]:
+    """What to run to judge ``task``; ``family`` are the tasks of its file, in order, and ``ledgers`` the sites that
+    keep a ledger of what changes.
 
     Agents that couldn't differ from one already there are left out: answers matter only to checks that may see them.
     """
@@ -121,6 +127,8 @@ def audit_trials(task: Task, family: Sequence[Task], *, oracle_runs: int = 2) ->
     if answered and not _only_answers(task) and _answer(task):
         mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
+    if wants_ledger(task) and any(site in ledgers for site in task.sites):
+        found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
         theirs = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))

@@ -270,6 +270,8 @@ class AgentDefinition:
     """Whether it may ask a model that it tells nothing of. Those that certainly ask none are known to use nothing."""
     self_driving: bool = False
     """``make`` returns a `SelfDriving`, else an `Agent`."""
+    meddles: bool = False
+    """Whether something is taken away from the sites behind its back when it has stopped: for audits alone."""
     rooted: bool = False
     """The ``http_url`` that it drives has no path: clients that know a browser by host and port find it."""
     raises: tuple[type[WebArenaError], ...] = ()

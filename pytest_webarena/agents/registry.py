@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pytest_webarena.actions import answers_dialogs
-from pytest_webarena.agents.audit_trials import MUTANTS, Replay
+from pytest_webarena.agents.audit_trials import MUTANTS, STRAY, Replay
 from pytest_webarena.agents.builtin import Answering, BuiltIn, Dump, Oracle, RandomWalk, Typed
 from pytest_webarena.agents.definitions import about_definition, define, read_definition
 from pytest_webarena.agents.overrides import Overrides
@@ -82,6 +82,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             asks_models=False,
             source=f"built-in: {MUTANTS[name]}",
             raises=(TaskError,),
+            meddles=name == STRAY,
         )
     if target := offered(AGENTS).get(name):
         return _from_object(target, name, overrides)

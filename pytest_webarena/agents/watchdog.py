@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
 import select
 import signal
@@ -24,7 +25,7 @@ from json import dumps, loads  # by name: what an agent puts in their places is 
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PATIENCE", "Guard", "keep_stderr", "watched"]
+__all__ = ["PATIENCE", "Guard", "Watched", "keep_stderr", "watched"]
 
 PATIENCE = 15
 """Seconds, one after the other, without a sign of life: no machine is that busy."""
@@ -33,6 +34,7 @@ _TICK = 1.0
 
 _stderr: int | None = None
 _here: Guard | None = None
+_making = threading.Lock()
 
 
 def keep_stderr() -> None:
@@ -46,11 +48,12 @@ def keep_stderr() -> None:
 
 
 class Guard:
-    """This process's end of the pipe. One trial at a time."""
+    """This process's end of the pipe."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
         self._writing = threading.Lock()
+        self._numbers = itertools.count(1)
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, str(self.pid)],
             stdin=subprocess.PIPE,
@@ -63,22 +66,14 @@ class Guard:
         threading.Thread(target=self._live, name="signs-of-life", daemon=True).start()
 
     @contextlib.contextmanager
-    def trial(self, said: Mapping[str, Any]) -> Iterator[None]:
+    def trial(self, said: Mapping[str, Any]) -> Iterator[Watched]:
         """A trial: see `watched`."""
-        self._tell(said)
+        number = next(self._numbers)
+        self.tell({**said, "trial": number})
         try:
-            yield
+            yield Watched(self, number)
         finally:
-            self._tell({"over": True})
-
-    @contextlib.contextmanager
-    def call(self, seconds: float) -> Iterator[None]:
-        """The agent is at work, and may be for so long."""
-        self._tell({"seconds": seconds})
-        try:
-            yield
-        finally:
-            self._tell({"seconds": None})
+            self.tell({"trial": number, "over": True})
 
     def close(self) -> None:
         """No further signs; the child ends."""
@@ -100,7 +95,8 @@ class Guard:
                 self._send(b"\n")
                 time.sleep(_BEAT)
 
-    def _tell(self, message: Mapping[str, Any]) -> None:
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Have the child know."""
         if os.getpid() == self.pid:
             with contextlib.suppress(OSError):  # somebody ended it: trials go on without
                 self._send(dumps(message).encode() + b"\n")
@@ -111,21 +107,41 @@ class Guard:
                 data = data[os.write(self._pipe, data) :]
 
 
+class Watched:
+    """One trial that is watched over."""
+
+    def __init__(self, guard: Guard, number: int) -> None:
+        self._guard = guard
+        self._number = number
+
+    @contextlib.contextmanager
+    def call(self, seconds: float) -> Iterator[None]:
+        """The agent is at work, and may be for so long."""
+        self._guard.tell({"trial": self._number, "seconds": seconds})
+        try:
+            yield
+        finally:
+            self._guard.tell({"trial": self._number, "seconds": None})
+
+
 @contextlib.contextmanager
 def watched(
     file: Path, *, steps: Path, acting: Mapping[str, Any], idle: Mapping[str, Any], name: str
-) -> Iterator[Guard]:
+) -> Iterator[Watched]:
     """Watch over a trial, ``name`` to people, whose agent runs in this process.
 
     ``file`` is where its record is to be written if the process must be ended: ``acting`` if that was during a `call`,
-    else ``idle``; ``steps`` has a line for each step.
+    else ``idle``; ``steps`` has a line for each step. Of several trials in a process nobody knows whose agent it was,
+    unless it alone was at work: then none of them gets a record.
     """
     global _here
-    if _here is None or _here.pid != os.getpid():
-        _here = Guard()
+    with _making:
+        if _here is None or _here.pid != os.getpid():
+            _here = Guard()
+        guard = _here
     said = {"file": str(file), "steps": str(steps), "acting": acting, "idle": idle, "name": name}
-    with _here.trial(said):
-        yield _here
+    with guard.trial(said) as trial:
+        yield trial
 
 
 @atexit.register
@@ -150,10 +166,10 @@ class _Watch:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self.trial: dict[str, Any] | None = None
-        self.began = 0.0
-        self.due: float | None = None
-        """When the agent's call is over at the latest; None: it has no call."""
+        self.trials: dict[int, dict[str, Any]] = {}
+        """Those under way, by their numbers: what was said of each, and when it ``began``."""
+        self.due: dict[int, float] = {}
+        """When an agent's call is over at the latest, by the number of its trial; without a call there is none."""
         self.silent = 0
 
     def hear(self, line: bytes) -> None:
@@ -161,40 +177,57 @@ class _Watch:
         if not line.strip():
             return
         said = loads(line)
+        number = said["trial"]
         if "file" in said:
-            self.trial, self.began, self.due = said, time.monotonic(), None
+            self.trials[number] = {**said, "began": time.monotonic()}
         elif "over" in said:
-            self.trial = None
-        else:
-            self.due = None if said["seconds"] is None else time.monotonic() + said["seconds"]
+            self.trials.pop(number, None)
+            self.due.pop(number, None)
+        elif said["seconds"] is None:
+            self.due.pop(number, None)
+        elif number in self.trials:
+            self.due[number] = time.monotonic() + said["seconds"]
 
     def tick(self) -> bool:
         """A second without a sign of life: whether it was one too many."""
         self.silent += not _is_stopped(self.pid)
-        late = self.due is None or time.monotonic() > self.due
-        return self.trial is not None and self.silent >= PATIENCE and late
+        late = time.monotonic() > max(self.due.values(), default=0.0)  # whoever it is may have time left
+        return bool(self.trials) and self.silent >= PATIENCE and late
 
     def end(self) -> None:
-        """Write the record, say so, end the process."""
-        assert self.trial is not None
-        record = self.trial["idle" if self.due is None else "acting"]
-        seconds = round(time.monotonic() - self.began, 4)
-        record["seconds"] = {**record["seconds"], "episode": seconds, "total": seconds}
-        with contextlib.suppress(OSError):
-            record["steps"] = Path(self.trial["steps"]).read_bytes().count(b"\n")
-        for attempt in record["attempts"]:
-            attempt["seconds"] = seconds
-        file = Path(self.trial["file"])
-        temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-        with contextlib.suppress(OSError):  # without a record the trial counts as lost
-            temporary.write_text(dumps(record, indent=1), encoding="utf-8")
-            temporary.replace(file)
-        _say(
-            f"the agent held the interpreter of process {self.pid} beyond the limits of {self.trial['name']}; "
-            "the process is ended, the trial's record says so. With -n another worker goes on, else --resume does"
-        )
+        """Write the record of who did it, say so, end the process."""
+        acting = list(self.due) or list(self.trials)
+        if len(acting) == 1:
+            trial = self.trials[acting[0]]
+            _write(trial, trial["acting" if self.due else "idle"])
+            _say(
+                f"the agent held the interpreter of process {self.pid} beyond the limits of {trial['name']}; "
+                "the process is ended, the trial's record says so. With -n another worker goes on, else --resume does"
+            )
+        else:
+            names = ", ".join(self.trials[number]["name"] for number in acting)
+            _say(
+                f"an agent held the interpreter of process {self.pid} beyond the limits of its trial, and nobody knows "
+                f"which of {names}; the process is ended, and none of them has a record. --resume goes on, and tells "
+                "with --wide=1"
+            )
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+
+
+def _write(trial: dict[str, Any], record: dict[str, Any]) -> None:
+    """Write the record of a trial that ends now."""
+    seconds = round(time.monotonic() - trial["began"], 4)
+    record["seconds"] = {**record["seconds"], "episode": seconds, "total": seconds}
+    with contextlib.suppress(OSError):
+        record["steps"] = Path(trial["steps"]).read_bytes().count(b"\n")
+    for attempt in record["attempts"]:
+        attempt["seconds"] = seconds
+    file = Path(trial["file"])
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    with contextlib.suppress(OSError):  # without a record the trial counts as lost
+        temporary.write_text(dumps(record, indent=1), encoding="utf-8")
+        temporary.replace(file)
 
 
 def _is_stopped(pid: int) -> bool:
@@ -228,9 +261,10 @@ def _main(pid: int) -> None:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             watch.hear(line)
-    if watch.trial is not None:
+    if watch.trials:
+        names = ", ".join(trial["name"] for trial in watch.trials.values())
         _say(
-            f"process {pid} ended in the middle of {watch.trial['name']}, and its exit status says nothing of the run; "
+            f"process {pid} ended in the middle of {names}, and its exit status says nothing of the run; "
             "--resume goes on with what it leaves undone"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import ctypes
 import inspect
 import os
@@ -14,7 +15,7 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -75,9 +76,11 @@ class AgentWorker:
         self._calling = calling or (lambda seconds: contextlib.nullcontext())
         self._longest = timeout
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
+        here = contextvars.copy_context()  # what belongs to the trial belongs to its agent, such as what it prints
+        self._thread = threading.Thread(target=lambda: here.run(self._work), name=f"agent-{name}", daemon=True)
         self._thread.start()
         self._abandoned = False
+        self._awaited: Future[Any] | None = None
         self.crash: BaseException | None = None
         """What the agent raised in `act` or `drive`, with its traceback."""
         self._agent = self._call(make, timeout)
@@ -126,15 +129,22 @@ class AgentWorker:
         """Stop waiting for the agent, from another thread: it ran into a limit."""
         self._abandoned = True
 
+    def break_off(self) -> None:
+        """The same, and whoever waits for it now waits no longer: the run is broken off."""
+        self._abandoned = True
+        if (awaited := self._awaited) is not None:
+            awaited.cancel()
+
     def _call(self, function: Callable[[], Any], timeout: float | None) -> Any:
         if self._abandoned:
             raise AgentTimeout
         future: Future[Any] = Future()
+        self._awaited = future
         with self._calling(self._longest if timeout is None else timeout):
             self._calls.put((function, future))
             try:
-                return future.result(timeout)
-            except TimeoutError:  # ours: what the agent raises comes as `_Raised`
+                return future.result(0 if self._abandoned else timeout)
+            except (TimeoutError, CancelledError):  # ours: what the agent raises comes as `_Raised`
                 self._abandoned = True
                 raise AgentTimeout from None
             except _Raised as raised:
@@ -155,9 +165,11 @@ class AgentWorker:
                         result = function()
                         if inspect.isawaitable(result):
                             result = runner.run(_await(result))
-                        future.set_result(result)
+                        with contextlib.suppress(InvalidStateError):  # broken off: nobody waits
+                            future.set_result(result)
                     except BaseException as error:  # also SystemExit: an agent must not end the worker
-                        future.set_exception(_Raised(error))
+                        with contextlib.suppress(InvalidStateError):
+                            future.set_exception(_Raised(error))
                     finally:
                         if os.getpid() != pid:  # the agent has forked, and this is the child: it is no pytest
                             _exit(0)

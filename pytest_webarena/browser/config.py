@@ -179,9 +179,15 @@ class EngineConfig:
     temp_dir: Path | None = None
     """Where browser profiles, downloads and traces in progress go, so that they can be removed after a ``kill -9``.
     None: the system's."""
+    trust: str = ""
+    """SHA-256 of the public key of the authority that the run's https sites have their certificates from
+    (`gateway.egress.trust_arguments`); empty: there are none. Chromium only."""
     proxy: str = DENY_ALL_PROXY
     """What a context without a proxy of its own would use: by default one that refuses everything."""
     deadlines: Deadlines = field(default_factory=Deadlines)
+    sessions: int | None = None
+    """How many sessions of different trials share a browser before another one is started; None: trials come one after
+    the other, and there is one browser."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +248,8 @@ class SessionConfig:
     """Write a Playwright trace (zip) here when the session ends. Costs 2-10 times per call on large pages."""
     video: Path | None = None
     """Write videos of the tabs (webm) into this folder; needs Playwright's own ffmpeg."""
+    alone: bool = False
+    """Have a browser of its own, where sessions share them: those that it had before went down."""
 
     @classmethod
     def from_plain(cls, data: object, *, where: str = "session") -> SessionConfig:

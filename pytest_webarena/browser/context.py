@@ -57,16 +57,15 @@ async def open_context(engine: BrowserEngine, config: SessionConfig) -> BrowserC
     options = context_options(config)
     failure: Exception | None = None
     for _ in range(2):
-        browser = await engine.browser()
-        try:
-            async with asyncio.timeout(config.deadlines.context):
-                context = await browser.new_context(**options)
-                if config.trace is not None:
-                    await context.tracing.start(screenshots=True, snapshots=True)
-        except (PlaywrightError, TimeoutError) as error:
-            failure = error
-            await engine.discard(browser)
-        else:
-            return context
+        async with engine.opening(alone=config.alone) as browser:
+            try:
+                async with asyncio.timeout(config.deadlines.context):
+                    context = await browser.new_context(**options)
+                    if config.trace is not None:
+                        await context.tracing.start(screenshots=True, snapshots=True)
+                return context
+            except (PlaywrightError, TimeoutError) as error:
+                failure = error
+        await engine.discard(browser)
     detail = first_line(failure) if failure is not None else ""
     raise BrowserError(f"no browser context could be opened: {detail}") from failure

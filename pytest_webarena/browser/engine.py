@@ -1,4 +1,4 @@
-"""One browser per worker: starts it, hands out sessions, starts another one after a crash."""
+"""A worker's browsers: starts them, hands out sessions, starts another one after a crash."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +28,8 @@ from pytest_webarena.browser.launching.firefox import named_executable
 from pytest_webarena.browser.loop import LoopThread
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session
-from pytest_webarena.errors import BrowserError
+from pytest_webarena.browser.shared import Fleet
+from pytest_webarena.errors import BrowserError, BrowserLost
 
 __all__ = ["BrowserEngine", "EngineConfig", "chosen_browser"]
 
@@ -55,15 +57,19 @@ class BrowserEngine:
 
     One loop thread, one Playwright driver, one browser process; each session is a fresh context in it. A browser that
     crashed or was killed is replaced when the next session begins. Thread-safe.
+
+    With `EngineConfig.sessions` further browsers are started as they fill up, on the same driver. What a session meets
+    when its browser has gone down is then `BrowserLost`, whatever it was about to do.
     """
 
     def __init__(self, config: EngineConfig | None = None) -> None:
         self._config = config or EngineConfig()
         self._thread: LoopThread | None = None
         self._playwright: Playwright | None = None
-        self._browser: Browser | None = None
+        self._fleet = Fleet(self._config.sessions)
         self._choice: BrowserChoice | None = None
         self._launching: asyncio.Lock | None = None
+        self._starting = threading.Lock()
         self._closed = False
 
     def __enter__(self) -> BrowserEngine:
@@ -79,8 +85,9 @@ class BrowserEngine:
 
     @property
     def choice(self) -> BrowserChoice:
-        """The browser in use, with its version. Starts it when it is not running."""
-        self.run(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
+        """The browser in use, with its version. Starts it when it is not running; of several, one of them."""
+        if self._choice is None or self._config.sessions is None:
+            self.run(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
         assert self._choice is not None
         return self._choice
 
@@ -97,17 +104,27 @@ class BrowserEngine:
         session = Session(self, config)
         try:
             opening = session.start()
-            self.run(
-                opening, timeout=2 * self._config.deadlines.launch + limits.context, what="opening a browser context"
-            )
+            try:
+                self.run(
+                    opening,
+                    timeout=2 * self._config.deadlines.launch + limits.context,
+                    what="opening a browser context",
+                )
+            except PlaywrightError as error:
+                raise BrowserError(f"no browser context could be opened: {first_line(error)}") from error
             yield session
+        except BrowserError as error:
+            if not config.alone and self._fleet.has_lost(session.browser):
+                raise BrowserLost(f"{error} (the browser that it shared with other trials went down)") from error
+            raise
         finally:
             session.close()
 
     def close(self) -> None:
         """End the browser, the driver and the thread, by force if they don't go by themselves in time."""
-        self._closed = True
-        thread, self._thread = self._thread, None
+        with self._starting:
+            self._closed = True
+            thread, self._thread = self._thread, None
         if thread is None:
             return
         seconds = self._config.deadlines.close
@@ -120,13 +137,24 @@ class BrowserEngine:
             thread.stop(seconds)
 
     async def browser(self) -> Browser:
-        """The running browser (on the loop); a new one when the last one is gone."""
+        """A running browser (on the loop); a new one when there is none, or none with room."""
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
-            if self._browser is None or not self._browser.is_connected():
-                self._browser = await self._launch()
-            return self._browser
+            found = self._fleet.roomy()
+            if found is None:
+                found = self._fleet.add(await self._launch())
+            return found
+
+    @asynccontextmanager
+    async def opening(self, *, alone: bool = False) -> AsyncIterator[Browser]:
+        """A browser in which a context is about to be opened (on the loop): a place in it is kept meanwhile.
+
+        ``alone``: a new one, to be given up with its session.
+        """
+        browser = self._fleet.apart(await self._launch()) if alone else await self.browser()
+        with self._fleet.place(browser):
+            yield browser
 
     async def playwright(self) -> Playwright:
         """Playwright's driver (on the loop), started on first use; another one when the last one is gone."""
@@ -138,12 +166,14 @@ class BrowserEngine:
             return await self._driver()
 
     async def discard(self, browser: Browser) -> None:
-        """Give up on ``browser``, which stopped answering: the next session gets another one."""
-        if self._browser is browser:
-            self._browser = None
-        with contextlib.suppress(PlaywrightError, TimeoutError):
-            async with asyncio.timeout(self._config.deadlines.close):
-                await browser.close()
+        """Give up on ``browser``, which stopped answering: the next session gets another one.
+
+        Sessions of other trials that still live in it go on: it is closed when they are over.
+        """
+        for each in self._fleet.given_up(browser):
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(self._config.deadlines.close):
+                    await each.close()
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
         """Run ``coroutine`` on the engine's loop; `BrowserError` after ``timeout`` seconds, naming ``what`` it was."""
@@ -155,15 +185,16 @@ class BrowserEngine:
         return thread.call(coroutine, timeout=timeout, what=what)
 
     def _running_thread(self) -> LoopThread:
-        if self._closed:
-            raise BrowserError("the browser of this worker has been closed; make a new BrowserEngine")
-        if self._thread is None:
-            temp = self._config.temp_dir
-            if temp is not None:
-                make_temp_dir(temp)
-            env = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temp.resolve())) if temp is not None else {}
-            self._thread = LoopThread("pytest-webarena-browser", {**env, "NODE_OPTIONS": _node_options()})
-        return self._thread
+        with self._starting:
+            if self._closed:
+                raise BrowserError("the browser of this worker has been closed; make a new BrowserEngine")
+            if self._thread is None:
+                temp = self._config.temp_dir
+                if temp is not None:
+                    make_temp_dir(temp)
+                env = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temp.resolve())) if temp is not None else {}
+                self._thread = LoopThread("pytest-webarena-browser", {**env, "NODE_OPTIONS": _node_options()})
+            return self._thread
 
     async def _launch(self) -> Browser:
         try:
@@ -200,7 +231,9 @@ class BrowserEngine:
     async def _launch_with(self, playwright: Playwright) -> Browser:
         config = self._config
         choice = chosen_browser(config)
-        options = launch_options(choice, config.launch_args, proxy=config.proxy, temp=config.temp_dir)
+        options = launch_options(
+            choice, config.launch_args, proxy=config.proxy, temp=config.temp_dir, trust=config.trust
+        )
         kind: BrowserType = getattr(playwright, config.browser_name)
         try:
             browser = await self._start(kind, options, choice)
@@ -225,10 +258,10 @@ class BrowserEngine:
 
     async def _shut_down(self) -> None:
         seconds = self._config.deadlines.close
-        if self._browser is not None:
+        for browser in self._fleet.all():
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._browser.close()
+                    await browser.close()
         if self._playwright is not None:
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(seconds):

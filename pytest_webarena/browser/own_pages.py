@@ -92,6 +92,7 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
         context_args={**given, "service_workers": "block"},
         dialogs="accept",
         trace=None,
+        alone=False,
     )
     context = await _open(engine, own, state)
     await context.add_init_script(KEEP_NOTE)
@@ -104,9 +105,8 @@ async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> B
     for kept in _less_and_less(state):
         if not kept["origins"]:
             break
-        browser = await engine.browser()
         try:
-            async with asyncio.timeout(config.deadlines.context):
+            async with engine.opening() as browser, asyncio.timeout(config.deadlines.context):
                 return await browser.new_context(**context_options(replace(config, storage_state=kept)))
         except (PlaywrightError, TimeoutError):
             continue

@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from playwright.async_api import BrowserContext, Request
+from playwright.async_api import Browser, BrowserContext, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
@@ -87,8 +87,12 @@ class Session:
         self._config = config
         self._limits = config.deadlines
         self._context: BrowserContext | None = None
+        self.browser: Browser | None = None
+        """The one that its context is, or was, in; None before."""
         self._tabs_or_none: Tabs | None = None
         self._lock: asyncio.Lock | None = None
+        self._turns = 0
+        """How many calls there were that had to do with its pages."""
         self._events: list[PageEvent] = []
         self._told = 0
         self._error = ""
@@ -267,6 +271,7 @@ class Session:
         """Open the context (on the loop); `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
         self._context = await self._open()
+        self.browser = self._context.browser
         await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(
             self._context,
@@ -291,6 +296,7 @@ class Session:
             coroutine.close()
             raise BrowserError("the session is closed")
         async with self._lock:
+            self._turns += 1
             try:
                 return await coroutine
             except (Unresponsive, DialogOpened, TabClosed) as error:
@@ -314,9 +320,11 @@ class Session:
 
     async def _open_tabs(self, urls: Sequence[str]) -> None:
         self.signals.restart()
+        # The tab that came with the session serves, if nobody has had it before: another one is another process.
+        unused = [self._tabs.current] if self._turns == 1 and len(self._tabs) == 1 else []
         fresh = []
         for url in urls or ("about:blank",):
-            tab = await self._tabs.open(current=False)
+            tab = unused.pop() if unused and not unused[0].closed else await self._tabs.open(current=False)
             fresh.append(tab)
             await open_first_page(tab, url, self._limits, self._budget())
         await self._tabs.close_all_but(fresh)
@@ -517,3 +525,6 @@ class Session:
         except (PlaywrightError, TimeoutError):
             if context.browser is not None:
                 await self._engine.discard(context.browser)
+                return
+        if self._config.alone and context.browser is not None:
+            await self._engine.discard(context.browser)

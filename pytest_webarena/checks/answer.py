@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
+from pytest_webarena.checks.asserted import doubted, unsaid
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.numbers import final_answer, mask_words
 from pytest_webarena.checks.opposed import opposed
+from pytest_webarena.checks.plain_answers import unaccented, unmarked
+from pytest_webarena.checks.refusals import declines
+from pytest_webarena.checks.settled import normalise_kept, places_of, settles, within
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -91,10 +98,25 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
 
 def _of_answers(field: Field) -> Field:
     """A condition on text, as it is one on an answer."""
-    if field.key != "number":
-        return field
-    more = " One that is spoken against (`not 408`, `408 is wrong`, `408?`) or only bounds (`less than 408`) fails."
-    return replace(field, doc=field.doc + more)
+    return replace(field, doc=field.doc + _IN_ANSWERS[field.key]) if field.key in _IN_ANSWERS else field
+
+
+_IN_ANSWERS = {
+    "includes": (
+        " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), doubted "
+        "(`maybe …`, "
+        "`…?`) or one of a choice (`… or …`) it does not count."
+    ),
+    "number": (
+        " Of an answer's several numbers it may be the one that the others explain: `2 × 18 = 36` if the sum "
+        "is right, `36 "
+        "crowns (18 a night)`, `18 a night, so 36`, `**36**, …`. One that is spoken against (`not 408`, `408 "
+        "is wrong`, "
+        "`408?`), only bounds (`less than 408`), is one of a choice, or is given for something else than the "
+        "intent asks "
+        "(`24 km` for minutes, `45 fewer` for more, `18 a day`) fails."
+    ),
+}
 
 
 FORM: Any = Either(
@@ -114,7 +136,11 @@ FORM: Any = Either(
                     "The task can't be done, for this reason, and the agent must say so: it answers with "
                     + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
                     + " (in any case), alone or followed by punctuation and a reason of its own, as in "
-                    "`N/A: there is no such page`. The reason given here is not compared. Where another answer is "
+                    "`N/A: there is no such page`. Sentences that say so count as well (`Issues can't be "
+                    "pinned.`, `There is "
+                    "no such forum.`, `Only moderators may do that.`), unless they also give up, doubt, tell "
+                    "of a deed or "
+                    "give a number. The reason given here is not compared. Where another answer is "
                     "right, one that begins so is wrong, whatever it says besides."
                 ),
                 example="- answer: {unachievable: the shop lists no phone number}",
@@ -177,17 +203,68 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         return Judgement.of(False, expected=expected, actual="no answer", why=why)
     actual = f'"{answer}"'
     if spec.unachievable:
-        holds = says_unachievable(answer)
+        holds = says_unachievable(answer) or declines(answer, view.intent, spec.unachievable)
         why = "" if holds else "the agent did not say that the task can't be done"
         return Judgement.of(holds, expected=expected, actual=actual, why=why)
-    why = judge_text(spec.text, answer, question=view.intent).why if spec.text else ""
-    if not why and spec.text.number is not None:
-        why = opposed(answer, spec.text.number)
+    why = _judge_said(spec.text, answer, view.intent) if spec.text else ""
     if not why and (spec.json or spec.schema is not None):
         why = _judge_json(spec, answer)
     if says_unachievable(answer) and (why or not _wants_refusal(spec.text, answer, view.intent)):
         why = "the agent said that the task can't be done, but it can"
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
+
+
+def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
+    """Why an answer does not say what is wanted; empty when it does."""
+    plain = without_powers(unmarked(answer)) if wanted.number is not None else unmarked(answer)
+    why = min((_judge_words(each, text, question) for each, text in _readings(wanted, answer, plain)), key=bool)
+    if not why and wanted.number is not None:
+        why = _judge_meant(wanted, answer, plain, question)
+    return why or unsaid(plain, wanted.includes, question)
+
+
+def _readings(wanted: TextMatch, answer: str, plain: str) -> Iterator[tuple[TextMatch, str]]:
+    """What is compared with what: as it is written, without Markdown, and in plain letters."""
+    if "~~" not in answer:
+        yield wanted, answer
+    yield wanted, plain
+    if bare := unaccented(wanted):
+        yield bare, plain
+
+
+def _judge_words(wanted: TextMatch, text: str, question: str) -> str:
+    found = judge_text(wanted, text, question=question)
+    if not found.holds and wanted.number is not None and settles(text, wanted.number, wanted.tolerance, question):
+        rest = replace(wanted, number=None, tolerance=None)
+        return judge_text(rest, text, question=question).why
+    return found.why
+
+
+def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> str:
+    """Why the number in an answer, which is the wanted one, is not given for what is asked."""
+    assert wanted.number is not None
+    if why := opposed(plain, wanted.number):
+        return why
+    text = mask_words(final_answer(plain))
+    if wanted.number and _says_none(text, question):
+        return "it also says that there are none"
+    whys = []
+    for place in places_of(text):
+        if within(place.value, wanted.number, wanted.tolerance):
+            why = in_another_unit(question, text, place.end) or not_as_asked(question, text, place.start, place.end)
+            if not why and doubted(normalise_kept(text), place.start, place.end, normalise(question)):
+                why = "it speaks against the number, or leaves it open"
+            whys.append(why)
+    return whys[0] if whys and all(whys) else ""
+
+
+def _says_none(text: str, question: str) -> bool:
+    from pytest_webarena.checks.upstream.folding import fold
+    from pytest_webarena.checks.upstream.stated_none import says_none
+    from pytest_webarena.checks.upstream.stated_numbers import question_of
+
+    asked = question_of(question)
+    return asked.dimension == "count" and says_none(fold(text), asked)
 
 
 def _wants_refusal(wanted: TextMatch, answer: str, question: str) -> bool:
@@ -241,7 +318,12 @@ def _category(spec: AnswerSpec) -> str:
 
 ANSWER: Kind[AnswerSpec] = Kind(
     name="answer",
-    doc="What the agent said when it stopped. A text alone is short for `exact`.",
+    doc=(
+        "What the agent said when it stopped. A text alone is short for `exact`. Marks of Markdown make no difference "
+        "(`**x**`, `` `x` ``, lists, links that show their address), what they strike out is not said, and "
+        "accents of the "
+        "task may be left out (`Cafe` for *Café*) unless `case` is true."
+    ),
     form=FORM,
     judge=judge,
     category=_category,

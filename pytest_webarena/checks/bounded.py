@@ -14,6 +14,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -43,6 +44,9 @@ _LONGEST_WAIT = 1e6
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 V = TypeVar("V")
+
+_forking = threading.Lock()
+"""One at a time."""
 
 _Work = Callable[[Asker | None, Watch | None], V]
 """Judges, given whom to ask and whom to tell of each check."""
@@ -123,7 +127,7 @@ class _Judging(Generic[V]):
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()  # else what is in their buffers is written twice
-        with warnings.catch_warnings():
+        with _forking, warnings.catch_warnings():  # whose filters are the process's, whichever thread sets them
             warnings.simplefilter("ignore")  # of threads: the process needs nothing that any of ours may hold
             child = os.fork()
         if not child:

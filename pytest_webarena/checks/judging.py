@@ -11,6 +11,7 @@ from pytest_webarena.actions import Stop
 from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading, find_grading, gradings_of, headline_of
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, late_reader
+from pytest_webarena.checks.side_effects import PATH, side_effects
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
 from pytest_webarena.evidence import Evidence, Probe
@@ -37,6 +38,8 @@ class Needs:
     """Whether the bodies of responses have to be kept."""
     sites: bool = False
     """Whether any looks at what sites show, hold or were asked, and not at the answer and the steps alone."""
+    changes: bool = False
+    """Whether any looks at what changed in the sites' data."""
     pages: bool = False
     """Whether any looks at where the browser is, or gathers something with it."""
 
@@ -48,6 +51,7 @@ def needs(checks: Sequence[Check]) -> Needs:
         end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
         responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
         sites=any(_looks_at_sites(check) for check, _ in _leaves(checks)),
+        changes=any(_reads_changes(check) for check, _ in _leaves(checks)),
         pages=any(_looks_at_pages(check) for check, _ in _leaves(checks)),
     )
 
@@ -105,12 +109,20 @@ def _collects(check: Check) -> bool:
 
 def _looks_at_sites(check: Check) -> bool:
     kind = _kind(check)
-    return kind is not None and (kind.stateful or kind.reads_requests or kind.reads_signals or kind.collect is not None)
+    if kind is None:
+        return False
+    reads = kind.reads_requests or kind.reads_signals or kind.reads_changes
+    return kind.stateful or reads or kind.collect is not None
 
 
 def _looks_at_pages(check: Check) -> bool:
     kind = _kind(check)
     return kind is not None and (kind.stateful or kind.reads_signals or kind.collect is not None)
+
+
+def _reads_changes(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and kind.reads_changes
 
 
 def _reads_responses(check: Check) -> bool:
@@ -187,8 +199,14 @@ def judge(
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     low, high = _total(task, results, _bounds)
-    score = _clean(low) if low == high else None
     counted = _total(task, results, _counted)[0]
+    if not known and (effects := side_effects(task, evidence.changes)) is not None:
+        rule = judging.rule(effects)
+        results = (*results, rule)
+        low, high, counted = (
+            total * bound for total, bound in zip((low, high, counted), (*_bounds(rule), _bounds(rule)[0]), strict=True)
+        )
+    score = _clean(low) if low == high else None
     if known and not grading.decides and any(result.score is None for result in results):
         score = None  # an error anywhere is an error
     return Verdict(
@@ -335,6 +353,10 @@ class _Judging:
             # Nobody may gain by hiding what is looked at: neither this nor its contrary counts as met.
             judgement = replace(judgement, score=1.0 if negated else 0.0)
         return self.result(check, judgement, state if kind.stateful else END)
+
+    def rule(self, judgement: Judgement) -> CheckResult:
+        """The result of a rule that no check of the task states."""
+        return replace(self.result(Check(path=PATH, kind="changes"), judgement, END), state="")
 
     def result(
         self,

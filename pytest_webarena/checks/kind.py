@@ -214,6 +214,8 @@ class Kind(Generic[S]):
     """Whether judging looks at the requests that were made."""
     reads_signals: bool = False
     """Whether judging looks at what the session recorded by itself."""
+    reads_changes: bool = False
+    """Whether judging looks at what changed in the sites' data."""
     looks_at: Callable[[S], Collection[Sight]] | None = None
     """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
     answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pytest_webarena.checks.kind import END, Judgement, Kind, View
+from pytest_webarena.checks.kind import END, Judgement, Kind, View, no_answer
 from pytest_webarena.checks.text import TextMatch, judge_text
 from pytest_webarena.checks.urls import ParsedUrl, parse_url, same_place
+from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, MapOf, Record
-from pytest_webarena.tasks.shapes import Choice, Fault, Text
+from pytest_webarena.tasks.shapes import Choice, Fault, Int, Text
 from pytest_webarena.tasks.syntax import REGEX
 
 __all__ = ["URL", "UrlSpec"]
@@ -29,6 +30,8 @@ class UrlSpec:
     query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     regex: str | None = None
     tabs: Literal["active", "any"] = "active"
+    most: int = 5
+    """So many tabs may be open where any will do."""
 
     def __str__(self) -> str:
         parts = [" or ".join(map(str, self.address))] if self.address else []
@@ -39,7 +42,7 @@ class UrlSpec:
             parts.append("query with " + "&".join(pairs))
         if self.regex is not None:
             parts.append(f"matches /{self.regex}/")
-        return "; ".join(parts) + (" (in any tab)" if self.tabs == "any" else "")
+        return "; ".join(parts) + (f" (in any of at most {self.most} tabs)" if self.tabs == "any" else "")
 
 
 def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
@@ -105,6 +108,16 @@ FORM: Any = Either(
                 doc="Which tab: the current one, or any that is open at the end.",
                 example="- url: {address: /accounts/orders/, tabs: any}",
             ),
+            Field(
+                key="most",
+                shape=Int("a number of tabs", low=1),
+                default=5,
+                doc=(
+                    "With `tabs: any`: so many tabs may be open at the end, empty ones not counted. An agent that "
+                    "opens everything has not found the page."
+                ),
+                example="- url: {address: /accounts/orders/, tabs: any, most: 2}",
+            ),
         ],
         rule=_fault,
         doc="Conditions on an address; all that are given must hold.",
@@ -120,6 +133,10 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
         if not evidence.tabs:
             return Judgement.unknown(expected=expected, why="no tab was recorded at the end")
         urls = [tab.url for tab in evidence.tabs if tab.active or spec.tabs == "any"]
+        opened = [url for url in urls if not url.startswith(("about:", "chrome:"))]
+        if len(opened) > spec.most:
+            why = f"{len(opened)} tabs are open, and at most {spec.most} may be"
+            return Judgement.of(False, expected=expected, actual=f"{len(opened)} tabs", why=why)
     else:
         urls = [step.url_after for step in evidence.steps if step.index == view.state and step.url_after]
         if not urls:
@@ -130,8 +147,33 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
     reasons = [_reason(spec, url, evidence.sites) for url in urls]
     holds = "" in reasons
     actual = urls[reasons.index("")] if holds else ", ".join(urls)
+    if holds and view.state == END:
+        there = [url for url, reason in zip(urls, reasons, strict=True) if not reason]
+        failed = [_status(evidence.requests, url) for url in there]
+        if all(status >= 400 for status in failed):
+            why = f"the page there is none: the site answered with status {failed[0]}"
+            cause = no_answer(failed[0])
+            if cause == "site":
+                return Judgement.unknown(expected=expected, actual=f"status {failed[0]}", why=why, cause="site")
+            return replace(
+                Judgement.of(False, expected=expected, actual=f"status {failed[0]}", why=why), contrary="agent"
+            )
     why = "" if holds else (reasons[0] if len(reasons) == 1 else "no open tab is there")
     return Judgement.of(holds, expected=expected, actual=actual, why=why or ("" if holds else "no tab is active"))
+
+
+def _status(requests: Sequence[RequestRecord], url: str) -> int:
+    """With which status the document at an address came last; 0 where nothing says, as for what scripts put there.
+
+    Whether a request was for a document, browsers tell (``Sec-Fetch-Dest``); where none does, the last one counts.
+    """
+    bare = url.partition("#")[0]
+    for request in reversed(requests):
+        if request.url.partition("#")[0] == bare and request.status is not None:
+            headers = {name.casefold(): value for name, value in request.request_headers}
+            if headers.get("sec-fetch-dest", "document") == "document":
+                return request.status
+    return 0
 
 
 def _reason(spec: UrlSpec, url: str, sites: Mapping[str, str]) -> str:
@@ -159,7 +201,13 @@ def _apart(actual: ParsedUrl, address: Address, sites: Mapping[str, str], exact:
 
 URL: Kind[UrlSpec] = Kind(
     name="url",
-    doc="Where the browser is: the address of the current tab. An address (or a list of them) is short for `address`.",
+    doc=(
+        "Where the browser is: the address of the current tab. An address (or a list of them) is short for "
+        "`address`. At the "
+        "end, an address at which the site last answered with an error (404, 403, …) does not count, nor does "
+        "`not` make "
+        "anything of one that refuses; one that has no answer now (429, 500 and above) is inconclusive."
+    ),
     form=FORM,
     judge=judge,
     stateful=True,

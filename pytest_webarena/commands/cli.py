@@ -72,11 +72,17 @@ def _parser() -> argparse.ArgumentParser:
     schema.add_argument("--sites", action="store_true", help="of catalogue files instead")
     schema.set_defaults(run=_schema)
 
-    importing = commands.add_parser("import", help="write a published suite, or its JSON, as YAML task files")
-    importing.add_argument("suite", metavar="SUITE", help="a published suite, or a JSON file in one of their formats")
-    importing.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="PATH", help="a folder (a file per site), or a .yaml file"
+    importing = commands.add_parser(
+        "import",
+        help="write a published suite, or its JSON, as YAML task files; or a trial of 'webarena export' as a run",
     )
+    importing.add_argument(
+        "suite", metavar="SUITE|TRIAL", help="a published suite, a JSON file in one of their formats, or a trial's file"
+    )
+    importing.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="PATH",
+        help="a folder (a file per site), or a .yaml file; of a trial: its new run directory",
+    )  # fmt: skip
     importing.set_defaults(run=_import)
 
     tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
@@ -119,6 +125,12 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("check", help="whether tasks can still be done as they say; keeps what it found")
     )
 
+    from pytest_webarena.commands import changes
+
+    changes.add_arguments(
+        commands.add_parser("changes", help="what solutions changed on the sites, as a check that lists it")
+    )
+
     from pytest_webarena.llm_judge import command as judge_command
 
     judge_command.add_arguments(
@@ -146,6 +158,10 @@ def _parser() -> argparse.ArgumentParser:
     memorised.add_arguments(
         commands.add_parser("memorised", help="whether a model goes on with the text of tasks as they do; no verdict")
     )
+
+    from pytest_webarena.commands import archive
+
+    archive.add_arguments(commands.add_parser("archive", help="archives of sites: record, ls, check, add"))
 
     repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
     repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
@@ -213,9 +229,16 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.one_file import is_trial_file, unpack_trial
     from pytest_webarena.suites.commands import run_import
 
-    return run_import(options.suite, options.output)
+    if not is_trial_file(Path(options.suite)):
+        return run_import(options.suite, options.output)
+    key = unpack_trial(Path(options.suite), options.output)
+    print(f"{key.task} by {key.agent}, trial {key.trial}, is a run in {options.output}")
+    tasks = " ".join(str(file) for file in sorted((options.output / "tasks").glob("*")))
+    print(f"  pytest --rescore={options.output} {tasks or 'TASKS'}", f"  webarena view {options.output}", sep="\n")
+    return 0
 
 
 def _stats(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``webarena runs``, ``gradings``, ``har`` and ``export-verified``: what finished runs say to other eyes and tools."""
+"""``webarena runs``, ``gradings``, ``explain``, ``har``, ``export…``: what finished runs say to others."""
 
 from __future__ import annotations
 
@@ -45,10 +45,26 @@ def add_commands(commands: Any) -> None:
     gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     gradings.set_defaults(run=_gradings)
 
+    explain = commands.add_parser("explain", help="hold failed trials against ones of the same task that passed")
+    explain.add_argument("run_dir", **RUN_DIR)
+    explain.add_argument(
+        "--against", type=Path, metavar="RUN_DIR", help="trials that passed in this run (default: the same)"
+    )
+    explain.add_argument("--task", metavar="ID", help="of this task only")
+    explain.add_argument("--agent", metavar="NAME", help="failed trials of this agent only")
+    explain.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    explain.set_defaults(run=_explain)
+
     har = commands.add_parser("har", help="write the requests of each trial as HAR 1.2")
     har.add_argument("run_dir", **RUN_DIR)
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)
+
+    exporting = commands.add_parser("export", help="write a recorded trial as one file; 'webarena import' reads it")
+    exporting.add_argument("trial", type=Path, metavar="TRIAL", help="its folder, RUN_DIR/trials/NAME")
+    exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.zip here")
+    exporting.add_argument("--tasks", type=Path, metavar="FILE", help="the file with its task (default: as recorded)")
+    exporting.set_defaults(run=_export)
 
     verified = commands.add_parser("export-verified", help="write a run as webarena-verified's command line reads it")
     verified.add_argument("run_dir", **RUN_DIR)
@@ -107,6 +123,44 @@ def _gradings(options: argparse.Namespace) -> int:
     return code
 
 
+def _explain(options: argparse.Namespace) -> int:
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.explaining import Passed, explain
+    from pytest_webarena.results.rundir import RunDir
+
+    run = RunDir(run_asked_for(options))
+    run.facts()
+    stored = run.read()
+    code = name_unreadable(stored.unreadable)
+    other = RunDir(options.against) if options.against is not None else run
+    other.facts()
+    beside = other.read().records if options.against is not None else stored.records
+    failed = [
+        record
+        for record in stored.records
+        if record.outcome == "failed"
+        and options.task in (None, record.key.task)
+        and options.agent in (None, record.key.agent)
+    ]
+    if not failed and (options.task or options.agent):
+        raise UsageError(f"expected a failed trial of that task and agent in {run.path}, found none")
+    passed = Passed(beside, other.steps_of)
+    told = [(record, explain((record, run.steps_of(record)), passed.of(record.key.task))) for record in failed]
+    if options.format == "json":
+        print(json.dumps([found.to_json() for _, found in told if found is not None], indent=1))
+        return code
+    for record, found in told:
+        print(f"{record.key.task} ({record.key.agent}, trial {record.key.trial})")
+        if found is None:
+            print("  no trial of this task passed; --against names a run with one, e.g. of --agent=oracle")
+        else:
+            print(*found.lines(), sep="\n")
+        print()
+    if not failed:
+        print("no trial failed")
+    return code
+
+
 def _har(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import write_hars
     from pytest_webarena.results.rundir import RunDir
@@ -117,6 +171,29 @@ def _har(options: argparse.Namespace) -> int:
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
     _tell_left_out(written)
     return name_unreadable(written.unreadable)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.one_file import pack_trial, task_file_of
+    from pytest_webarena.results.rundir import RunDir
+
+    folder = options.trial.absolute()
+    target = options.output or Path(f"{folder.name}.zip")
+    tasks = options.tasks
+    if tasks is not None and not tasks.is_file():
+        raise UsageError(f"--tasks: expected a task file, found none at {tasks}")
+    if tasks is None:
+        known = RunDir(folder.parent.parent).records()
+        record = next((each for each in known if each.key.folder == folder.name), None)
+        tasks = task_file_of(record, [Path.cwd(), *Path.cwd().parents]) if record is not None else None
+    record = pack_trial(folder, target, task_file=tasks)
+    print(
+        f"{record.key.task} by {record.key.agent}, trial {record.key.trial}: {target} ({target.stat().st_size:,} bytes)"
+    )
+    if tasks is None:
+        print("without its task file, which was not found: --tasks FILE, or name it when the trial is judged again")
+    return 0
 
 
 def _export_verified(options: argparse.Namespace) -> int:

@@ -8,9 +8,10 @@ what the harness itself asks of the sites, which is recorded apart. Which browse
     client ─── one browser connection: heads parsed (heads), refused (routes, pages) or started as an
     exchange ─ one request and its response, bodies followed (framing) and passed on unchanged, over an
     upstream ─ connection from the route's pool
-    tunnel ─── raw bytes both ways: WebSockets after their handshake, TLS sites
+    authority ─ ends TLS for https hosts that are read, each with a certificate of the run's own
+    tunnel ─── raw bytes both ways: WebSockets after their handshake, TLS sites that are passed on
 
-What it does not do, on purpose: look up names, decrypt TLS, cache, add ``Via`` or ``X-Forwarded-*`` (sites and
+What it does not do, on purpose: look up names, cache, add ``Via`` or ``X-Forwarded-*`` (sites and
 records shall see what the browser sent), repair malformed messages, or send anything twice except an idempotent
 request without a body whose pooled connection turned out to be closed.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 from typing import Protocol
 
 from pytest_webarena.gateway.exchange import Exchange
@@ -58,6 +59,8 @@ class BrowserConnection(asyncio.Protocol):
         self._head_only = False
         self._closing = False
         self._write_paused = False
+        self._securing: asyncio.Task[None] | None = None
+        """TLS is being agreed on: what comes meanwhile waits."""
         self._refused: tuple[BodyReader, Entry] | None = None
         """An upload that goes nowhere, and where what it said is noted."""
         self._deadline: asyncio.TimerHandle | None = None
@@ -114,7 +117,7 @@ class BrowserConnection(asyncio.Protocol):
 
     def _pump(self) -> None:
         """Start the next exchange, or answer what needs none, until bytes run out."""
-        while self._buffer and self._exchange is None and not self._closing and not self._write_paused:
+        while self._buffer and not (self._exchange or self._closing or self._write_paused or self._securing):
             if stray := _EMPTY_LINES.match(self._buffer):
                 # Allowed between requests (RFC 9112 §2.2).
                 self._buffer = self._buffer[stray.end() :]
@@ -155,7 +158,7 @@ class BrowserConnection(asyncio.Protocol):
             else:
                 route, path = routes.resolve_inside(inside, request.target, visits=self._owner.visits)
             self._owner.visited_hosts.add(route.host)
-            unsafe = _unsafe(request, has_body)
+            unsafe = "" if route.archived else _unsafe(request, has_body)
             if unsafe and self._owner.visits and route.forbids(path):
                 raise Refused(
                     f"{route.host} can only be read",
@@ -215,9 +218,17 @@ class BrowserConnection(asyncio.Protocol):
         except BadMessage as error:
             self._refuse_entry(entry, error, close=has_body)
             return
-        if route.tls:
+        if route.tls and not route.read:
             self._mark_unsafe(route, "CONNECT", request.target)
             self._exchange = TunnelOpening(self, self._settings, route, entry)
+            return
+        if route.tls:
+            if self._buffer:  # asyncio can't begin TLS with bytes that it has already handed out
+                early = BadMessage("expected nothing behind CONNECT before it is answered")
+                self._refuse_entry(entry, early, close=True)
+                return
+            self._inside = route
+            self._securing = asyncio.get_running_loop().create_task(self._end_tls(route, entry))
             return
         # Browsers open a tunnel for WebSockets, Playwright's API client for everything. Inside is plain HTTP,
         # so it is read like any other: nothing of it escapes the log.
@@ -226,6 +237,39 @@ class BrowserConnection(asyncio.Protocol):
         entry.response_head = ESTABLISHED
         self.transport.write(ESTABLISHED.encode() + b"\r\n")
         self._finish_entry()
+
+    async def _end_tls(self, route: Route, entry: Entry) -> None:
+        """Be the https host: what the browser says inside the tunnel is read like plain HTTP."""
+        loop, raw = asyncio.get_running_loop(), self.transport
+        entry.status, entry.response_head = 200, ESTABLISHED
+        secured: asyncio.Transport | None = None
+        raw.pause_reading()
+        try:
+            context = self._settings.certificates(route.host)
+            raw.write(ESTABLISHED.encode() + b"\r\n")
+            secured = await loop.start_tls(
+                raw,
+                self,
+                context,
+                server_side=True,
+                ssl_handshake_timeout=self._settings.connect_timeout,
+                ssl_shutdown_timeout=self._settings.linger,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.reason if isinstance(error, ssl.SSLError) else str(error) or "the browser went away"
+            entry.refused = f"no TLS came about with the browser, which may not trust the run's authority: {reason}"
+            self._securing = None
+            self.abort()
+        finally:
+            self._securing = None
+            if secured is None:  # asyncio tells nobody of the end of what was about to become TLS
+                raw.abort()
+                self.connection_lost(None)
+        if secured is None:
+            return
+        self.transport = secured
+        self._finish_entry()
+        self._pump()
 
     def _begin(self, method: str, url: str, text: str) -> Entry:
         self._entry = self._owner.log.begin(method, url, text)
@@ -311,6 +355,8 @@ class BrowserConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """End at once; the session closes."""
+        if self._securing is not None:
+            self._securing.cancel()
         self._lost(abort=True)
         self.transport.abort()
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CHROMIUM_EGRESS_ARGS", "DENY_ALL_PROXY", "FIREFOX_EGRESS_PREFS", "PROXY_BYPASS"]
+__all__ = ["CHROMIUM_EGRESS_ARGS", "DENY_ALL_PROXY", "FIREFOX_EGRESS_PREFS", "PROXY_BYPASS", "trust_arguments"]
 
 DENY_ALL_PROXY = "http://127.0.0.1:1"
 """A proxy that refuses the connection at once: only root could listen on port 1, and nothing does."""
@@ -95,3 +95,12 @@ FIREFOX_EGRESS_PREFS: Mapping[str, bool | int | str] = {
     "toolkit.telemetry.unified": False,
 }
 """Preferences of Firefox that do the same; they win over the user's."""
+
+
+def trust_arguments(spki: str) -> tuple[str, ...]:
+    """Launch flags of Chromium by which it trusts the run's authority (`authority.Authority.spki`); none without one.
+
+    Not a context that ignores all errors of certificates: service workers fail there. Heeded only where the browser has
+    a profile directory of its own (``--user-data-dir``), which Playwright always gives it.
+    """
+    return (f"--ignore-certificate-errors-spki-list={spki}",) if spki else ()

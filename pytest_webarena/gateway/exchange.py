@@ -10,6 +10,7 @@ import asyncio
 
 from pytest_webarena.gateway.framing import BodyReader, OpenBody, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
+from pytest_webarena.gateway.lacking import LACKING, lack_of
 from pytest_webarena.gateway.log import Entry, RequestLog
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
@@ -295,6 +296,8 @@ class Exchange:
         self._cancel_timer()
         # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
+        if self._route.archived:
+            self._note_lack(head)
         out = _serialise(head, ("Connection: close",) if self._close else ())
         self._browser.transport.write(out + data[:used] if used else out)
         if body is not None:
@@ -303,6 +306,14 @@ class Exchange:
             self._finish(clean=used == len(data))
         else:
             self._response_body = body
+
+    def _note_lack(self, head: ResponseHead) -> None:
+        """An archive that has nothing says so by a field, which is for us; its page is no site's."""
+        kept = [field for field in head.fields if field.partition(":")[0] != LACKING]
+        if len(kept) < len(head.fields):
+            head.fields = kept
+            self._entry.lacks = lack_of(self._request.method, self._request.fields)
+            self._entry.own = f"{self._entry.method} {self._entry.url} is not archived"
 
     def _switch(self, text: str, head: ResponseHead) -> None:
         """To raw bytes both ways, after 101."""

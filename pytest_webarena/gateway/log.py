@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.gateway.framing import Capture
 from pytest_webarena.gateway.heads import header_pairs
+from pytest_webarena.gateway.lacking import Lack
 
 __all__ = ["SAFE_METHODS", "Entry", "RequestLog", "Totals"]
 
@@ -38,6 +39,8 @@ _ANSWERED = 10_000
 _FAILURES = frozenset((408, 425, 429))
 """What is asked for again after such a status, or one of a server error."""
 _OWN_ANSWERS = 1000
+_WHOLE = 256 << 20
+"""Bytes of a body that are handed to who keeps all."""
 """Addresses of which it is known that the gateway itself answered last."""
 
 
@@ -60,6 +63,7 @@ class Entry:
         "abandoned",
         "body",
         "kept",
+        "lacks",
         "method",
         "own",
         "refused",
@@ -90,6 +94,8 @@ class Entry:
         self.refused = ""
         self.own = ""
         """What the gateway itself answered; empty when the site did."""
+        self.lacks: Lack = ""
+        """What an archive did not have."""
         self.abandoned = False
         """Whether the browser went away before all of the answer had come."""
         self.request_bytes = 0
@@ -130,6 +136,7 @@ class Entry:
             url=self.url,
             status=self.status,
             refused=self.refused,
+            lacks=self.lacks,
             request_headers=header_pairs(self.request_head),
             request_body=_text(bytes(body.data), cut=self.request_bytes > len(body.data)) if body is not None else None,
             response_headers=header_pairs(self.response_head),
@@ -151,9 +158,16 @@ class RequestLog:
     """Entries in the order of arrival, at most ``max_entries`` of them and about ``max_bytes`` of heads and bodies."""
 
     def __init__(
-        self, *, body_limit: int, max_entries: int, max_bytes: int, over: Callable[[], None] = lambda: None
+        self,
+        *,
+        body_limit: int,
+        max_entries: int,
+        max_bytes: int,
+        over: Callable[[], None] = lambda: None,
+        keep: Callable[[Entry], None] | None = None,
     ) -> None:
-        """``over`` is called when somebody who waits for a request may go on: it has an answer, or is over."""
+        """``keep`` hears of each entry that is over, with all of its bodies, whatever the limits; then they are cut.
+        ``over`` is called when somebody who waits for a request may go on: it has an answer, or is over."""
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
@@ -162,6 +176,7 @@ class RequestLog:
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
         self._over = over
+        self._keep = keep
         self._own: dict[str, str] = {}
         self._failed: dict[tuple[str, str], bool] = {}
         self.news = -math.inf
@@ -194,6 +209,9 @@ class RequestLog:
 
     def capture(self, entry: Entry) -> Capture | None:
         """Where to keep the start of the entry's request body; None when it isn't to be kept."""
+        if self._keep is not None:
+            entry.body = Capture(_WHOLE)
+            return entry.body
         limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept:
             return None
@@ -202,6 +220,9 @@ class RequestLog:
 
     def capture_response(self, entry: Entry, head: str) -> Capture | None:
         """Where to keep the entry's response body, given its head; None when it isn't to be kept."""
+        if self._keep is not None:
+            entry.reply = Capture(_WHOLE)
+            return entry.reply
         limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept or not _JSON.search(head):
             return None
@@ -219,6 +240,9 @@ class RequestLog:
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
             self._over()
+            if self._keep is not None:
+                self._keep(entry)
+                self._cut(entry)
             if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
                 self._doubtful = True
             self._note_author(entry)
@@ -232,12 +256,21 @@ class RequestLog:
                 bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
                 self._room -= len(entry.response_head) + bodies
 
+    def _cut(self, entry: Entry) -> None:
+        """Leave of its bodies what a log that keeps no more has of them."""
+        limit = max(0, min(self._body_limit, self._room_for(entry)))
+        if entry.body is not None:
+            del entry.body.data[limit:]
+        if entry.reply is not None and (len(entry.reply.data) > limit or not _JSON.search(entry.response_head)):
+            entry.reply = None
+
     def own_answer(self, url: str) -> str:
         """What the gateway itself answered to the latest request for ``url``; empty when the site did, or nobody.
 
-        ``url`` as it was requested; ``host:port`` for a tunnel. Apps and pages can neither forge this nor hide it.
+        ``url`` as it was requested; of https hosts, the tunnel to them counts as well. Apps and pages can neither
+        forge this nor hide it.
         """
-        return self._own.get(url, "")
+        return self._own.get(url) or self._own.get(_as_tunnel(url), "")
 
     def answers(self, method: str, url: str, since: float) -> list[tuple[str, int | None]]:
         """`Entry.state` and status of each of these requests since a Unix time, in the order of arrival.
@@ -383,6 +416,17 @@ def _decoded(data: bytes, coding: str) -> str | None:
         return data.decode("utf-8")
     except (zlib.error, UnicodeDecodeError):
         return None
+
+
+def _as_tunnel(url: str) -> str:
+    """What a browser asks for first that wants an https address.
+
+    >>> _as_tunnel("https://shop.test/a"), _as_tunnel("https://shop.test:8443/"), _as_tunnel("http://shop.test/")
+    ('shop.test:443', 'shop.test:8443', '')
+    """
+    scheme, _, rest = url.partition("://")
+    host = rest.partition("/")[0]
+    return (host if host.rpartition(":")[2].isdigit() else f"{host}:443") if scheme == "https" else ""
 
 
 def _text(data: bytes, *, cut: bool) -> str | None:

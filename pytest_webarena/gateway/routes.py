@@ -10,7 +10,7 @@ from pytest_webarena.gateway.upstream import Route
 
 __all__ = ["Refused", "RouteTable"]
 
-_ABSOLUTE = re.compile(r"(?i:http)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
+_ABSOLUTE = re.compile(r"(?i:(https?))://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
 _AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
@@ -40,6 +40,10 @@ class RouteTable:
         keys = [key for key in self._routes if key[0] == host]
         return [self._routes.pop(key) for key in keys]
 
+    def has(self, host: str, port: int) -> bool:
+        """Whether something is served there."""
+        return (host, port) in self._routes
+
     def __iter__(self) -> Iterator[Route]:
         return iter(self._routes.values())
 
@@ -50,15 +54,21 @@ class RouteTable:
     def resolve(self, target: str, *, visits: bool = True) -> tuple[Route, str]:
         """Route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else.
 
+        ``https://`` is for the harness, which is on this machine and needs no TLS to the gateway: browsers ask for a
+        tunnel.
+
         ``visits``: whether whoever asks may have sites come that are not there yet.
         """
         match = _ABSOLUTE.fullmatch(target)
         if match is None:
             raise _not_absolute(target)
-        host, port, path = match.groups()
-        route = self._find(host, int(port) if port else 80, visits)
-        if route.tls:
+        scheme, host, port, path = match.groups()
+        secure = scheme.lower() == "https"
+        route = self._find(host, int(port) if port else 443 if secure else 80, visits)
+        if route.tls and not secure:
             raise Refused(f"{route.authority} can't be reached", f"{route.url} is served by https only")
+        if secure and not (route.read or route.secure):
+            raise Refused(f"{route.authority} can't be reached", f"{route.url} can't be asked so")
         if path is None:
             path = "/"
         elif path[0] == "?":
@@ -103,9 +113,11 @@ def _not_absolute(target: str) -> BadMessage:
     if match is None:
         return BadMessage(f"expected an address that starts with http://, found {target[:200]!r}")
     scheme, rest = match[1].lower(), match[2]
-    if scheme != "http":
+    if scheme not in ("http", "https"):
         host = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
-        return Refused(f"{host[:200]} can't be reached", f"{scheme}:// addresses are not served, only http://")
+        return Refused(
+            f"{host[:200]} can't be reached", f"{scheme}:// addresses are not served, only http:// and https://"
+        )
     if "@" in re.split(r"[/?#]", rest, maxsplit=1)[0]:
         return BadMessage("found a user name in the address; that is not allowed in a request (RFC 9110 §4.2.4)")
     return BadMessage(f"expected http://host/path, found {target[:200]!r}")

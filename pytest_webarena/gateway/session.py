@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
-from pytest_webarena.gateway.log import SAFE_METHODS, RequestLog, Totals
+from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog, Totals
 from pytest_webarena.gateway.routes import RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Arrival, Route
@@ -37,7 +40,12 @@ class Gateway:
         response_timeout: float | None = None,
         hold: float = 5.0,
         linger: float = 5.0,
+        authority: Callable[[], Authority] | None = None,
+        keep: Callable[[Entry], None] | None = None,
     ) -> None:
+        """``keep`` hears of each exchange that is over, with bodies of any kind and size, which are let go of then.
+        ``authority``: gives who ends TLS, made when it is first needed; None: a new one of this gateway's own."""
+        self._authority = authority or cache(Authority)
         self._settings = Settings(
             body_limit=body_limit,
             head_limit=head_limit,
@@ -47,6 +55,8 @@ class Gateway:
             response_timeout=response_timeout,
             hold=hold,
             linger=linger,
+            keep=keep,
+            certificates=lambda host: self._authority().context(host),
         )
         self._sessions: set[GatewaySession] = set()
 
@@ -125,6 +135,7 @@ class GatewaySession:
                 max_entries=settings.max_entries,
                 max_bytes=settings.max_log_bytes,
                 over=self._over,
+                keep=settings.keep,
             )
             for _ in range(2)
         )
@@ -140,7 +151,7 @@ class GatewaySession:
         self._waiting: set[asyncio.Future[None]] = set()
         self._retired: list[Route] = []
         self._headers: dict[str, tuple[str, ...]] = {}
-        self._told: dict[str, tuple[str, ...]] = {}
+        self._told: dict[str, dict[str, str]] = {}
 
     async def listen(self) -> None:
         """Bind the ports."""
@@ -162,27 +173,38 @@ class GatewaySession:
         *,
         port: int = 80,
         tls: bool | None = None,
+        read: bool = False,
+        secure: ssl.SSLContext | None = None,
+        archived: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
     ) -> None:
         """Serve ``http://<host>[:port]`` by the replica at ``upstream_host:upstream_port`` from now on.
 
         A route already there is replaced, its connections are reset. With ``tls`` (the default on port 443) it
-        is ``https://<host>[:port]`` instead: an external site, reached through a tunnel that can't be read, so
-        any use of it counts as unsafe. ``arrival`` and ``reads``: see `Route`.
+        is ``https://<host>[:port]`` instead. TLS is ended here if it is to be ``read``; otherwise it is an external
+        site, reached through a tunnel that can't be read, so any use of it counts as unsafe. ``secure``, ``archived``,
+        ``arrival`` and ``reads``: see `Route`.
         """
         tls = port == 443 if tls is None else tls
-        route = Route(host.lower(), port, upstream_host, upstream_port, tls=tls, arrival=arrival, reads=reads)
+        route = Route(
+            host.lower(), port, upstream_host, upstream_port, tls=tls, read=read, secure=secure, archived=archived,
+            arrival=arrival, reads=reads,
+        )  # fmt: skip
         route.headers = self._added(route.host)
         before = self.routes.put(route)
         if before is not None:
             self._retire(before)
 
+    def serves(self, host: str, port: int) -> bool:
+        """Whether there is a route for it."""
+        return self.routes.has(host.lower(), port)
+
     def set_headers(self, host: str, headers: Mapping[str, str]) -> None:
         """Add ``headers`` to every request to ``host`` from now on, and to no other; an empty mapping ends that.
 
         They replace those of the same name that a browser sends, and are never in the log: they may sign a visitor in.
-        `ValueError` for one that HTTP can't carry. Tunnels to ``https`` sites can't be added to.
+        `ValueError` for one that HTTP can't carry. Tunnels that are passed on unread can't be added to.
         """
         lines = tuple(f"{name}: {value}" for name, value in headers.items())
         for line in lines:
@@ -192,12 +214,12 @@ class GatewaySession:
         self._add(host.lower())
 
     def tell(self, host: str, name: str, value: str) -> None:
-        """Add one header of the environment's own to every request to ``host``, whatever `set_headers` adds beside."""
-        self._told[host.lower()] = (f"{name}: {value}",)
+        """Add a header of the environment's own to every request to ``host``, whatever `set_headers` adds beside."""
+        self._told.setdefault(host.lower(), {})[name.lower()] = f"{name}: {value}"
         self._add(host.lower())
 
     def _added(self, host: str) -> tuple[str, ...]:
-        return (*self._told.get(host, ()), *self._headers.get(host, ()))
+        return (*self._told.get(host, {}).values(), *self._headers.get(host, ()))
 
     def _add(self, host: str) -> None:
         for route in self.routes:

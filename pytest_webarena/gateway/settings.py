@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from pytest_webarena.gateway.log import Entry
 
 __all__ = ["Settings"]
 
@@ -25,5 +29,9 @@ class Settings:
     hold: float
     """How long the first visit of a site waits for the site, before the browser is shown a page that says so and that
     asks again. Less than browsers wait for a page."""
+    keep: Callable[[Entry], None] | None
+    """Hears of each exchange that is over, bodies and all."""
+    certificates: Callable[[str], ssl.SSLContext]
+    """What ends TLS for a host."""
     linger: float
     """How long a closed connection may still deliver the rest of an upload that is thrown away."""

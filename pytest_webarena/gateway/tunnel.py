@@ -116,7 +116,7 @@ class TunnelOpening:
 
     async def _open(self) -> None:
         try:
-            connection = await self._route.connect(self._settings.connect_timeout)
+            connection = await self._route.connect(self._settings.connect_timeout, raw=True)
         except OSError as error:  # TimeoutError is one too
             reason = f"no connection: {error.strerror or error or 'timed out'}"
             self._browser.upstream_failed(self._route, reason)

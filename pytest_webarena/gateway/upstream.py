@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-__all__ = ["Arrival", "NotThere", "ResponseSink", "Route", "UpstreamConnection", "end_writing", "reset"]
+__all__ = [
+    "Arrival",
+    "NotThere",
+    "ResponseSink",
+    "Route",
+    "UpstreamConnection",
+    "end_writing",
+    "reset",
+    "tls_fault",
+]
 
 _RESTART = 5.0
 """Seconds that a replica whose port is closed is given to open it again: apps restart themselves, e.g. for settings to
@@ -53,14 +63,24 @@ class Route:
         upstream_port: int,
         *,
         tls: bool = False,
+        read: bool = False,
+        secure: ssl.SSLContext | None = None,
+        archived: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self.tls = tls
+        """Whether browsers speak TLS with it."""
+        self.read = read
+        """Whether TLS is ended here, so that requests are seen; otherwise bytes are passed on unread."""
+        self.secure = secure
+        """How TLS is spoken with what serves it; None: not at all, or by the browser itself."""
         self.upstream_host = upstream_host
         self.upstream_port = upstream_port
+        self.archived = archived
+        """Whether an archive serves it: nothing can be changed there, and what it lacks it says (`lacking`)."""
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
@@ -92,10 +112,13 @@ class Route:
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:
         """A request's field lines as the replica gets them."""
-        if not self.headers:
+        headers = self.headers
+        if self.archived:  # one server for both schemes
+            headers = (*headers, f"X-Forwarded-Proto: {'https' if self.tls else 'http'}")
+        if not headers:
             return sent
-        own = {line.partition(":")[0].lower() for line in self.headers}
-        return [*(line for line in sent if line.partition(":")[0].lower() not in own), *self.headers]
+        own = {line.partition(":")[0].lower() for line in headers}
+        return [*(line for line in sent if line.partition(":")[0].lower() not in own), *headers]
 
     def take(self) -> UpstreamConnection | None:
         """The idle connection used last, if any."""
@@ -123,23 +146,30 @@ class Route:
         """Its replica has died: there is nothing to wait for."""
         self._down = True
 
-    async def connect(self, timeout: float) -> UpstreamConnection:
+    async def connect(self, timeout: float, *, raw: bool = False) -> UpstreamConnection:
         """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had.
 
         Of a site that is not there yet: after its arrival, however long that takes.
-        A port that was open and is closed now is tried for some seconds.
+        A port that was open and is closed now is tried for some seconds. ``raw``: without TLS, which others will speak.
         """
         if self.arrival is not None:
             self.upstream_host, self.upstream_port = await self.arrival()
             self.arrival = None
         loop = asyncio.get_running_loop()
+        secure = None if raw else self.secure
         ends = loop.time() + min(_RESTART, timeout / 2)
         async with asyncio.timeout(timeout):
             while True:
                 try:
                     _, connection = await loop.create_connection(
-                        lambda: UpstreamConnection(self), self.upstream_host, self.upstream_port
+                        lambda: UpstreamConnection(self),
+                        self.upstream_host,
+                        self.upstream_port,
+                        ssl=secure,
+                        server_hostname=self.host.strip("[]") if secure is not None else None,
                     )
+                except ssl.SSLError as error:
+                    raise OSError(tls_fault(error)) from error
                 except ConnectionRefusedError:
                     if self._down or not self.open or loop.time() >= ends:
                         self._down = True
@@ -220,8 +250,26 @@ def reset(transport: asyncio.Transport) -> None:
     transport.abort()
 
 
+def tls_fault(error: ssl.SSLError) -> str:
+    """What went wrong with TLS, for a message.
+
+    >>> tls_fault(ssl.SSLError(1, "[SSL: TLSV1_ALERT_NO_APPLICATION_PROTOCOL] no application protocol (_ssl.c:1006)"))
+    'it does not speak HTTP/1.1 (HTTP/2 alone is not enough here)'
+    """
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not valid: {error.verify_message}"
+    told = str(error)
+    if "NO_APPLICATION_PROTOCOL" in told:
+        return "it does not speak HTTP/1.1 (HTTP/2 alone is not enough here)"
+    return f"its TLS failed: {error.reason or told}"
+
+
 def end_writing(transport: asyncio.Transport) -> None:
-    """Half-close after flushing; a connection that the peer has already reset is dropped."""
+    """Half-close after flushing, or close where TLS knows no half; a connection that the peer has already reset is
+    dropped."""
+    if not transport.can_write_eof():
+        transport.close()
+        return
     try:
         transport.write_eof()
     except OSError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFileError
+from pytest_webarena.plugin.catalogue import sites_with_ledger
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results.gate import NOT_VALID, Ruling
 
@@ -34,10 +35,11 @@ def plan(functions: Sequence[FunctionType], config: pytest.Config) -> None:
     from pytest_webarena.agents.audit_trials import audit_trials
 
     family: list[Task] = [function.__dict__["task"] for function in functions]
+    ledgers = sites_with_ledger(config)
     for function, task in zip(functions, family, strict=True):
         # Here passing means "as the audit expects", also for tasks that are expected to fail: see `as_expected`.
         marks = [mark for mark in function.__dict__["pytestmark"] if mark.name != "xfail"]
-        trials = audit_trials(task, family, oracle_runs=_oracle_runs(config))
+        trials = audit_trials(task, family, oracle_runs=_oracle_runs(config), ledgers=ledgers)
         function.__dict__.update({_PLAN: trials, "pytestmark": marks})
 
 
@@ -87,10 +89,13 @@ def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord],
         if match := _NODE_ID.match(node_id):
             wanted.setdefault(match["path"], set()).add(match["task"])
     plans = []
+    ledgers = sites_with_ledger(config)
     for path, ids in sorted(wanted.items()):
         family = _load(config.rootpath / path)
         tasks = [replace(task, location=replace(task.location, path=path)) for task in family if task.id in ids]
-        plans += [(task, audit_trials(task, family, oracle_runs=_oracle_runs(config))) for task in tasks]
+        plans += [
+            (task, audit_trials(task, family, oracle_runs=_oracle_runs(config), ledgers=ledgers)) for task in tasks
+        ]
 
     def evidence(record: TrialRecord) -> Evidence | None:
         try:

@@ -17,7 +17,7 @@ from pytest_webarena.tasks.images import why_not_shown
 if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["known_sites", "refusal"]
+__all__ = ["known_sites", "refusal", "sites_with_ledger"]
 
 _WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
 """What was read: name or path of the catalogue, and addresses of sites elsewhere."""
@@ -27,10 +27,10 @@ def known_sites(config: pytest.Config, node: pytest.Collector | None = None) -> 
     """The sites, with the names of their accounts, of the run's catalogue: that of the fixtures where ``node`` is.
 
     Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
-    command line, and else is an error of each task file. None when a finished run is judged again: that
-    needs no sites, nor the catalogue that it was run with.
+    command line, and else is an error of each task file. None when a finished run is judged again,
+    or agents are run on it: that needs no sites, nor the catalogue that it was run with.
     """
-    if config.stash[SETTINGS].rescore is not None:
+    if config.stash[SETTINGS].offline:
         return None
     settings = config.stash[SETTINGS]
     wanted: tuple[str, Mapping[str, str]] = settings.catalogue, settings.site_urls
@@ -58,10 +58,20 @@ def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
     return str(name), before_collection(node, "webarena_site_urls")
 
 
+def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
+    """Names of the sites whose manifest says that nothing in them changes by itself."""
+    if CATALOGUE not in config.stash:
+        known_sites(config)  # as the controller of workers, which collect for themselves
+    if CATALOGUE not in config.stash:
+        return frozenset()
+    apps = config.stash[CATALOGUE].apps.values()
+    return frozenset(site.name for app in apps if app.ledger and not app.read_only for site in app.sites)
+
+
 def refusal(task: Task, config: pytest.Config) -> str:
     """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
     settings = config.stash[SETTINGS]
-    if settings.rescore is not None:
+    if settings.offline:
         return ""
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):

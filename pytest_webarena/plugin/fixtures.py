@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.executor import TrialExecutor
+    from pytest_webarena.trials.on_record import OnRecord
     from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+    from pytest_webarena.trials.runtime import FittedRuntime, Runtime, RuntimeConfig
 
 
 # --- policies -------------------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ def webarena_runtime(
     webarena_site_urls: Mapping[str, str],
     webarena_broker_args: dict[str, Any],
     webarena_docker_environment: dict[str, str],
-) -> Runtime:
+) -> Runtime | FittedRuntime:
     """This process's broker client, browser and records, by the policies that hold for this test."""
     from pytest_webarena.plugin.policies import broker_order
 
@@ -269,12 +270,26 @@ def webarena_rescorer(
 
 
 @pytest.fixture
+def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig) -> OnRecord:
+    """What stands in for the runtime when agents are run on recorded trials: no broker, no browser."""
+    from pytest_webarena.llm_judge import Judge, errors, offs
+    from pytest_webarena.trials.on_record import OnRecord
+
+    asked = settings_of(pytestconfig).on_record
+    assert asked is not None, "the fixture is asked for with --on-record alone"
+    config = webarena_config
+    judge = Judge(
+        config.judge, config.options.models, worker=config.worker, off=offs(config.judge), errors=errors(config.judge)
+    )
+    return OnRecord(webarena_run, config, judge=judge, source=asked.run, of=asked.of)
+
+
+@pytest.fixture
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
     """Where trials are played: here, one after the other."""
     from pytest_webarena.trials.executor import SerialExecutor
 
-    again = settings_of(pytestconfig).rescore is not None
-    with SerialExecutor(request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")) as executor:
+    with SerialExecutor(request.getfixturevalue(settings_of(pytestconfig).runner)) as executor:
         yield executor
 
 
@@ -289,7 +304,7 @@ def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
 
 
 @pytest.fixture
-def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime) -> Iterator[WebArena]:
+def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime | FittedRuntime) -> Iterator[WebArena]:
     """Leased sites for a Python test; pytest-playwright's ``page`` is then routed to them and signed in.
 
     ``@pytest.mark.webarena(sites=["homepage"], user={"homepage": "…"})`` names the sites. They are leased for the
@@ -308,7 +323,7 @@ def webarena_lease(webarena: WebArena) -> Lease:
 
 
 @pytest.fixture
-def webarena_session(webarena: WebArena, webarena_runtime: Runtime) -> Iterator[Session]:
+def webarena_session(webarena: WebArena, webarena_runtime: Runtime | FittedRuntime) -> Iterator[Session]:
     """A trial's browser session on the leased sites, signed in and at the start page of the first: what agents get.
 
     ``observe()`` gives what an agent would see, ``execute(action)`` does what it would do.

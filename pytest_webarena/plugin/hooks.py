@@ -56,8 +56,8 @@ def prepare(config: pytest.Config) -> None:
         collecting, held = config.getoption("collectonly"), None
         if settings.asks_for_agents and settings.rescore is None:
             check_agents(settings, collecting=collecting)
-        if settings.rescore is not None:
-            rescoring.name_files(config, RunDir(settings.rescore))
+        if (stored := settings.stored_run) is not None:
+            rescoring.name_files(config, RunDir(stored))
         if settings.options.models.prices is not None:
             read_prices(settings.options.models.prices)  # a mistake is told now, not after the first trial
         if config.getoption("--sites"):

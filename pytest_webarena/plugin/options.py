@@ -77,6 +77,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
     )
     group.addoption(
+        "--record-archive",
+        default=None,
+        metavar="FILE",
+        help="Keep what the sites answer as an archive, a new .warc.gz file, that --sites=archive:FILE serves.",
+    )
+    group.addoption(
         "--reach",
         default=None,
         metavar="task|environment|SITE,…",
@@ -251,6 +257,21 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="RUN_DIR",
         help="Judge a finished run again, from what was recorded: no sites, no browser, no agents. Agents, "
         "trials, grading and judge are the run's own unless given; its task files are collected unless others are.",
+    )
+    group.addoption(
+        "--on-record",
+        type=run_directory,
+        default=None,
+        metavar="RUN_DIR",
+        help="Run agents on the recorded trials of a finished run (latest: the newest one), without sites or browser, "
+        "until they do something else than was done: a trial passes that stays on the record and meets its checks.",
+    )
+    group.addoption(
+        "--on-record-of",
+        default="",
+        metavar="AGENT",
+        help="With --on-record: whose trials are followed (default: those of the agent's own name, else of the only "
+        "agent that tried the task).",
     )
     group.addoption(
         "--shard",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import RequestRecord
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client.lease import Lease
-    from pytest_webarena.trials.runtime import Runtime
+    from pytest_webarena.trials.runtime import FittedRuntime, Runtime
 
 __all__ = ["WebArena", "lease_for_test", "open_session"]
 
@@ -69,13 +69,15 @@ class WebArena:
         from pytest_webarena.gateway.egress import PROXY_BYPASS
 
         options: dict[str, Any] = {"proxy": {"server": self._lease.proxy, "bypass": PROXY_BYPASS}}
+        if self._lease.trust is not None:  # the test's own browser was started before there was anybody to trust
+            options["ignore_https_errors"] = True
         if self._storage_state:
             options["storage_state"] = dict(self._storage_state)
         return options
 
 
 @contextmanager
-def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[WebArena]:
+def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime | FittedRuntime) -> Iterator[WebArena]:
     """Lease what the test's mark names. All sites at once, so that two tests can never block each other."""
     mark = request.node.get_closest_marker("webarena")
     sites = mark.kwargs.get("sites", ()) if mark else ()
@@ -96,7 +98,7 @@ def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator
 
 
 @contextmanager
-def open_session(access: WebArena, runtime: Runtime) -> Iterator[Session]:
+def open_session(access: WebArena, runtime: Runtime | FittedRuntime) -> Iterator[Session]:
     """A session as trials have it, on the sites leased for a test."""
     config = runtime.session_config(access.lease, access.storage_state)
     with runtime.engine().session(config) as session:

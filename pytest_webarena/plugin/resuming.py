@@ -20,7 +20,7 @@ from pytest_webarena.checks import CHECK_SECONDS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import RESUMED, browsers_of, latest_judging, notes
+from pytest_webarena.results.conditions import RESUMED, browsers_of, check_rates, latest_judging, notes
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
@@ -73,6 +73,7 @@ def take_over(config: pytest.Config) -> None:
             f"to lose; --run-dir={shlex.quote(str(run.path))} begins one there"
         )
     facts = run.facts()
+    check_rates(run.path, facts)
     for option, value in _options(facts, run.path).items():
         given = _option(config, option)
         if not _is_given(given) or given == _DEFAULTS.get(option):

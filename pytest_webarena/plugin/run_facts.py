@@ -46,6 +46,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "trials": settings.trials,
         "browsers": list(settings.browsers),
         "audit": settings.audit,
+        "on_record": str(settings.on_record.run) if settings.on_record is not None else None,
         "catalogue": settings.catalogue,
         "apps": apps_of(config),
         "site_urls": dict(settings.site_urls),

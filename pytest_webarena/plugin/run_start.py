@@ -87,6 +87,7 @@ class RunStart:
                 site_urls=settings.site_urls,
                 pulls=settings.pulls,
                 allow_unreset=settings.allow_unreset,
+                record=settings.record_archive,
             )
         self._launcher = BrokerLauncher(config, guarded=settings is not None)
         return RunInfo(

@@ -47,7 +47,8 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     """Run one trial. Passes, raises `TaskFailed` for a wrong result, or a `TrialError` when there is no result."""
     __tracebackhide__ = True
     item = request.node
-    again = item.config.stash[SETTINGS].rescore is not None
+    settings = item.config.stash[SETTINGS]
+    again = settings.rescore is not None
     if not again and (refused := getattr(item.function, "refused", "")):
         _skip(item, refused)
     stops = None if again else _stops(request)
@@ -59,7 +60,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         if why := item.config.stash[DECIDING].why_left(RunDir(info.run_dir)):
             item.user_properties.append((DECIDED, why))
             pytest.skip(why)
-    runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
+    runtime = request.getfixturevalue(settings.runner)  # lazy: none of them is cheap
     executor: TrialExecutor = request.getfixturevalue("webarena_executor")
     try:
         record = executor.submit(

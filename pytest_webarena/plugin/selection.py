@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin import on_record
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.rescoring import stored_trials
 from pytest_webarena.plugin.run_start import run_info
@@ -83,6 +84,12 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=others)
         items[:] = kept
         return
+    if settings.on_record is not None:
+        unrecorded = on_record.unrecorded(items, settings.on_record)
+        config.stash[LEFT_OUT] = LeftOut(unrecorded=len(unrecorded))
+        config.hook.pytest_deselected(items=unrecorded)
+        gone = set(map(id, unrecorded))
+        items[:] = [item for item in items if id(item) not in gone]
     finished = run_info(config).finished if settings.resume is not None else ()
     if settings.shard is None and not finished:
         return

@@ -19,6 +19,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.judge_options import read_judge
+from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.selection import Shard, parse_shard
@@ -54,6 +55,8 @@ class Settings:
     site_urls: Mapping[str, str]
     """Sites that run elsewhere."""
     allow_unreset: bool
+    record_archive: Path | None
+    """A new archive of what sites answer."""
     pulls: Pulls
     """Which missing images are pulled."""
     run_dir: Path | None
@@ -73,6 +76,8 @@ class Settings:
     resume: Path | None
     rescore: Path | None
     """The finished run to judge again; `run_dir` is then the same."""
+    on_record: OnRecordSettings | None
+    """The finished run on whose trials agents are run."""
     shard: Shard | None
     gate: Gate
     until: float | None
@@ -82,6 +87,23 @@ class Settings:
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     """What the flags change in agents' definitions."""
+
+    @property
+    def stored_run(self) -> Path | None:
+        """The finished run that everything is read from, if one is named."""
+        return self.on_record.run if self.on_record is not None else self.rescore
+
+    @property
+    def offline(self) -> bool:
+        """Whether neither sites nor a browser are needed."""
+        return self.stored_run is not None
+
+    @property
+    def runner(self) -> str:
+        """The fixture that plays trials."""
+        if self.rescore is not None:
+            return "webarena_rescorer"
+        return "webarena_on_record" if self.on_record is not None else "webarena_runtime"
 
     @property
     def asks_for_agents(self) -> bool:
@@ -136,6 +158,7 @@ def read_settings(config: pytest.Config) -> Settings:
         suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
+        record_archive=_new_archive(option("--record-archive")),
         pulls=_pulls(config),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
@@ -167,6 +190,7 @@ def read_settings(config: pytest.Config) -> Settings:
         record=option("--record"),
         resume=Path(resume).absolute() if resume else None,
         rescore=stored.path if stored else None,
+        on_record=read_on_record(config, agents),
         shard=parse_shard(option("--shard")) if option("--shard") else None,
         gate=Gate(
             min_pass_rate=option("--min-pass-rate"),
@@ -404,3 +428,14 @@ def _path(text: str | None) -> Path | None:
 def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:
     own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
     return tuple(dict.fromkeys((*own, *agent_directories())))
+
+
+def _new_archive(given: str | None) -> Path | None:
+    if given is None:
+        return None
+    path = Path(given).expanduser().absolute()
+    if not path.name.endswith((".warc", ".warc.gz")):
+        raise UsageError(f"--record-archive: expected a file that ends with .warc.gz or .warc, found {given!r}")
+    if path.exists():
+        raise UsageError(f"--record-archive: expected a new file, found one at {path} already")
+    return path

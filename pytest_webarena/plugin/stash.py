@@ -9,6 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from pytest_webarena.plugin.begun import Begun, Played
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASKED",
+    "BEGUN",
     "CATALOGUE",
     "CONTROLLER",
     "LEFT_OUT",
     "PASSED_OVER",
     "PLAN",
+    "PLAYED",
     "RUN",
     "SETTINGS",
     "SITES",
@@ -62,6 +65,12 @@ VISITS: pytest.StashKey[dict[tuple[int, str], Mapping[str, Mapping[str, int]]]] 
 """By the number of items and the browser, once a trial has asked: how many of them visit which site as whom."""
 WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
 """Everywhere: what `take_part` calls. `entry` leaves it here, so that nothing has to import what it wakes."""
+
+
+BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
+"""On an item whose trial was begun ahead of it (``--wide``), until the item asks for it."""
+PLAYED: pytest.StashKey[Played] = pytest.StashKey()
+"""On such an item from then on: when its trial was."""
 
 
 def take_part(config: pytest.Config) -> None:

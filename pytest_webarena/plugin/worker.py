@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.sites.client.order import place_order
-from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.runtime import FittedRuntime, Runtime
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import RuntimeConfig
 
@@ -22,20 +23,37 @@ class Worker:
     def __init__(self, info: RunInfo) -> None:
         self._info = info
         self._runtimes: dict[str, Runtime] = {}
+        self._shared: list[tuple[EngineConfig, Runtime]] = []
+        """Where trials are in flight at a time: one for each way to start a browser."""
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         with ExitStack() as exits:
-            for runtime in self._runtimes.values():
+            for runtime in (*self._runtimes.values(), *(runtime for _, runtime in self._shared)):
                 exits.push(runtime)
 
-    def runtime(self, config: RuntimeConfig, order: Mapping[str, Any]) -> Runtime:
-        """The runtime of the browser that the settings name, by these from now on; ``order`` is for the broker."""
+    def runtime(self, config: RuntimeConfig, order: Mapping[str, Any]) -> Runtime | FittedRuntime:
+        """The runtime of the browser that the settings name, by these from now on; ``order`` is for the broker.
+
+        Where trials are in flight at a time, others go on by their own.
+        """
         place_order(self._info.broker, order)
+        if config.in_flight > 1:
+            for engine, shared in self._shared:
+                if engine == config.engine:
+                    return shared.by(config)
+            shared = Runtime(self._info, config)
+            self._shared.append((config.engine, shared))
+            return shared.by(config)
         name = config.engine.browser_name
         if name not in self._runtimes:
             self._runtimes[name] = Runtime(self._info, config)
         self._runtimes[name].adopt(config)
         return self._runtimes[name]
+
+    def break_off(self) -> None:
+        """End what is under way in other threads: `Runtime.break_off`."""
+        for _, runtime in self._shared:
+            runtime.break_off()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.errors import recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
+from pytest_webarena.results.looks import look_of
 from pytest_webarena.results.wording import printable
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.signals import Signal
@@ -48,6 +49,7 @@ class AttemptWriter:
         text = self._write(
             f"observations/{index:03d}.txt", cut(scrub(observation.text), LONGEST_PAGE).encode("utf-8", "replace")
         )
+        self._write(f"observations/{index:03d}.json", scrub(json.dumps(scrub_plain(look_of(observation)))).encode())
         shot = ""
         picture = observation.picture
         if picture:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from pytest_webarena.agents.audit_trials import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
+from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import TrialRecord
@@ -238,7 +239,10 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason]) -> Iterator[str
     if task.xfail:
         yield f"expected to fail: {task.xfail}" if reasons else f"valid, although it says xfail: {task.xfail}"
     null = _null(found)
-    held = [atom.path for atom in _atoms(null) if atom.passed and not _on_answer(atom)] if null is not None else []
+    held = [
+        atom.path for atom in (_atoms(null) if null is not None else ())
+        if atom.passed and not _on_answer(atom) and atom.path != SIDE_EFFECTS
+    ]  # fmt: skip
     if held:
         yield f"{_listed(held)} {'holds' if len(held) == 1 else 'hold'} before anything is done"
     for trial, record in found:

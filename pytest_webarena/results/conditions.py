@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.agents.registry import agent_id
+from pytest_webarena.errors import UsageError
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
 from pytest_webarena.results.statistics import grouped
 
@@ -24,6 +25,7 @@ __all__ = [
     "Difference",
     "Source",
     "browsers_of",
+    "check_rates",
     "differences",
     "invocations",
     "latest_judging",
@@ -73,6 +75,16 @@ class Difference:
     def short(self) -> str:
         """Without the runs, for a line beside the rate."""
         return f"{self.what} {' / '.join(self.values)}"
+
+
+def check_rates(path: Path, facts: Mapping[str, Any]) -> None:
+    """`UsageError` when trials of the run in ``path`` make no rates of agents doing tasks: they were on a record."""
+    parts = (facts, *facts.get("merged", ()))
+    if source := next((part["on_record"] for part in parts if part.get("on_record")), None):
+        raise UsageError(
+            f"{path}: expected trials on sites, found some on the record of {source} (--on-record): they tell where "
+            "agents left it, and make no rate; name a run of agents on sites"
+        )
 
 
 def source_of(path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ __all__ = ["read_lines", "write_atomically", "write_lines"]
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a whole file or nothing, without secrets: a reader never sees half of it. `RecordingError` if it can't."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     with recording(path):
         try:
             temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.conditions import Difference, Source, browsers_of, differences, invocations
+from pytest_webarena.results.conditions import Difference, Source, browsers_of, check_rates, differences, invocations
 from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import extend_plan, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
@@ -48,6 +48,8 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     if target.exists() and any(target.iterdir()):
         raise UsageError(f"{target}: expected a new or empty directory to merge into, found one with files")
     read = [(RunDir(source), RunDir(source).facts(), RunDir(source).read()) for source in sources]
+    for run, facts, _ in read:
+        check_rates(run.path, facts)
     best: dict[TrialKey, tuple[TrialRecord, Path]] = {}
     found = 0
     for run, _, stored in read:

@@ -18,7 +18,13 @@ __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "re
 
 PLAN_SCHEMA_VERSION = 2
 """2 added the key's ``browser``, which node ids tell as well."""
-_FATES: Mapping[Shortfall, str] = {"": "errors", "declared": "declared", "budget": "not_run", "untold": "errors"}
+_FATES: Mapping[Shortfall, str] = {
+    "": "errors",
+    "declared": "declared",
+    "budget": "not_run",
+    "untold": "errors",
+    "lacking": "errors",
+}
 """What became of a trial with an error, by its `TrialRecord.shortfall`."""
 
 

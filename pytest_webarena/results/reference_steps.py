@@ -19,7 +19,7 @@ from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results.page_ways import REFERENCES, page_of
 from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["ReferenceScores", "reference_scores", "references"]
+__all__ = ["ReferenceScores", "reference_scores", "references", "same_step"]
 
 Steps = Sequence[StepRecord]
 StepsOf = Callable[[TrialRecord], Steps]
@@ -83,7 +83,7 @@ def reference_scores(
 def _shares(reference: Steps, steps: Steps) -> tuple[float, float]:
     """How much of a reference is in a trial: its elements, its steps."""
     done = [step for step in steps if not step.error]
-    elements, whole = (_common(reference, done, alike) for alike in (_same_element, _same_step))
+    elements, whole = (_common(reference, done, alike) for alike in (_same_element, same_step))
     return elements / len(reference), whole / len(reference)
 
 
@@ -98,7 +98,8 @@ def _common(one: Steps, two: Steps, alike: Callable[[StepRecord, StepRecord], bo
     return best[-1]
 
 
-def _same_step(one: StepRecord, two: StepRecord) -> bool:
+def same_step(one: StepRecord, two: StepRecord) -> bool:
+    """Whether both did the same to the same element, on the same page."""
     return _kind(one) == _kind(two) and _value(one) == _value(two) and _same_element(one, two)
 
 

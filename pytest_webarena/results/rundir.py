@@ -22,10 +22,12 @@ import json
 import math
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from glob import escape as glob_escape
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +111,7 @@ class RunDir:
         target = self.path / "run.json"
         if target.exists():
             return
-        temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
+        temporary = target.with_name(f".run.json.{os.getpid()}-{threading.get_ident()}.tmp")
         text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
         with recording(target):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -157,6 +159,12 @@ class RunDir:
     def pages_of(self, record: TrialRecord) -> list[str]:
         """The addresses that a trial saw, in order: where the steps of its last attempt began and ended."""
         return [url for step in self.steps_of(record) for url in (step.url_before, step.url_after) if url]
+
+    def of_task(self, task: str) -> list[TrialRecord]:
+        """The finished trials of one task, without a look at the others."""
+        slug = TrialKey(task, "", 0).folder.partition("..")[0]
+        found = (_record(folder) for folder in sorted(self.trials.glob(f"{glob_escape(slug)}.*")))
+        return [record for record in found if record is not None and record.key.task == task]
 
     def read(self) -> Stored:
         """All trials: finished ones, unfinished ones, and those that can't be read."""

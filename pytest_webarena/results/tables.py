@@ -16,7 +16,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results import analysis_tables as analyses
 from pytest_webarena.results.analysis_tables import Analysed, percent
-from pytest_webarena.results.conditions import Source, mixed, source_of
+from pytest_webarena.results.conditions import Source, check_rates, mixed, source_of
 from pytest_webarena.results.failure_labels import Failures, failures_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
@@ -79,6 +79,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
     for path in runs:
         run = RunDir(path)
         facts, stored = run.facts(), run.read()
+        check_rates(path, facts)
         if not stored.records:
             also = "".join(f"\n  {each}" for each in stored.unreadable)
             raise UsageError(f"{path}: expected a run with finished trials, found none{also}")

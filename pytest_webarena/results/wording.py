@@ -51,6 +51,7 @@ CAUSE_WORDS = {
 _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
     "budget": "without a run for want of money",
+    "lacking": "where an archived site lacks something",
     "untold": "without a word of the agent on what it used, which a check asks for",
 }
 

@@ -23,11 +23,13 @@ _NOT_DECISIVE = frozenset(
 def digest(task: Task) -> str:
     """32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and filling.
 
-    Not in it: ids, tags, category, hints, skip marks, known issues, sources, and where or in what order the file says
-    things.
+    ``mutates: false`` is in it, too. Not: ids, tags, category, hints, skip marks, known issues, sources, and where or
+    in what order the file says things.
     A field at its default is left out, so a later version's new keys leave the digests of old tasks alone.
     """
     content = {name: value for name, value in _plain(task).items() if name not in _NOT_DECISIVE}
+    if task.mutates is False:
+        content["mutates"] = False  # who may change nothing is judged by that; all else it may say is a hint
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
 

@@ -43,6 +43,7 @@ BUILTIN = {
     "steps": "pytest_webarena.checks.effort:STEPS",
     "seconds": "pytest_webarena.checks.effort:SECONDS",
     "untouched": "pytest_webarena.checks.untouched:UNTOUCHED",
+    "changes": "pytest_webarena.checks.changes:CHANGES",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

@@ -139,7 +139,7 @@ def compose(data: bytes, path: str, limits: NodeLimits = DEFAULT_LIMITS) -> tupl
     except _Abort:
         return None, problems
     except yaml.MarkedYAMLError as error:
-        problems.append(_syntax_problem(error, path, text))
+        problems.append(_syntax_problem(error, path, text, limits))
         return None, problems
     except yaml.YAMLError as error:  # ReaderError, which has no mark
         problems.append(_problem(path, 1, 1, "valid YAML", clip(str(error).partition("\n")[0])))
@@ -299,9 +299,11 @@ class _Composer:
         return self.stop(event.start_mark, f"an anchor &{name} above", f"*{name} without one", near(name, self.anchors))
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: NodeLimits) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    if "nesting depth" in (error.problem or ""):  # libyaml's own limit, from 0.2.6 on: it reads ahead of its events
+        return _problem(path, line, column, f"at most {limits.depth} levels of nesting", "many more")
     said = " ".join(filter(None, (error.context, error.problem)))
     hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
     lines = text.splitlines()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.checks import collect, needs
+from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.errors import BrowserError, SiteError, SiteRestless
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
 from pytest_webarena.gateway.log import SAFE_METHODS
@@ -50,6 +51,9 @@ class Collector:
         self._stage = stage
         self._checks = task.every_check
         self._needs = needs(task.every_check)
+        self._by_changes = self._needs.changes or (wants_ledger(task) and stage.keeps_ledger)
+        """Whether what changed on the sites decides about the trial."""
+        self._looks_at_sites = self._needs.sites or self._by_changes
         self._write_timeout = options.write_timeout
         self._quiet_time = options.quiet_time
         self.probes: list[Probe] = []
@@ -107,6 +111,7 @@ class Collector:
         stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
         tabs = stage.session.tabs()
         signals = stage.session.signals
+        changes = stage.lease.changes() if stage.lease is not None else ()  # before checks open pages
         probes = self._collect(self._checks if self._needs.end else (), "end")
         requests = self._requests()  # last: no check may see what came of a request that is not among them
         # Last, too: what a site says while it dies is no evidence. Asked whatever the traffic was: a site whose
@@ -135,6 +140,7 @@ class Collector:
             dom_events=signals.dom_events,
             sites=stage.live.sites,
             reached=stage.visits.reached(),
+            changes=changes,
             answer_format=answer_format,
             usage=used.usage,
             usage_gap=used.gap,
@@ -163,7 +169,7 @@ class Collector:
             self._wait(self._stage.lease, Deadline(self._write_timeout))
         finally:
             self.waited = time.monotonic() - began
-        if self._needs.sites:
+        if self._looks_at_sites:
             self._require_answers(self.unfinished)
 
     def _require_answers(self, left: Sequence[Unfinished]) -> None:
@@ -174,15 +180,15 @@ class Collector:
     def _wait(self, lease: Lease, limit: Deadline) -> None:
         session, quiet = self._stage.session, 0.0
         while True:
-            if self._needs.sites and self._write_timeout:
+            if self._looks_at_sites and self._write_timeout:
                 moving = session.come_to_rest(limit.left(), quiet=self._quiet_time)
                 quiet = self._quiet_time if moving and session.acting_since else 0.0
-            reads = session.acting_since if self._needs.sites else 0.0
+            reads = session.acting_since if self._looks_at_sites else 0.0
             asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
             left = self._writes_left(lease, limit, quiet)
             self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
             self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
-            if left or not self._needs.sites:
+            if left or not self._looks_at_sites:
                 return
             waited, self.unanswered = session.reads_left(limit.left())
             if self.unanswered or not (waited or asked):  # what came may be a page that asks for more
@@ -190,8 +196,8 @@ class Collector:
 
     def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
         session = self._stage.session
-        reads = session.acting_since if self._needs.sites else 0.0
-        acted = session.acting_first if self._needs.sites else 0.0
+        reads = session.acting_since if self._looks_at_sites else 0.0
+        acted = session.acting_first if self._looks_at_sites else 0.0
         while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.holds_writes(limit.left()):
                 break

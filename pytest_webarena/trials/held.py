@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_webarena.agents.watchdog import Guard, watched
+from pytest_webarena.agents.watchdog import Watched, watched
 from pytest_webarena.results.records import Attempt
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.blame import failed_by_all
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.trials.plan import TrialPlan
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "without_alarms"]
 
 _HELD = (
     "the agent held the interpreter beyond the trial's limits (an endless match of a pattern or call of a C library "
@@ -37,7 +37,7 @@ _TIMERS = {
 
 
 @contextmanager
-def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iterator[Guard | None]:
+def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iterator[Watched | None]:
     """Watch over the agent if its code runs in this process. ``record``: what is known of the trial so far.
 
     An agent that had the word has failed. Else nobody knows what held the process; but an agent's threads may, so it
@@ -69,7 +69,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         attempts=(lost,),
     )  # fmt: skip
     with (
-        _without_alarms(),
+        without_alarms(),
         watched(
             writer.path.parent / "trial.json",
             steps=writer.path / "steps.jsonl",
@@ -82,11 +82,12 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
 
 
 @contextmanager
-def _without_alarms() -> Iterator[None]:
+def without_alarms() -> Iterator[None]:
     """Keep timers that the agent sets from ending the process, in this trial or in a later one.
 
     It means a time-out of its own (``signal.alarm``), but has a thread, where it can't wait for one. Timers that
-    somebody else has use of, such as pytest-timeout, stay as they are.
+    somebody else has use of, such as pytest-timeout, stay as they are. In other threads it does nothing: whoever plays
+    trials there enters it in the main one.
     """
     if threading.current_thread() is not threading.main_thread():  # only there signals have handlers
         yield

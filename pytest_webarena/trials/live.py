@@ -46,10 +46,8 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def as_requested(url: str) -> str:
-    """As the gateway was asked for ``url``: a tunnel by its host and port."""
+    """As the gateway was asked for ``url``."""
     parts = urlsplit(url)
-    if parts.scheme == "https":
-        return f"{parts.hostname}:{parts.port or 443}"
     return url.partition("#")[0] if parts.path else f"{url.partition('#')[0]}/"
 
 

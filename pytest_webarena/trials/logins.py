@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -66,6 +68,9 @@ class Logins:
 
     Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run's
     ``visits`` are worth it; else on the trial's own lease, each time.
+
+    Thread-safe: of trials that need the same account of a site, one signs it in, and the others wait for that. Who
+    waits for a lease to sign in on never keeps those waiting who have theirs: these locks are others.
     """
 
     def __init__(
@@ -95,17 +100,29 @@ class Logins:
         self._accepting: dict[str, bool] = {}
         """Of sites whose sessions ought to be portable, by name: whether another replica took one."""
         self._held: WeakKeyDictionary[Lease, _Held] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        """For the dictionaries themselves."""
+        self._ahead: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+        """By site and account, for signing in before the trial's own lease; by site alone, for its later replicas."""
+        self._here: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+        """By site and account, for signing in on the trial's own lease."""
 
     def prepare(self, sites: Sequence[str], users: Mapping[str, str]) -> None:
         """Sign in wherever the state can be kept and is not there yet."""
-        self._prepare_replicas(sites)
+        with ExitStack() as locks:
+            for site in sorted(set(sites)):  # in one order, so that nobody waits for who waits for it
+                locks.enter_context(self._turn(self._ahead, site, ""))
+            self._prepare_replicas(sites)
         if unknown := [site for site in sites if site not in self._access]:
             self._access.update(self._look(unknown))
         for site in sites:
             if user := self._wanted(self._access[site], users):
-                with self._lend([site], f"signing in to {site}", sites) as lease:
-                    known = lease.sites[site]
-                    self._keep(known, user, self._sign_in(known, user, lease))
+                with self._turn(self._ahead, site, user):
+                    if not self._wanted(self._access[site], users):
+                        continue  # somebody else has just done it
+                    with self._lend([site], f"signing in to {site}", sites) as lease:
+                        known = lease.sites[site]
+                        self._keep(known, user, self._sign_in(known, user, lease))
 
     def _prepare_replicas(self, sites: Sequence[str]) -> None:
         """See to it that later replicas have the sessions that the run's trials need."""
@@ -172,29 +189,47 @@ class Logins:
         access = lease.sites[site]
         user = _user(access, users)
         if self._portable(access):
-            self._states.pop((site, user), None)
-            return self._signed_in(access, user, lease)
+            with self._turn(self._here, site, user):
+                self._keep(access, user, self._sign_in(access, user, lease))
+                return self._states[site, user].state
         # Other replicas may accept the session that this one started with; the next trial looks.
         self._proved = {key: when for key, when in self._proved.items() if key[:2] != (site, user)}
         state = self._of(lease).states[site, user] = self._sign_in(access, user, lease)
         return state
 
     def _signed_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
+        if self._portable(site):
+            kept = self._states.get((site.name, user))
+            if kept is not None and (state := self._kept_state(kept, site, user, lease)) is not None:
+                return state
+            with self._turn(self._here, site.name, user):
+                if self._portable(site):  # else somebody else has just found out
+                    return self._made_anew(site, user, lease, kept)
+        own, key = self._of(lease).states, (site.name, user)
+        if key not in own:
+            own[key] = self._from_the_start(site, user, lease) or self._sign_in(site, user, lease)
+        return own[key]
+
+    def _kept_state(self, kept: _Kept, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
+        """The state that was kept, as it is now; None when a browser has to look at it again."""
+        self._send_headers(lease, site, self._headers_of(site, user))
+        if site.name not in self._accepting:
+            return None
+        if (state := self._glanced_at(kept.state, kept.proved, site, user, lease)) is not None:
+            kept.state = state
+        return state
+
+    def _made_anew(self, site: SiteAccess, user: str, lease: Lease, before: _Kept | None) -> Mapping[str, Any]:
+        """A state that a browser has just seen to sign the account in. ``before``: the one that was doubted."""
         key = site.name, user
-        if not self._portable(site):
-            own = self._of(lease).states
-            if key not in own:
-                own[key] = self._from_the_start(site, user, lease) or self._sign_in(site, user, lease)
-            return own[key]
         kept = self._states.get(key)
         if kept is None:
             self._keep(site, user, self._sign_in(site, user, lease))
+        elif kept is not before and (state := self._kept_state(kept, site, user, lease)) is not None:
+            return state  # somebody else has looked meanwhile
         else:
             self._send_headers(lease, site, self._headers_of(site, user))
             first = site.name not in self._accepting
-            if not first and (state := self._glanced_at(kept.state, kept.proved, site, user, lease)) is not None:
-                kept.state = state
-                return state
             state, good = self._looked_at(kept.state, site, user, lease)
             if first:
                 self._accepting[site.name] = good
@@ -274,7 +309,14 @@ class Logins:
             sent[site.name] = headers
 
     def _of(self, lease: Lease) -> _Held:
-        return self._held.setdefault(lease, _Held())
+        with self._lock:
+            return self._held.setdefault(lease, _Held())
+
+    def _turn(
+        self, locks: defaultdict[tuple[str, str], threading.Lock], site: str, user: str
+    ) -> AbstractContextManager[object]:
+        with self._lock:
+            return locks[site, user]
 
 
 def _expired(state: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.trials.breaking_off import BreakingOff
 from pytest_webarena.trials.episode import EpisodeLimits, webcanvas_steps
 from pytest_webarena.trials.options import TrialOptions, films
 
@@ -55,6 +56,13 @@ class TrialPlan:
     """What the agent keeps from trial to trial, if its definition asks for that."""
     node_id: str = ""
     worker: str = ""
+    start: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered around the beginning of each attempt, until its agent has the first page: where many trials are in flight
+    they take turns with what is all processor time."""
+    in_flight: int = 1
+    """How many trials of its process may be under way at a time."""
+    breaking_off: BreakingOff = field(default_factory=BreakingOff)
+    """Whether the run is."""
     since: float = math.inf
     """When the invocation of pytest began, in Unix time: verdicts since then stand, see `TrialFolder.finish`."""
 

@@ -81,6 +81,18 @@ class Stage:
     keeper: Callable[[Stage, StepRecord], str] | None = None
     visits: FirstVisits = field(default_factory=lambda: FirstVisits(None))
     """Of sites in reach that the task does not list."""
+    asks_changes: bool = False
+    """Whether a check will ask what changed on the sites, however long it takes to tell."""
+
+    @property
+    def sites(self) -> Mapping[str, str]:
+        """Addresses of the task's sites, by name."""
+        return self.live.sites
+
+    @property
+    def reach(self) -> Mapping[str, str]:
+        """Addresses of the sites in reach that the task does not list."""
+        return self.visits.sites
 
     @property
     def replicas(self) -> dict[str, str]:
@@ -96,9 +108,16 @@ class Stage:
         return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
-        """Load the tabs that the task begins with."""
+        """Load the tabs that the task begins with. Whatever changes on the sites from then on is the agent's doing."""
         self.session.open_tabs(self.start)
+        if self.lease is not None:
+            self.lease.mark(asked=self.asks_changes)
         self.session.signals.begun()
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Whether whatever changes on one of the sites is the doing of whoever visits them."""
+        return self.lease is not None and any(site.ledger for site in self.lease.sites.values())
 
     def requests(self) -> tuple[RequestRecord, ...]:
         """What the agent's browser asked for. Signing in, preparing and checking are not the agent's."""
@@ -208,6 +227,7 @@ def set_stage(
             driven=driven,
             keeper=resources.keeper(task.user) if lease is not None else None,
             visits=FirstVisits(lease),
+            asks_changes=needs(task.every_check).changes,
         )
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_webarena.agents.protocol import Assignment, TaskView
-from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
-from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.errors import (
+    BrowserLost,
     Cause,
     HarnessError,
     RecordingError,
@@ -27,22 +23,22 @@ from pytest_webarena.errors import (
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
-from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.episode import Ending, Episode, run_episode
 from pytest_webarena.trials.held import guarded
-from pytest_webarena.trials.outcome import decide, shortfall_of
+from pytest_webarena.trials.lacking import lacked, with_lacks
+from pytest_webarena.trials.meddling import meddle
+from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
-from pytest_webarena.trials.self_driving import run_self_driven
-from pytest_webarena.trials.spending import Spending
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.watchdog import Guard
+    from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.rundir import TrialFolder
+    from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.stage import Resources
 
@@ -53,6 +49,9 @@ RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 
 _NOTHING = 1.0
 """Seconds of waiting that decide nothing."""
+
+_SHARED_LOSSES = 2
+"""How many times a trial may lose a browser to whatever others do in it; then it gets one of its own."""
 
 PATIENCE = 6
 """How many times as long the last writes of an agent are waited for, once they went without an answer."""
@@ -77,16 +76,24 @@ def _run_attempts(
     attempts: list[Attempt] = []
     longest = 0.0
     visited: tuple[str, ...] = ()
-    broke, retries = 0, plan.options.env_retries
+    broke, lost, retries = 0, 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
-            tried = _attempt(plan, resources, writer, recalled, visited)
+            with ExitStack() as beginning:
+                beginning.enter_context(plan.start())
+                tried = _attempt(
+                    plan, resources, writer, recalled, visited, alone=lost >= _SHARED_LOSSES, ready=beginning
+                )
+            plan.breaking_off.check()
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
         record, again, visited = tried.record, tried.again, tried.visited
+        if tried.lost and lost < _SHARED_LOSSES:
+            lost += 1
+            retries += 1  # it costs the trial none of its own
         if record.cause == "site" and again and tried.unreached:
             retries = max(retries, 1)  # it has done nothing but go where it may
         elif record.cause == "site" and again and _acted(record, plan):
@@ -136,6 +143,8 @@ class _Tried(NamedTuple):
     """`Progress.visited`."""
     unreached: bool
     """Whether it ended because one of these could not be had."""
+    lost: bool
+    """Whether it ended because a browser went down that it shared with other trials."""
 
 
 def _attempt(
@@ -144,17 +153,25 @@ def _attempt(
     writer: AttemptWriter,
     recalled: Recollection | None,
     visited: tuple[str, ...],
+    *,
+    alone: bool,
+    ready: ExitStack,
 ) -> _Tried:
+    """``alone``: in a browser of its own. ``ready`` is closed when the agent has its first page, or never will."""
     started = time.time()
     progress = Progress(visited=visited)
-    unreached = False
+    unreached = lost = False
     outcome: Outcome = "error"
     cause: Cause | None = None
     message, again = "", True
     shortfall: Shortfall = ""
     with progress.timed("total"):
         try:
-            evidence = _gather(plan, resources, writer, progress, recalled)
+            try:
+                evidence = _gather(plan, resources, writer, progress, recalled, alone=alone, ready=ready)
+            finally:
+                ready.close()
+            plan.breaking_off.check()
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdicts = judge_all_bounded(
@@ -171,19 +188,23 @@ def _attempt(
                 stop_reason=ending.reason if ending is not None else None,
                 stop_detail=ending.detail if ending is not None else "",
             )
-            if outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
+            if lacks := lacked(evidence):
+                progress.environment["not_archived"] = lacks
+                (outcome, cause, message), shortfall = with_lacks(Decided(outcome, cause, message), evidence)
+                again = not shortfall  # another attempt would meet the same
+            if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
         except SiteMissing:
             raise
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
-            unreached = isinstance(error, SiteUnreached)
+            unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached)
+    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached, lost)
 
 
 def _gather(
@@ -192,9 +213,14 @@ def _gather(
     writer: AttemptWriter,
     progress: Progress,
     recalled: Recollection | None,
+    *,
+    alone: bool,
+    ready: ExitStack,
 ) -> Evidence:
     """Everything that needs sites and a browser; afterwards both are free again."""
     task = plan.task
+    if plan.in_flight > 1:
+        progress.environment["in_flight"] = plan.in_flight  # how busy the machine may have been
     with ExitStack() as exits:
         stage = exits.enter_context(
             set_stage(
@@ -202,7 +228,7 @@ def _gather(
                 resources,
                 holder=plan.holder,
                 timed=progress.timed,
-                tailor=lambda config: plan.filmed(plan.tailored(config), writer),
+                tailor=lambda config: _apart(plan.filmed(plan.tailored(config), writer), alone),
                 self_driving=plan.agent.self_driving,
                 rooted=plan.agent.rooted,
                 options=plan.options,
@@ -212,7 +238,7 @@ def _gather(
         exits.callback(_note_visits, stage, progress)
         progress.replicas, progress.sites = stage.replicas, stage.live.sites
         progress.browser = stage.session.browser_version
-        progress.environment = stage.session.environment
+        progress.environment = {**progress.environment, **stage.session.environment}
         if plan.agent.prompt:
             progress.environment["prompt"] = plan.agent.prompt
         if plan.agent.participant:
@@ -225,11 +251,14 @@ def _gather(
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
+            ready.close()
             with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:
-                progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled, guard)
+                progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, stage)
+                if plan.agent.meddles and stage.lease is not None:
+                    progress.environment["meddled"] = meddle(stage.lease, task)
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -248,6 +277,10 @@ def _gather(
                     progress.environment["unanswered_reads"] = list(collector.unanswered)
                 if collector.no_picture:
                     progress.environment["no_picture"] = collector.no_picture
+
+
+def _apart(config: SessionConfig, alone: bool) -> SessionConfig:
+    return replace(config, alone=True) if alone else config
 
 
 def _note_visits(stage: Stage, progress: Progress) -> None:
@@ -269,90 +302,12 @@ def _require_time(plan: TrialPlan, episode: Episode, stage: Stage) -> None:
         )
 
 
-def _run_agent(
-    plan: TrialPlan,
-    stage: Stage,
-    recorder: Recorder,
-    writer: AttemptWriter,
-    recalled: Recollection | None,
-    guard: Guard | None,
-) -> Episode:
-    limits = plan.effective_limits
-    sites = stage.live.sites
-    view = TaskView(
-        intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
-        sites=sites, reach=stage.visits.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed,
-        answer_format=plan.answer_format, answer_form=plan.answer_form,
-        memory=recalled.begun.text if recalled is not None else None,
-    )  # fmt: skip
-    key = plan.key.folder
-    assignment = Assignment(
-        view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
-        temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
-        waiting=plan.waiting,
-    )  # fmt: skip
-    spending = _spending(plan, key)
-    parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
-    name = f"{plan.task.id}-{plan.agent.id}"
-    try:
-        worker = AgentWorker(
-            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises,
-            calling=guard.call if guard is not None else None,
-        )  # fmt: skip
-    except AgentCrashed as crash:
-        if crash.__cause__ is not None:
-            with suppress(RecordingError):
-                writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
-        crashed = Ending("agent_crash", f"when it was made: {crash}")
-        return Episode(answer=None, ending=crashed, steps=(), seconds=0.0, usage_gap="the agent crashed")
-    except AgentTimeout:
-        return Episode(
-            answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
-            usage_gap="the agent was not ready in time",
-        )  # fmt: skip
-    with worker:
-        if stage.driven is not None and not isinstance(stage.session, Pageless):
-            episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
-            if spending is not None and episode.usage is not None:
-                ending = spending.spend(episode.usage)
-                if ending is not None and ending.reason == "agent_crash":
-                    episode = replace(episode, ending=ending)
-        else:
-            episode = run_episode(
-                stage.session, worker, parse=parse, limits=limits, recorder=recorder,
-                spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
-            )  # fmt: skip
-        if worker.crash is not None:
-            with suppress(RecordingError):
-                writer.note_traceback(worker.crash, name="agent-traceback.txt")
-        if recalled is not None:
-            recalled.ask(worker, episode.ending.reason, writer)
-            if recalled.usage is None:
-                gap = episode.usage_gap or "the agent did not tell what its notes for later trials used"
-                episode = replace(episode, usage_gap=gap)
-            else:
-                if spending is not None:
-                    spending.spend(recalled.usage)
-                episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
-        return episode
-
-
 def _used(plan: TrialPlan, episode: Episode) -> Used:
     """What the agent used, as far as that can be known of it."""
     if episode.usage is None and not plan.agent.asks_models:
         return Used(usage=Usage(), seconds=episode.agent_seconds)
     gap = episode.usage_gap if plan.agent.asks_models else ""
     return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds)
-
-
-def _spending(plan: TrialPlan, trial: str) -> Spending | None:
-    """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
-    agent, models = plan.agent, plan.options.models
-    if agent.kind == "model" or models.ledger is None:
-        return None
-    spending = Spending(models, models.ledger, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
-    spending.check()
-    return spending
 
 
 def _unexpected(error: Exception) -> str:

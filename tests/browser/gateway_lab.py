@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, Playwright, asyn
 
 from pytest_webarena.browser.launching.finding import BrowserChoice, launch_options
 from pytest_webarena.gateway import Gateway, GatewaySession
+from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 
 T = TypeVar("T")
@@ -53,6 +54,8 @@ class Site:
         elif path == "/page":
             parts = "".join(f"<script src='/{index}.js'></script>" for index in range(20))
             _send(writer, f"<title>Page</title><script>n = 0</script>{parts}".encode())
+        elif path == "/worker.js":
+            writer.write(HTML.replace(b"html", b"javascript") + b"Content-Length: 0\r\n\r\n")
         elif path.endswith(".js"):
             _send(writer, b"n += 1")
         elif path == "/large":
@@ -82,22 +85,22 @@ class Udp(asyncio.DatagramProtocol):
 class Lab:
     """One event loop with a browser, a gateway and sites."""
 
-    def __init__(self, executable: str | None) -> None:
+    def __init__(self, executable: str | None, authority: Authority | None = None) -> None:
         self.choice = BrowserChoice(executable=executable, name="chromium")
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        self.gateway = Gateway()
+        self.gateway = Gateway(authority=(lambda: authority) if authority is not None else None)
         self.playwright: Playwright
         self.browser: Browser
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(DEADLINE)
 
-    async def start(self) -> None:
+    async def start(self, *more: str) -> None:
         self._manager = async_playwright()
         self.playwright = await self._manager.start()
-        self.browser = await self.launch()
+        self.browser = await self.launch(*more)
 
     async def launch(self, *more: str, without: str = "\0") -> Browser:
         """A browser as the plugin starts it; ``more`` flags, and none that begins with ``without``."""

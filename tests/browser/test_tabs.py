@@ -30,6 +30,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.browser.session import Session
+from pytest_webarena.signals import AddressChanged
 from tests.browser.acting import done
 
 if TYPE_CHECKING:
@@ -80,6 +81,21 @@ def test_opening_tabs_again_replaces_them(session: Session, web: Web) -> None:
     session.execute(NewTab())
     session.open_tabs(["http://a.test/b"])
     assert [tab.title for tab in session.observe().tabs] == ["b"]
+
+
+def test_the_tab_that_came_with_the_session_is_the_first_unless_somebody_had_it(
+    open_session: Callable[..., Session], web: Web
+) -> None:
+    def numbers(session: Session, *names: str) -> list[int]:
+        session.open_tabs([web.put(f"/{name}", name) for name in names])
+        return [signal.tab for signal in session.signals.since() if isinstance(signal, AddressChanged)]
+
+    session = open_session()
+    assert numbers(session, "a", "b") == [0, 1]
+    assert numbers(session, "a") == [2]
+    used = open_session()
+    used.execute(Goto(web.put("/c", "<script>name = 'left behind'</script>")))
+    assert numbers(used, "a") == [1]
 
 
 @pytest.mark.parametrize(

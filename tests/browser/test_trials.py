@@ -90,10 +90,17 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
 
     class Lease:
         reach: ClassVar[dict[str, str]] = {}
-        sites: ClassVar = {"board": SimpleNamespace(url="http://a.test", start="http://a.test/", app="board")}
+        sites: ClassVar = {
+            "board": SimpleNamespace(url="http://a.test", start="http://a.test/", app="board", ledger=False)
+        }
         replicas = ()
 
         def requests(self) -> tuple[()]:
+            return ()
+
+        def mark(self, *, asked: bool = False) -> None: ...
+
+        def changes(self) -> tuple[()]:
             return ()
 
         def unrecorded(self) -> tuple[()]:

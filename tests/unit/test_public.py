@@ -36,10 +36,10 @@ PUBLIC: dict[str, str] = {
         "judge_bounded kind_names needs register"
     ),
     "errors": (
-        "AgentAbsent AgentError BrowserError BudgetError Cause DeclaredError HarnessError JudgeError ModelError "
-        "Problem RecordingError Shortfall SiteAbsent SiteBusy SiteError SiteMissing SiteRestless SiteUnreached "
-        "TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest error_of "
-        "recording unwritten"
+        "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
+        "ModelError Problem RecordingError Shortfall SiteAbsent SiteBusy SiteError SiteMissing SiteRestless "
+        "SiteUnreached TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest "
+        "error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "

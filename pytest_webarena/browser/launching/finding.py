@@ -15,7 +15,7 @@ from typing import Any
 from pytest_webarena.browser.config import BrowserName, EngineConfig, SessionConfig
 from pytest_webarena.browser.launching import firefox
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
+from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS, trust_arguments
 
 __all__ = [
     "BrowserChoice",
@@ -80,11 +80,11 @@ def find_browser(
 
 
 def launch_options(
-    choice: BrowserChoice, launch_args: Mapping[str, Any], *, proxy: str, temp: Path | None = None
+    choice: BrowserChoice, launch_args: Mapping[str, Any], *, proxy: str, temp: Path | None = None, trust: str = ""
 ) -> dict[str, Any]:
     """Keyword arguments for Playwright's ``launch``: the user's, with our way out, args and sandbox.
 
-    ``temp`` is where temporary files go; None: where the system has them.
+    ``temp`` is where temporary files go; None: where the system has them. ``trust``: see `EngineConfig`.
     """
     options = {key: value for key, value in launch_args.items() if value is not None}
     options["proxy"] = {"server": proxy, "bypass": PROXY_BYPASS}
@@ -95,7 +95,7 @@ def launch_options(
     options |= {"handle_sigint": False, "handle_sigterm": False, "handle_sighup": False}
     if choice.kind == "chromium":
         given = [str(arg) for arg in options.get("args", ())]
-        options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *given]))
+        options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *trust_arguments(trust), *given]))
         options.setdefault("chromium_sandbox", not _is_root())
     elif choice.kind == "firefox":
         options["firefox_user_prefs"] = firefox.preferences(options.get("firefox_user_prefs"))
@@ -122,6 +122,7 @@ def driven_arguments(engine: EngineConfig, session: SessionConfig, executable: s
     arguments = [
         *_QUIET_ARGS,
         *CHROMIUM_EGRESS_ARGS,
+        *trust_arguments(engine.trust),
         f"--proxy-server={session.proxy or engine.proxy}",
         f"--proxy-bypass-list={session.proxy_bypass}",
         f"--window-size={width},{height}",

@@ -7,49 +7,50 @@ const NODES = 300, CHARACTERS = 10000;  // of a text that is read as it is laid 
 const OPTIONS = 1000;
 
 const send = globalThis['BINDING'];
-const getter = (prototype, name) => {
-  const get = Object.getOwnPropertyDescriptor(prototype, name).get;
-  return node => get.call(node);
+// Found with the first call: each kind that is named has to be made for each document's world, and most are never asked for.
+const getter = (kind, name) => {
+  let get = null;
+  return node => (get ||= Object.getOwnPropertyDescriptor(globalThis[kind].prototype, name).get).call(node);
 };
-const method = (prototype, name) => {
-  const call = prototype[name];
-  return (node, argument) => call.call(node, argument);
+const method = (kind, name) => {
+  let call = null;
+  return (node, argument) => (call ||= globalThis[kind].prototype[name]).call(node, argument);
 };
-const typeOf = getter(Node.prototype, 'nodeType');
-const parentOf = getter(Node.prototype, 'parentNode');
-const firstOf = getter(Node.prototype, 'firstChild');
-const nextOf = getter(Node.prototype, 'nextSibling');
-const dataOf = getter(CharacterData.prototype, 'data');
-const ownerOf = getter(Node.prototype, 'ownerDocument');
-const rootOf = method(Node.prototype, 'getRootNode');
-const tagOf = getter(Element.prototype, 'localName');
-const attributesOf = getter(Element.prototype, 'attributes');
-const previousElement = getter(Element.prototype, 'previousElementSibling');
-const nextElement = getter(Element.prototype, 'nextElementSibling');
-const getAttribute = method(Element.prototype, 'getAttribute');
-const rectsOf = method(Element.prototype, 'getClientRects');
-const isConnected = getter(Node.prototype, 'isConnected');
-const rectOf = method(Element.prototype, 'getBoundingClientRect');
-const hostOf = getter(ShadowRoot.prototype, 'host');
-const viewOf = getter(Document.prototype, 'defaultView');
-const urlOf = getter(Document.prototype, 'URL');
-const rootElementOf = getter(Document.prototype, 'documentElement');
-const innerTextOf = getter(HTMLElement.prototype, 'innerText');
-const isEditable = getter(HTMLElement.prototype, 'isContentEditable');
-const inputType = getter(HTMLInputElement.prototype, 'type');
-const inputValue = getter(HTMLInputElement.prototype, 'value');
-const inputChecked = getter(HTMLInputElement.prototype, 'checked');
-const inputFiles = getter(HTMLInputElement.prototype, 'files');
-const areaValue = getter(HTMLTextAreaElement.prototype, 'value');
-const selectOptions = getter(HTMLSelectElement.prototype, 'options');
-const isMultiple = getter(HTMLSelectElement.prototype, 'multiple');
-const selectSize = getter(HTMLSelectElement.prototype, 'size');
-const optionLabel = getter(HTMLOptionElement.prototype, 'label');
-const optionSelected = getter(HTMLOptionElement.prototype, 'selected');
-const optionItem = method(HTMLOptionsCollection.prototype, 'item');
-const attributeItem = method(NamedNodeMap.prototype, 'item');
+const typeOf = getter('Node', 'nodeType');
+const parentOf = getter('Node', 'parentNode');
+const firstOf = getter('Node', 'firstChild');
+const nextOf = getter('Node', 'nextSibling');
+const dataOf = getter('CharacterData', 'data');
+const ownerOf = getter('Node', 'ownerDocument');
+const rootOf = method('Node', 'getRootNode');
+const tagOf = getter('Element', 'localName');
+const attributesOf = getter('Element', 'attributes');
+const previousElement = getter('Element', 'previousElementSibling');
+const nextElement = getter('Element', 'nextElementSibling');
+const getAttribute = method('Element', 'getAttribute');
+const rectsOf = method('Element', 'getClientRects');
+const isConnected = getter('Node', 'isConnected');
+const rectOf = method('Element', 'getBoundingClientRect');
+const hostOf = getter('ShadowRoot', 'host');
+const viewOf = getter('Document', 'defaultView');
+const urlOf = getter('Document', 'URL');
+const rootElementOf = getter('Document', 'documentElement');
+const innerTextOf = getter('HTMLElement', 'innerText');
+const isEditable = getter('HTMLElement', 'isContentEditable');
+const inputType = getter('HTMLInputElement', 'type');
+const inputValue = getter('HTMLInputElement', 'value');
+const inputChecked = getter('HTMLInputElement', 'checked');
+const inputFiles = getter('HTMLInputElement', 'files');
+const areaValue = getter('HTMLTextAreaElement', 'value');
+const selectOptions = getter('HTMLSelectElement', 'options');
+const isMultiple = getter('HTMLSelectElement', 'multiple');
+const selectSize = getter('HTMLSelectElement', 'size');
+const optionLabel = getter('HTMLOptionElement', 'label');
+const optionSelected = getter('HTMLOptionElement', 'selected');
+const optionItem = method('HTMLOptionsCollection', 'item');
+const attributeItem = method('NamedNodeMap', 'item');
 
-const namespaceOf = getter(Element.prototype, 'namespaceURI');
+const namespaceOf = getter('Element', 'namespaceURI');
 
 // By name, not `instanceof`: an element may come from another document.
 const isHtml = el => namespaceOf(el) === 'http://www.w3.org/1999/xhtml';
@@ -79,7 +80,6 @@ const isSecret = el => {
 };
 const isBox = el => is(el, 'input') && (inputType(el) === 'checkbox' || inputType(el) === 'radio');
 const isText = el => is(el, 'textarea') || (is(el, 'input') && TEXTS.has(inputType(el)));
-const rawTextOf = el => is(el, 'input') ? inputValue(el) : areaValue(el);
 const textSaid = (el, raw) => is(el, 'input') && isSecret(el) ? null : clip(raw, LONGEST_VALUE);
 const valueOf = el => {
   if (is(el, 'input')) {
@@ -144,9 +144,9 @@ const roleOf = (el, tag) => {
   return Object.hasOwn(ROLES, tag) ? ROLES[tag] : 'generic';
 };
 // What is the same of several kinds of fields.
-const FIELDS = {input: HTMLInputElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement, button: HTMLButtonElement};
+const FIELDS = {input: 'HTMLInputElement', select: 'HTMLSelectElement', textarea: 'HTMLTextAreaElement', button: 'HTMLButtonElement'};
 const ofField = name => {
-  const getters = Object.fromEntries(Object.entries(FIELDS).map(([tag, kind]) => [tag, getter(kind.prototype, name)]));
+  const getters = Object.fromEntries(Object.entries(FIELDS).map(([tag, kind]) => [tag, getter(kind, name)]));
   return el => isHtml(el) && Object.hasOwn(getters, tagOf(el)) ? getters[tagOf(el)](el) : null;
 };
 const labelsOf = ofField('labels'), formOf = ofField('form');

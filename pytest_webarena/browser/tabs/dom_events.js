@@ -97,8 +97,18 @@ const LETTERS = new Set(['keydown', 'beforeinput', 'input']);
 const seen = new WeakSet();  // events: those of shadow trees come by more than once
 const adopted = new WeakSet();
 const clicked = new WeakSet();  // boxes whose next change is a trusted click's
-const edited = new WeakSet();  // fields whose next change is that of text that somebody wrote
-const filling = new WeakMap();  // fields of which a change of their text was announced, and which
+// Of a field: which change of its text was announced, and whether its next change is that of text that somebody wrote.
+const writings = new WeakMap();
+const writingIn = el => {
+  let found = writings.get(el);
+  if (!found) writings.set(el, found = {announced: null, edited: false});
+  return found;
+};
+const isAnnounced = (writing, event) => {
+  if (writing.announced !== event.inputType) return false;
+  writing.announced = null;
+  return writing.edited = true;
+};
 let press = null;  // where the pointer went down, and what is to be said if the page takes that away before it is clicked
 let told = null;  // what was said to be clicked then; a click may still come
 let pressed = null;  // what the latest trusted click went through
@@ -144,19 +154,21 @@ const onPointer = (event, el) => {
 // More may follow at once.
 const isSmall = ({data, inputType}) => data ? data.length === 1 : `${inputType}`.startsWith('delete');
 let plain = null;  // such a field, as long as the same one is written in
+let plainWriting = null;  // what `writingIn` has of it
+let plainText = null;  // reads its text
+const isPlainText = el => plainText === areaValue || TEXTS.has(inputType(el));  // scripts may make another kind of it
 const onLetter = (event, type, el) => {
   if (type === 'keydown') return event.key !== 'Enter';
-  if (!event.isTrusted || typeof event.inputType !== 'string') return false;
+  if (!event.isTrusted) return false;
   if (type === 'beforeinput') {
-    filling.set(el, event.inputType);
+    plainWriting.announced = event.inputType;
     return true;
   }
-  if (type !== 'input' || writing !== el || unsaid === null || !isText(el)) return false;
-  if (filling.get(el) !== event.inputType) return true;
-  filling.delete(el);
-  edited.add(el);
+  if (type !== 'input' || writing !== el || unsaid === null || !isPlainText(el)) return false;
+  if (typeof event.inputType !== 'string') return false;
+  if (!isAnnounced(plainWriting, event)) return true;
   unsaid.field = el;
-  unsaid.text = rawTextOf(el);  // the rest of it can wait
+  unsaid.text = plainText(el);  // the rest of it can wait
   later();
   return true;
 };
@@ -166,7 +178,11 @@ const onEvent = event => {
   // Letters are many, and a field of text that the window is told of is in no shadow tree and has none to be found.
   if (at === plain && event.currentTarget === window && onLetter(event, type, at)) return;
   const letter = event.currentTarget === window && LETTERS.has(type) && isElement(at) && isText(at);
-  if (letter) plain = at;
+  if (letter && at !== plain) {
+    plain = at;
+    plainWriting = writingIn(at);
+    plainText = is(at, 'input') ? inputValue : areaValue;
+  }
   if (letter && type === 'keydown' && event.key !== 'Enter') return;
   if (seen.has(event)) return;
   seen.add(event);
@@ -202,21 +218,23 @@ const onEvent = event => {
   if (type === 'pointerdown' || type === 'pointerup') {
     onPointer(event, el);
   } else if (type === 'beforeinput') {
-    filling.set(el, event.inputType);
+    writingIn(el).announced = event.inputType;
   } else if (type === 'input') {
     if (isBox(el)) {
       if (!clicked.has(el)) return;
     } else if (typeof event.inputType === 'string') {
-      if (filling.get(el) !== event.inputType) return;
-      filling.delete(el);
-      edited.add(el);
+      if (!isAnnounced(writingIn(el), event)) return;
     } else if (isText(el)) {
-      edited.add(el);  // the arrows of a number's field
+      writingIn(el).edited = true;  // the arrows of a number's field
     }
     tell(el, type, valueOf(el), undefined, isText(el) && isSmall(event));
   } else if (type === 'change') {
-    const from = isBox(el) ? clicked : isText(el) ? edited : null;
-    if (from && !from.delete(el)) return;
+    if (isBox(el) && !clicked.delete(el)) return;
+    if (isText(el)) {
+      const written = writingIn(el);
+      if (!written.edited) return;
+      written.edited = false;
+    }
     tell(el, type, valueOf(el));
   } else if (type === 'submit') {
     const button = event.submitter;

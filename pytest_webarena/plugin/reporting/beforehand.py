@@ -20,7 +20,7 @@ __all__ = ["undecided_lines"]
 def undecided_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:
     """How many tasks will get no verdict for want of a judge model, with the two ways on."""
     settings = config.stash[SETTINGS]
-    if settings.judge.model or settings.audit or settings.rescore is not None or not settings.agents_given:
+    if settings.judge.model or settings.audit or settings.offline or not settings.agents_given:
         return []
     tasks = {item.task.id: item.task for item in items}
     open_ones = sum(needs_judge(task, settings.options.grading) for task in tasks.values())

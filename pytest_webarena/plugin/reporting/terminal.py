@@ -19,6 +19,7 @@ from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import summarise
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
+from pytest_webarena.results.statistics import grouped
 from pytest_webarena.results.wording import dollars, size_words
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 
@@ -47,6 +48,7 @@ __all__ = [
     "header",
     "judge_lines",
     "left_out_lines",
+    "on_record_lines",
     "rescored_lines",
     "resolution_lines",
     "site_lines",
@@ -64,6 +66,9 @@ def header(config: pytest.Config) -> str | None:
         return f"webarena: audit of tasks · sites {settings.catalogue}"
     if settings.rescore is not None:
         line = f"webarena: judging {shorter(settings.rescore)} again · grading {settings.options.grading}"
+        return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
+    if settings.on_record is not None:
+        line = f"webarena: agent {', '.join(settings.agents)} on the record of {shorter(settings.on_record.run)}"
         return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
     if not settings.agents_given:
         return None
@@ -113,7 +118,7 @@ def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[s
     if len(agents) < 2:
         return []
     settings = config.stash[SETTINGS]
-    if settings.audit or settings.rescore is not None:
+    if settings.audit or settings.offline:
         return []
     from pytest_webarena.results.comparing.planning import blank_ground, smallest_difference
 
@@ -157,7 +162,10 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
         return
     reporter.write_sep("=", "webarena")
     differing = mixed(source_of(run.path, run.facts(), controller.records))
-    lines = list(summary_lines(summarise(controller.records).values(), differing))
+    if reporter.config.stash[SETTINGS].on_record is not None:
+        lines = list(on_record_lines(controller.records))
+    else:
+        lines = list(summary_lines(summarise(controller.records).values(), differing))
     lines += coverage_lines(controller.coverages.values())
     lines += stopped_lines(controller.stopped, f"pytest --resume={shlex.quote(shorter(run.path))}")
     lines += unreadable_lines(controller.unreadable)
@@ -232,6 +240,23 @@ def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[
     if edited := sum(record.history[-1]["task_digest"] != record.task_digest for record in changed):
         told = f"{plural(edited, 'trial')} of tasks that were edited since"
         yield from row("edited", [told, "judged by their new text"], indent=0, mark="yellow")
+
+
+def on_record_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
+    """How far each agent stayed on the record, in place of a rate: another way to do a task is no failure to do it."""
+    for name, trials in grouped(records).items():
+        told = [each.environment.get("on_record", {}) for each in trials]
+        followed, steps = (sum(int(each.get(key, 0)) for each in told) for key in ("followed", "steps"))
+        whole = [each for each in trials if each.verdict is not None]
+        parts = [
+            f"{len(whole)} of {plural(len(trials), 'trial')} on the record to its end",
+            f"{sum(each.outcome == 'passed' for each in whole)} passed",
+            f"{followed} of {plural(steps, 'step')} followed",
+        ]
+        if errors := sum(each.outcome == "error" for each in trials):
+            parts.append(plural(errors, "error"))
+        yield from row(name, parts, indent=0)
+    yield from row("note", ["other ways to do a task leave the record: no success rate"], indent=0)
 
 
 def cut_off_lines(attempts: int) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
 from pytest_webarena.results.comparing.doubts import Verdicts, least_informed
-from pytest_webarena.results.conditions import source_of, traits_of
+from pytest_webarena.results.conditions import check_rates, source_of, traits_of
 from pytest_webarena.results.plan import PlannedTrial, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
@@ -123,6 +123,7 @@ def sides_of(path: Path, *, label: str = "") -> list[Side]:
         raise UsageError(f"expected records that can be read, found {stored.unreadable[0]}")
     if not stored.records:
         raise UsageError(f"{path}: expected a run with finished trials, found none")
+    check_rates(path, facts)
     if facts.get("audit"):
         raise UsageError(f"{path}: expected a run of agents, found an audit of tasks")
     return sides_of_records(path, facts, stored.records, label=label)

@@ -21,6 +21,7 @@ from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
+from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.failure_classes import CLASSES
 from pytest_webarena.results.failure_labels import labels_of, proposals_of
@@ -72,8 +73,11 @@ def write_view(
         head, tail = _frame(index, run_section(records, links=True, pages=run.pages_of))
         page.write(head)
         pictures = _Pictures(page, seen_from or target.parent, picture_budget)
+        passed = Passed(records, run.steps_of)
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
             detail = _detail(record, run, pictures)
+            if record.outcome == "failed":
+                detail["beside"] = _beside(explain((record, run.steps_of(record)), passed.of(record.key.task)))
             packed = gzip.compress(json.dumps(detail, default=str).encode(), compresslevel=6, mtime=0)
             page.write(
                 f'<script type="application/x-trial" id="trial-{record.key.folder}">{_base64(packed)}</script>\n'
@@ -163,6 +167,13 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
         "proposals": {each.name: each.why for each in proposals_of(run, record)},
     }
     return {"record": record.to_json(), "words": words, "attempts": attempts, "why": why}
+
+
+def _beside(found: Explained | None) -> tuple[str, list[str]] | None:
+    """A heading and lines about a trial of the same task that passed."""
+    if found is None:
+        return None
+    return f"Beside {found.passed.agent}, trial {found.passed.trial}, which passed", [*found.lines(110)]
 
 
 def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:

@@ -203,7 +203,7 @@ function gradingsOf(record) {
 
 async function openTrial(trial, frame = 0) {
   current = trial;
-  const { record, words, attempts, why } = await unpack(trial.folder);
+  const { record, words, attempts, why, beside } = await unpack(trial.folder);
   if (current !== trial) return; // somebody was faster than the unpacking
   const at = shown.indexOf(trial);
   const move = (by, label, sign) => make("button", { type: "button", "aria-label": label, title: label, disabled: at < 0 || !shown[at + by], onclick: () => openTrial(shown[at + by]) }, sign);
@@ -228,7 +228,8 @@ async function openTrial(trial, frame = 0) {
           record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
           verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : "",
-          gradingsOf(record)),
+          gradingsOf(record),
+          beside ? make("details", { className: "raw" }, make("summary", {}, beside[0]), make("pre", {}, beside[1].join("\n"))) : ""),
         make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record, words))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,

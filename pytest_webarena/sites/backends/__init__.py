@@ -17,6 +17,7 @@ __all__ = ["BACKENDS", "backend_names", "create_backend", "is_backend"]
 
 BACKENDS: Mapping[str, str] = MappingProxyType(
     {
+        "archive": "pytest_webarena.sites.backends.archive:ArchiveBackend",
         "docker": "pytest_webarena.sites.backends.docker:DockerBackend",
         "external": "pytest_webarena.sites.backends.external:ExternalBackend",
         "process": "pytest_webarena.sites.backends.process:ProcessBackend",

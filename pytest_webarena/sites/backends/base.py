@@ -17,6 +17,7 @@ from pytest_webarena.sites.catalogues.running import Pulls
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest
     from pytest_webarena.sites.catalogues.units import Unit
+    from pytest_webarena.sites.ledger.moment import Moment
 
 __all__ = [
     "AskingBackend",
@@ -24,6 +25,7 @@ __all__ = [
     "BackendContext",
     "KeepingBackend",
     "KeepsLogs",
+    "LedgerBackend",
     "PausingBackend",
     "Replica",
     "Rows",
@@ -51,6 +53,8 @@ class Replica:
     """Which of its app's states it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """The backend's own: process id, container id, …"""
+    origins: tuple[str, ...] = ()
+    """Of an archive: schemes, hosts and ports of all that it serves besides, e.g. ``https://cdn.test``."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)
     """Of an app that starts as one with others (`BackendContext.units`): theirs, by app."""
 
@@ -178,3 +182,14 @@ class ListingBackend(Protocol):
 
     async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
         """A line per entry: its state, a tab, its path."""
+
+
+@runtime_checkable
+class LedgerBackend(Protocol):
+    """What a backend offers besides if it can tell what an app holds, so that two moments can be compared."""
+
+    def looks_cheaply(self, app: AppManifest) -> bool:
+        """Whether that takes milliseconds and disturbs nobody, so that it can be done in every trial."""
+
+    async def moment(self, app: AppManifest, replica: Replica) -> Moment:
+        """The databases and files of the replica; what can't be told, it says."""

@@ -17,6 +17,7 @@ from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, s
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
+from pytest_webarena.sites.ledger.moment import Moment, moment_below
 
 __all__ = ["ProcessBackend"]
 
@@ -92,6 +93,14 @@ class ProcessBackend:
     async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
         """What the fingerprint is the digest of."""
         return await asyncio.to_thread(state_listing, _running(replica).data_dir)
+
+    def looks_cheaply(self, app: AppManifest) -> bool:
+        """Its files are here."""
+        return True
+
+    async def moment(self, app: AppManifest, replica: Replica) -> Moment:
+        """Its SQLite files, and what is beside them."""
+        return await asyncio.to_thread(moment_below, _running(replica).data_dir, app)
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in one of the replica's SQLite files."""

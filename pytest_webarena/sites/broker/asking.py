@@ -20,7 +20,7 @@ async def unanswered(backend: Backend, app: AppManifest, replica: Replica) -> st
         replica.port,
         server_name=site.host if site else replica.host,
         timeout=app.answer_timeout,
-        tls=site is not None and site.url.startswith("https:"),
+        tls=site is not None and site.base.startswith("https:"),
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )

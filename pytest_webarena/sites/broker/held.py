@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.gateway import GatewaySession
+from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach
 from pytest_webarena.sites.broker.sessions import SignInTurn
@@ -32,6 +33,8 @@ class Held:
     """Host to app, of all that can be reached."""
     reach: Reach | None = None
     """What can be visited beside ``sites``."""
+    ledger: Ledger | None = None
+    """What its replicas held at first."""
     turn: SignInTurn | None = None
     """Of a lease for signing in on."""
 

@@ -63,6 +63,8 @@ class _Client:
             "look": service.look,
             "own_answer": service.own_answer,
             "prepare": self._prepare,
+            "mark": service.mark,
+            "changes": service.changes,
             "query": service.query,
             "refused": service.refused,
             "release": self._release,
@@ -136,6 +138,7 @@ class _Client:
         ahead: Sequence[str] = (),
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        trusts: bool = True,
     ) -> Any:
         return await self._service.lease(
             sites,
@@ -145,11 +148,16 @@ class _Client:
             ahead=ahead,
             reach=reach,
             now=now,
+            trusts=trusts,
         )
 
-    async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
+    async def _prepare(
+        self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None, trusts: bool = True
+    ) -> Any:
         who = f"{self._name} ({holder})"
-        return await self._service.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
+        return await self._service.prepare(
+            visits, holder=who, timeout=timeout, register=self._leases.add, trusts=trusts
+        )
 
     async def _keep(self, lease: str, made: Any, problems: Any) -> None:
         await self._service.keep(lease, made, problems)
@@ -253,7 +261,11 @@ def main() -> None:
     guard = ReaperProcess(stderr=None)
     guard.add("dir", str(settings.directory))
     settings.directory.mkdir(exist_ok=True)
-    service = LeaseService(catalogue, settings, guard, secrets.token_hex(8))
+    try:
+        service = LeaseService(catalogue, settings, guard, secrets.token_hex(8))
+    except UsageError as error:  # an archive that can't be written
+        os.write(1, str(error).encode())
+        sys.exit(2)
     signal.signal(signal.SIGALRM, _give_up)
     _log.info("broker %s serves the catalogue %s", reaper.identity(), catalogue.path)
     try:

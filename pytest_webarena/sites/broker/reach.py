@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, WebArenaError
 from pytest_webarena.evidence import ReachedSite
 from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
 from pytest_webarena.sites.backends.base import Replica
+from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import unit_of
@@ -73,8 +77,12 @@ class Reach:
     holder: str
     timeout: float
     """Seconds that a first visit may wait."""
+    read: bool
+    """Whether TLS is ended at the gateway."""
     hosts: dict[str, str]
     """Host to app, of all that can be reached: what is there in addition is noted here."""
+    ledger: Ledger | None = None
+    """Where it is noted what replicas held when they were leased."""
     _visits: dict[str, _Visit] = field(default_factory=dict)
     """By the app that stands for the unit."""
 
@@ -88,9 +96,9 @@ class Reach:
             self.hosts[site.host] = site.app
             app = self.catalogue.apps[site.app]
             if self.lease.slot(app.name) is not None:
-                serve(self.session, app, site, self.lease.replicas[app.name])
+                serve(self.session, app, site, self.lease.replicas[app.name], read=self.read)
             else:
-                serve(self.session, app, site, None, self._arrival(site))
+                serve(self.session, app, site, None, self._arrival(site), read=self.read)
 
     def _arrival(self, site: SiteManifest) -> Arrival:
         async def arrive() -> tuple[str, int]:
@@ -126,7 +134,9 @@ class Reach:
             for app in apps[1:]:  # its pages may call what it depends on
                 for other in self.catalogue.apps[app].sites:
                     self.hosts[other.host] = app
-                    serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app])
+                    serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
+            if self.ledger is not None:
+                await self.ledger.mark(visit.lease.replicas)
             self.pool.handed_over(visit.lease)
         finally:
             visit.waited = time.monotonic() - visit.began
@@ -188,18 +198,55 @@ def serve(
     site: SiteManifest,
     replica: Replica | None,
     arrival: Arrival | None = None,
+    *,
+    read: bool = True,
 ) -> None:
-    """Have a gateway serve a site of ``app`` by ``replica``; where there is none yet, by what ``arrival`` waits for."""
+    """Have a gateway serve a site of ``app`` by ``replica``; where there is none yet, by what ``arrival`` waits for.
+
+    ``read``: whether TLS is ended at the gateway, which takes a browser that trusts the run's authority.
+    """
     parts = urlsplit(site.url)
+    tls = parts.scheme == "https"
+    if site.https:
+        session.tell(site.host, "X-Forwarded-Proto", "https")
     session.route(
         site.host,
         replica.host if replica is not None else "",
         (site.port or replica.port) if replica is not None else 0,
         port=parts.port or (443 if parts.scheme == "https" else 80),
-        tls=parts.scheme == "https",
+        tls=tls,
+        read=tls and read,
+        secure=_of_the_world() if tls and app.backend == EXTERNAL else None,
+        archived=app.backend == ARCHIVE,
         arrival=arrival,
-        reads=app.reads if app.read_only else None,
+        reads=app.reads if app.read_only and app.backend != ARCHIVE else None,
     )
+    if replica is not None:
+        for origin in replica.origins:
+            _serve_archived(session, origin, replica.host, replica.port, read=read)
+
+
+def _serve_archived(session: GatewaySession, origin: str, host: str, port: int, *, read: bool) -> None:
+    """One of the addresses that an archive has something of, and the same by the other scheme; what is served
+    already stays."""
+    parts = urlsplit(origin)
+    at = (parts.hostname or "").lower()
+    at = f"[{at}]" if ":" in at else at
+    ways = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
+    if parts.port is None:
+        ways |= {(80, False), (443, True)}
+    for number, tls in ways:
+        if not session.serves(at, number) and (read or not tls):
+            session.route(at, host, port, port=number, tls=tls, read=tls, archived=True)
+
+
+@cache
+def _of_the_world() -> ssl.SSLContext:
+    """How TLS is spoken with sites that run elsewhere: certificates are verified as browsers do, whatever browsers here
+    are told of our own. ``SSL_CERT_FILE`` names authorities of one's own."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def unreached(error: SiteError, listed_fault: bool) -> SiteError:

@@ -7,27 +7,33 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import SiteError, TaskError, WebArenaError
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
-from pytest_webarena.gateway import Gateway
+from pytest_webarena.gateway import Gateway, GatewaySession
+from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.sites.backends.base import KeepsLogs, Rows
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
+from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
+from pytest_webarena.sites.broker.recording import Recording
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
-from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess
+from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
 from pytest_webarena.sites.protocol.waits import Wait, Waits
 
@@ -59,6 +65,8 @@ class BrokerSettings:
     """PYTHONPATH as it was before the launcher set it."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
+    record: str = ""
+    """A new archive of all that sites answer; empty: there is none."""
 
 
 class LeaseService:
@@ -69,7 +77,11 @@ class LeaseService:
         self.settings = settings
         self._started = time.monotonic()
         self._backends = BackendSet(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
-        self._gateway = Gateway()
+        self._authority = cache(Authority)
+        self._recording = Recording(Path(settings.record), catalogue) if settings.record else None
+        self._gateway = Gateway(
+            authority=self._authority, keep=self._recording.keep if self._recording is not None else None
+        )
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
         self._held: dict[str, Held] = {}
@@ -91,11 +103,14 @@ class LeaseService:
         ahead: Sequence[str] = (),
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        trusts: bool = True,
     ) -> Grant:
         """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail.
 
         ``ahead``: sites that the client will lease next. ``reach``: sites (`reach.ALL`: all) that may be visited
-        beside, and are leased then; ``now``: those of them that are leased at once.
+        beside, and are leased then; ``now``: those of them that are leased at once. ``trusts``: whether the client's
+        browser can be told to trust the run's authority; otherwise https sites that run elsewhere are passed on unread,
+        and others can't be visited.
         """
         if not sites:
             raise TaskError("a lease needs at least one site")
@@ -107,6 +122,9 @@ class LeaseService:
         parts = [site for app in apps if app not in asked for site in self.catalogue.apps[app].sites]
         served = [*chosen.values(), *parts]
         others = reachable(self.catalogue, reach, beside=served, unreset=self.settings.allow_unreset) if reach else ()
+        if not trusts:
+            self._require_trust(served)
+            others = tuple(site for site in others if not self._is_ours(site))
         early = self.catalogue.apps_of([site.name for site in others if site.name in now])
         every = [*apps, *(app.name for app in early if app.name not in apps)]
         try:
@@ -120,17 +138,18 @@ class LeaseService:
             raise
         replicas = {app: lease.replicas[app] for app in apps}
         for site in served:  # also those of apps that the asked ones depend on: pages may call them
-            serve(session, self.catalogue.apps[site.app], site, replicas[site.app])
+            serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
                 session.tell(site.host, site.reach_header, told)
         hosts = {site.host: site.app for site in served}
-        held = self._held[lease.id] = Held(lease=lease, session=session, sites=chosen, hosts=hosts)
+        ledger = Ledger(apps=self.catalogue.apps, backend=self._backends.get)
+        held = self._held[lease.id] = Held(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger)
         if others:
             held.reach = Reach(
                 catalogue=self.catalogue, pool=self._pool, session=session, lease=lease, sites=others, holder=holder,
-                timeout=wait, hosts=hosts,
+                timeout=wait, hosts=hosts, read=trusts, ledger=ledger,
             )  # fmt: skip
             held.reach.open()
         register(lease.id)
@@ -152,7 +171,28 @@ class LeaseService:
                 for app, replica in replicas.items()
             ),
             reach={site.name: site.url for site in others},
+            trust=self._trust(session),
         )
+
+    def _is_ours(self, site: SiteManifest) -> bool:
+        """Whether it is an https site whose certificate is the run's."""
+        return site.url.startswith("https:") and self.catalogue.apps[site.app].backend != EXTERNAL
+
+    def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
+        """`BrowserError` where a browser that can't trust the run's authority is to visit https sites of ours."""
+        if names := [site.name for site in sites if self._is_ours(site)]:
+            raise BrowserError(
+                f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run "
+                "alone, found a browser that can't be told for one run to trust it; run without --browser, or with "
+                "--browser=chromium"
+            )
+
+    def _trust(self, session: GatewaySession) -> Trust | None:
+        """What must be trusted to visit what a gateway serves; an authority is made for the first that needs one."""
+        if not any(route.read for route in session.routes):
+            return None
+        authority = self._authority()
+        return Trust(spki=authority.spki, certificate=authority.certificate)
 
     async def visited(self, lease: str) -> list[ReachedSite]:
         """The sites in reach that were asked for so far, once all of them are there. Raises why one can't be had."""
@@ -169,7 +209,13 @@ class LeaseService:
         return reach.reached() if reach is not None else []
 
     async def prepare(
-        self, visits: Visits, *, holder: str, timeout: float | None, register: Callable[[str], None]
+        self,
+        visits: Visits,
+        *,
+        holder: str,
+        timeout: float | None,
+        register: Callable[[str], None],
+        trusts: bool = True,
     ) -> Grant | None:
         """A replica to sign somebody of ``visits`` in on, which `keep` ends; None when nobody need be signed in."""
         wait = self.settings.lease_timeout if timeout is None else timeout
@@ -177,7 +223,9 @@ class LeaseService:
         if turn is None:
             return None
         try:
-            grant = await self.lease(list(turn.missing), holder=holder, timeout=timeout, register=register)
+            grant = await self.lease(
+                list(turn.missing), holder=holder, timeout=timeout, register=register, trusts=trusts
+            )
         except BaseException:
             turn.end()
             raise
@@ -278,6 +326,28 @@ class LeaseService:
         """What is missing in `requests`, for want of room."""
         return self._lease(lease).session.unrecorded()
 
+    async def mark(self, lease: str, asked: bool = False) -> None:
+        """The agent begins: what differs from now on is told by `changes`. ``asked``: also where that is not cheap."""
+        held = self._lease(lease)
+        if held.ledger is not None:
+            held.ledger.asked = asked
+            for each in held.leases:
+                await held.ledger.mark(each.replicas)
+
+    async def changes(self, lease: str) -> list[SiteChanges]:
+        """What differs in the lease's replicas since `mark`, or since they were leased on a first visit.
+
+        `SiteError` when one has died.
+        """
+        await self.check(lease)
+        held = self._lease(lease)
+        if held.ledger is None:
+            return []
+        found = []
+        for each in held.leases:
+            found += await held.ledger.changes(each.replicas, listed=each is held.lease)
+        return found
+
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in the database of a leased site's app; of the first site when none is named."""
         held = self._lease(lease)
@@ -302,8 +372,9 @@ class LeaseService:
         for route in more.session.routes:
             to = route.upstream_host, route.upstream_port
             held.session.route(
-                route.host, *to, port=route.port, tls=route.tls, arrival=route.arrival, reads=route.reads
-            )
+                route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
+                archived=route.archived, arrival=route.arrival, reads=route.reads,
+            )  # fmt: skip
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 
@@ -323,8 +394,10 @@ class LeaseService:
         held = self._lease(lease)
         if site not in held.sites:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
-        if held.sites[site].url.startswith("https:"):
-            raise SiteError(f"{site} is served by https, where no header can be added to requests; sign in by a form")
+        if any(route.host == held.sites[site].host and route.tls and not route.read for route in held.session.routes):
+            raise SiteError(
+                f"{site} comes by https unread, where no header can be added to requests: sign in by a form"
+            )
         try:
             held.session.set_headers(held.sites[site].host, headers)
         except ValueError as error:
@@ -386,6 +459,7 @@ class LeaseService:
             catalogue=self.catalogue.name,
             seconds=time.monotonic() - self._started,
             apps=self._pool.report(),
+            problems=(self._recording.problem,) if self._recording is not None and self._recording.problem else (),
             notes=self._sessions.notes,
         )
 
@@ -393,6 +467,8 @@ class LeaseService:
         """End all leases, replicas and gateways."""
         await self._pool.close()
         await self._gateway.close()
+        if self._recording is not None:
+            self._recording.close()
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -417,6 +493,7 @@ class LeaseService:
             default_user=site.default_user,
             login=app.login.get(site.name),
             api=site.api,
+            ledger=app.ledger and not app.read_only,
             sessions=self._sessions.of(app.name, site.name, edition),
         )
 

@@ -24,9 +24,14 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if backend in ("process", "docker") and values[backend] is None:
         return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
     elsewhere = [name for name, site in values["sites"].items() if site["url"]]
-    if (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1):
+    if backend != "archive" and (
+        (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1)
+    ):
         expected = "one site, with a 'url', where and only where the backend is external"
         return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
+    if values["ledger"] and (backend == "external" or not values["databases"]):
+        found = "a site that runs elsewhere" if backend == "external" else "none"
+        return Fault("'databases' that can be compared beside 'ledger'", found)
     if values["reads"] and not values["read_only"]:
         return Fault("'read_only: true' beside 'reads'", "an app that visitors may change")
     if not values["sites"] and backend != "docker":
@@ -43,9 +48,10 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker, external, one of an installed package or module:class"),
-            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the name or class of another "
-            "backend ([packages](registries.md)).",
+            Text("process, docker, external, archive, one of an installed package or module:class"),
+            "What runs it: `process`, `docker`, `external` (it runs elsewhere), `archive` ([WARC or WACZ "
+            "files](archives.md), named in `options`), or the name or class of another backend "
+            "([packages](registries.md)).",
             "backend: process",
         ),
         key(
@@ -68,6 +74,21 @@ APP: Record[Mapping[str, Any]] = Record(
             "What checks may query; the first one is the default.",
             "databases: {main: {mysql: shop, user: shop, password: shop}}",
             default={},
+        ),
+        key(
+            "ledger",
+            Bool(),
+            "Nothing in its databases and files changes by itself, but for their noise: under `mutates: false`, and in "
+            "tasks that can't be done, nothing may ([the ledger](grading.md#the-ledger-of-side-effects)). For SQLite.",
+            "ledger: true",
+            default=False,
+        ),
+        key(
+            "file_noise",
+            ListOf(Text("a pattern of paths")),
+            "Files of its data folder that change by themselves.",
+            "file_noise: [cache/*, '*.log']",
+            default=(),
         ),
         key(
             "read_only",
@@ -117,7 +138,13 @@ APP: Record[Mapping[str, Any]] = Record(
         ),
         key("process", PROCESS, "For the process backend.", 'process: {factory: "shop.app:create_app"}', default=None),
         key("docker", DOCKER, "For the Docker backend.", "docker: {image: example/shop:1.2}", default=None),
-        key("options", Json("a mapping"), "For other backends.", "options: {url: anything}", default={}),
+        key(
+            "options",
+            Json("a mapping"),
+            "For other backends; of an archive: `files`, and the moment `at` that captures shall be nearest to.",
+            "options: {files: shop.wacz, at: 2026-01-31}",
+            default={},
+        ),
     ],
     rule=_app_rule,
 )

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, URL, WORDS, key, text
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe, LoginCheck
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.record_shapes import MapOf, Record
+from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
 from pytest_webarena.tasks.steps import BROWSER_STEPS
 
@@ -163,6 +163,8 @@ API: Record[ApiRecipe] = Record(
 def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if bool(values["host"]) == bool(values["url"]):
         return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
+    if values["https"] and values["url"]:
+        return Fault("'https' beside 'host' only, for a 'url' says so itself", "'url' and 'https'")
     return None
 
 
@@ -178,6 +180,15 @@ SITE: Record[Mapping[str, Any]] = Record(
             "clipboard or crypto. Service workers stay blocked there, too.",
             "host: shopping.test",
             default="",
+        ),
+        key(
+            "https",
+            Bool(),
+            "Browsers reach it as `https://<host>`, a secure context. The gateway ends TLS with a certificate that "
+            "only the run's own browsers trust; the app itself speaks plain HTTP, and is told by the header "
+            "`X-Forwarded-Proto: https`.",
+            "host: shopping.test\nhttps: true",
+            default=False,
         ),
         key(
             "url",
@@ -253,7 +264,7 @@ _ENGINES = ("sqlite", "mysql", "postgresql", "gitlab-psql")
 
 def _database(**values: Any) -> Mapping[str, Any]:
     engine = next(name for name in _ENGINES if values[name])
-    own = {key: values[key] for key in ("user", "password", "host", "client")}
+    own = {key: values[key] for key in ("user", "password", "host", "client", "noise")}
     return {"engine": engine, "path" if engine == "sqlite" else "database": values[engine], **own}
 
 
@@ -295,6 +306,14 @@ DATABASE: Record[Mapping[str, Any]] = Record(
             WORDS,
             "Program and arguments instead of the usual client; format options and the SQL come after them.",
             "postgresql: forum\nclient: [psql, -U, forum, -d, forum]",
+            default=(),
+        ),
+        key(
+            "noise",
+            ListOf(Text("a table, or table.column")),
+            "What changes by itself, so that no ledger tells of it: tables, new rows of them as `+table`, and columns "
+            "as `table.column`; `*` stands for anything.",
+            "sqlite: main.sqlite3\nnoise: [django_session, auth_user.last_login]",
             default=(),
         ),
     ],

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import backend_names, is_backend
+from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
 from pytest_webarena.sites.catalogues.external import with_external_sites
@@ -103,6 +104,8 @@ def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = M
 
 def read_catalogue(name_or_path: str | Path, *, thorough: bool = False) -> Catalogue:
     """The same, without sites that run elsewhere. ``thorough``: also look at the data that apps start with."""
+    if (archive := archive_of(str(name_or_path))) is not None:
+        return archived_catalogue(archive)
     path = _find(str(name_or_path), Path())
     sources = _sources(path, 0)
     apps: dict[str, AppManifest] = {}
@@ -228,11 +231,18 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
             },
         }
     )
-    return replace(app, digest=_digest(app))
+    app = replace(app, digest=_digest(app))
+    if backend != ARCHIVE:
+        return app
+    try:
+        return archived_app(app)
+    except UsageError as error:
+        source.reading.problem(source.node, "an archive that can be read", str(error))
+        return None
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "port", "api", "reach_header")}
+    own = {key: given[key] for key in ("host", "https", "port", "api", "reach_header")}
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
     if url:
         own["host"] = urlsplit(url).hostname or ""
@@ -310,7 +320,8 @@ def _digest(app: AppManifest) -> str:
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     told = json.loads(dumps(described))
-    for keys, name in ((told, "reads"), *((site, "reach_header") for site in told["sites"])):
+    later = [(site, name) for site in told["sites"] for name in ("reach_header", "https")]
+    for keys, name in ((told, "reads"), *later):
         if not keys[name]:  # a later version's key leaves the digests of apps without it alone
             del keys[name]
     total = hashlib.sha256(dumps(told).encode())

@@ -117,8 +117,8 @@ class SiteManifest:
 
     name: str
     host: str
-    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway. Below
-    ``.localhost`` browsers take it for a secure context, otherwise they don't."""
+    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway, or with
+    ``https``. Below ``.localhost`` browsers take the first for a secure context, too, otherwise they don't."""
     app: str
     root: str = ""
     """Path below which the site's addresses are meant, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
@@ -126,6 +126,8 @@ class SiteManifest:
     """Path where a visit begins, on the host."""
     default_user: str = ""
     """Account that tasks use unless they name another; empty: nobody is signed in."""
+    https: bool = False
+    """Whether browsers reach it as ``https://<host>``. The gateway ends TLS; what serves it speaks plain HTTP."""
     base: str = ""
     """Of a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
     port: int = 0
@@ -138,7 +140,7 @@ class SiteManifest:
     @property
     def url(self) -> str:
         """Base URL without a trailing slash."""
-        return self.base or f"http://{self.host}{self.root}"
+        return self.base or f"{'https' if self.https else 'http'}://{self.host}{self.root}"
 
     @property
     def start_url(self) -> str:
@@ -162,6 +164,9 @@ class DatabaseManifest:
     """Where the server listens, seen from inside; empty: the client's default."""
     client: tuple[str, ...] = ()
     """Program and arguments that replace the engine's own client (`client_argv`)."""
+    noise: tuple[str, ...] = ()
+    """Tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves: what differs
+    there is nobody's doing. ``*`` stands for anything."""
 
     @property
     def client_argv(self) -> tuple[str, ...]:
@@ -196,6 +201,10 @@ class AppManifest:
     """Site name to recipe; sites without one need no sign-in."""
     databases: Mapping[str, DatabaseManifest] = field(default_factory=dict)
     """The first one is what a query without a name means."""
+    ledger: bool = False
+    """Whether all that differs in its databases and files, but for their noise, is the doing of whoever visited it."""
+    file_noise: tuple[str, ...] = ()
+    """Patterns of paths in its data folder that change by themselves."""
     read_only: bool = False
     """Nothing an agent does can change it: one replica is shared by everybody and never reset. The gateway refuses
     requests that may change something."""

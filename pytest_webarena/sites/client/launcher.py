@@ -74,6 +74,8 @@ class BrokerConfig:
     """Seconds a lease may wait when its client names no time-out."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
+    record: Path | None = None
+    """Keep all that sites answer in a new archive there."""
 
 
 class BrokerLauncher:
@@ -187,7 +189,7 @@ class BrokerLauncher:
 
     def _start(self) -> subprocess.Popen[bytes] | None:
         opened = self._open_log()
-        known = Path(self._config.catalogue)
+        known = Path(self._config.catalogue.removeprefix("archive:"))
         guard = self.guard()
         settings = {
             "catalogue": str(known.absolute()) if known.suffix or known.parent.name else self._config.catalogue,
@@ -200,6 +202,7 @@ class BrokerLauncher:
             "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,
             "allow_unreset": self._config.allow_unreset,
+            "record": str(self._config.record.absolute()) if self._config.record is not None else "",
             "python_path": os.environ.get("PYTHONPATH"),
             "key": self._key,
         }

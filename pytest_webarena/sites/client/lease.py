@@ -13,6 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
@@ -24,13 +25,14 @@ from pytest_webarena.sites.protocol.messages import (
     ReleaseReport,
     ReplicaInfo,
     SiteAccess,
+    Trust,
     error_from,
     line,
 )
 from pytest_webarena.sites.protocol.report import BrokerStatus
 from pytest_webarena.sites.protocol.wire import decode
 
-__all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess"]
+__all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess", "Trust"]
 
 Waiting = Callable[[str], AbstractContextManager[Any]]
 
@@ -47,11 +49,13 @@ class BrokerClient:
     process in any way, frees its leases.
     """
 
-    def __init__(self, address: str, *, name: str, waiting: Waiting = nullcontext):
-        """``waiting``: within it, something is waited for that has taken a while, for whoever shows what is."""
+    def __init__(self, address: str, *, name: str, waiting: Waiting = nullcontext, trusts: bool = True):
+        """``trusts``: whether what visits its leases can be told to trust the run's authority (`Lease.trust`).
+        ``waiting``: within it, something is waited for that has taken a while, for whoever shows what is."""
         self._address = address
         self._name = name
         self._waiting = waiting
+        self._trusts = trusts
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         abandon_after_fork(self)
@@ -101,6 +105,8 @@ class BrokerClient:
 
     def _granted(self, operation: str, **arguments: Any) -> Lease | None:
         connection = self._connected()
+        if not self._trusts:
+            arguments["trusts"] = False
         answer = connection.send(operation, **arguments)
         try:
             # The broker watches the time; its word on who holds what is better than ours.
@@ -156,6 +162,8 @@ class Lease:
         self.reach: Mapping[str, str] = grant.reach
         """Other sites that can be visited: name to base URL."""
         self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
+        self.trust = grant.trust
+        """Whom a visitor of its https sites must trust; None: it has none."""
         self.waited = grant.waited
         """Seconds from asking to granting."""
 
@@ -201,6 +209,15 @@ class Lease:
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """What is missing in `requests`, for want of room."""
         return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
+
+    def mark(self, *, asked: bool = False) -> None:
+        """Note what the sites hold, for `changes`: where that is cheap, or their manifest wants it, or ``asked``."""
+        self._connection.wait_long(self._connection.send("mark", lease=self.id, asked=asked))
+
+    def changes(self) -> tuple[SiteChanges, ...]:
+        """What differs since `mark`; of sites that were visited later, since they were leased. Raises like `check`."""
+        found = self._connection.wait_long(self._connection.send("changes", lease=self.id))
+        return tuple(changes_from_json(each) for each in found)
 
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.

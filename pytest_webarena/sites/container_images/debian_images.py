@@ -58,7 +58,11 @@ class DebianRecipe:
 
 
 DEBIAN_RECIPES: Mapping[str, DebianRecipe] = MappingProxyType(
-    {"debian-mediawiki": DebianRecipe(folder="mediawiki", content="pytest_webarena.embedded.handbook:content")}
+    {
+        "debian-mediawiki": DebianRecipe(folder="mediawiki", content="pytest_webarena.embedded.handbook:content"),
+        "debian-redmine": DebianRecipe(folder="redmine", content="pytest_webarena.embedded.works:content"),
+        "debian-wordpress": DebianRecipe(folder="wordpress", content="pytest_webarena.embedded.courier:content"),
+    }
 )
 
 

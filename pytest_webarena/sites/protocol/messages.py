@@ -1,8 +1,8 @@
-"""How workers speak to the broker: JSON lines over a Unix socket, version 4.
+"""How workers speak to the broker: JSON lines over a Unix socket, version 5.
 
 The client sends requests, each one line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 4, "name": "gw0", "key": "5f0c…"}
+    → {"id": 1, "op": "hello", "version": 5, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -17,7 +17,8 @@ op         arguments                                           result
 hello      version, name, key                                  pid, log (path of the broker's log)
 lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of the sites ahead start meanwhile
            reach (sites to be leased when visited; ``*``: all),
-           now (those of them to be leased at once)
+           now (those of them to be leased at once),
+           trusts (the run's authority)
 visited    lease                                               list of `evidence.ReachedSite`, once all are there
 reached    lease                                               the same as it is now
 release    lease                                               `ReleaseReport`
@@ -25,6 +26,8 @@ prepare    visits (site, account: trials), holder, timeout     `Grant` of a repl
 keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over
 ended      lease, site, user, number, why                      null; a stored session is not accepted any more
 requests   lease                                               list of `evidence.RequestRecord`; as check
+mark       lease, asked (also where that is not cheap)         null; from now on changes are told
+changes    lease                                               list of `changes.SiteChanges`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; an error when a replica died or does not answer
 own_answer lease, url, harness                                 text of the gateway's own; empty when a site answered
@@ -60,12 +63,13 @@ __all__ = [
     "ReplicaInfo",
     "SiteAccess",
     "StoredSession",
+    "Trust",
     "error_from",
     "error_line",
     "line",
 ]
 
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,8 @@ class SiteAccess:
     """None: the site needs no sign-in."""
     api: ApiRecipe | None = None
     """How checks authenticate at its API."""
+    ledger: bool = False
+    """Whether all that changes there is the doing of whoever visits it (`changes`)."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Account to the session with which the leased replica signs it in already."""
 
@@ -118,6 +124,16 @@ class ReplicaInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The run's certificate authority, as those get it who are to trust it (`gateway.authority`)."""
+
+    spki: str
+    """For the launch flag of Chromium."""
+    certificate: str
+    """PEM, for clients that are not browsers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """A lease, as the broker hands it out."""
 
@@ -132,6 +148,8 @@ class Grant:
     replicas: tuple[ReplicaInfo, ...]
     reach: Mapping[str, str] = field(default_factory=dict)
     """Other sites that can be visited: name to base URL."""
+    trust: Trust | None = None
+    """Whom a visitor of its https sites must trust; None: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

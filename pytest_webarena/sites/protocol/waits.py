@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,36 +30,40 @@ def directory_of(address: str) -> Path:
 
 
 class Waits:
-    """One process's waits. To tell of them is a courtesy: what can't be written is left."""
+    """One process's waits. To tell of them is a courtesy: what can't be written is left. Thread-safe."""
 
     def __init__(self, directory: Path, name: str) -> None:
         """``name`` tells processes apart."""
         self._file = directory / f"{name}.json"
         self._told: tuple[Wait, ...] = ()
+        self._lock = threading.RLock()
 
     def tell(self, waits: Sequence[Wait]) -> None:
         """These, and no others, from now on."""
-        if self._told == (told := tuple(waits)):
-            return
-        self._told = told
-        with suppress(OSError):
-            if not told:
-                self._file.unlink()
+        with self._lock:
+            if self._told == (told := tuple(waits)):
                 return
-            self._file.parent.mkdir(exist_ok=True)
-            fresh = self._file.with_suffix(f".{os.getpid()}.new")
-            fresh.write_text(json.dumps([asdict(wait) for wait in told]))
-            fresh.replace(self._file)
+            self._told = told
+            with suppress(OSError):
+                if not told:
+                    self._file.unlink()
+                    return
+                self._file.parent.mkdir(exist_ok=True)
+                fresh = self._file.with_suffix(f".{os.getpid()}.new")
+                fresh.write_text(json.dumps([asdict(wait) for wait in told]))
+                fresh.replace(self._file)
 
     @contextmanager
     def on(self, what: str) -> Iterator[None]:
         """Inside, ``what`` is waited for."""
-        before = self._told
-        self.tell([*before, Wait(what=what, since=time.time())])
+        own = Wait(what=what, since=time.time())
+        with self._lock:
+            self.tell([*self._told, own])
         try:
             yield
         finally:
-            self.tell(before)
+            with self._lock:
+                self.tell([wait for wait in self._told if wait is not own])
 
 
 def read_waits(directory: Path) -> list[Wait]:

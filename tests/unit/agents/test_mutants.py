@@ -16,6 +16,7 @@ from pytest_webarena.agents.audit_trials import (
     SHORT,
     SIBLING,
     SKIP,
+    STRAY,
     AuditTrial,
     audit_trials,
     last_effective_step,
@@ -48,6 +49,24 @@ def plan(tasks: list[Task], index: int = 0, **options: Any) -> dict[str, AuditTr
 
 def agents(tasks: list[Task], index: int = 0) -> list[str]:
     return [trial.agent for trial in audit_trials(tasks[index], tasks)]
+
+
+@pytest.mark.parametrize(
+    ("checks", "ledgers", "sent"),
+    [
+        ("- state: {sql: select 1, equals: 1}", {"shop"}, True),
+        ("- answer: {unachievable: no such thing}", {"shop"}, True),
+        ("- answer: Tea", {"shop"}, True),
+        ("- answer: Tea", {"forum"}, False),
+        ("- answer: Tea", frozenset(), False),
+        ("- string_match: {must_include: [Tea]}", {"shop"}, False),  # a published suite's, which no ledger may judge
+    ],
+)
+def test_where_a_ledger_is_kept_the_solution_is_tried_with_something_else_taken_away(
+    family: Any, checks: str, ledgers: set[str], sent: bool
+) -> None:
+    tasks = family(f"checks:\n  {checks}\nsolution:\n  - goto: /\n  - stop: Tea")
+    assert (STRAY in plan(tasks, ledgers=ledgers)) is sent
 
 
 STATE = "- state: {sql: select 1, equals: 1}"
@@ -247,5 +266,8 @@ def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
 
 def test_all_agents_can_be_found_and_those_that_see_solutions_say_so() -> None:
     found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
-    assert {name for name, agent in found.items() if agent.privileged} == {"oracle", SHORT, MUTE, SIBLING, SKIP}
+    assert {name for name, agent in found.items() if agent.privileged} == {
+        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY,
+    }  # fmt: skip
+    assert {name for name, agent in found.items() if agent.meddles} == {STRAY}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

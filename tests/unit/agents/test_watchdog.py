@@ -29,14 +29,15 @@ def watch(process: subprocess.Popen[bytes], tmp_path: Path) -> _Watch:
     (tmp_path / "steps.jsonl").write_text("{}\n{}\n")
     watch = _Watch(process.pid)
     record = {"seconds": {"lease": 1.0}, "attempts": [{"number": 1}], "steps": 0}
-    said = {"file": str(tmp_path / "trial.json"), "steps": str(tmp_path / "steps.jsonl"), "name": "t (a, trial 1)"}
+    files = {"file": str(tmp_path / "trial.json"), "steps": str(tmp_path / "steps.jsonl")}
+    said = {**files, "name": "t (a, trial 1)", "trial": 1}
     told = {**said, "acting": {**record, "outcome": "failed"}, "idle": {**record, "outcome": "error"}}
     watch.hear(json.dumps(told).encode())
     return watch
 
 
-def tell(watch: _Watch, seconds: float | None) -> None:
-    watch.hear(json.dumps({"seconds": seconds}).encode())
+def tell(watch: _Watch, seconds: float | None, trial: int = 1) -> None:
+    watch.hear(json.dumps({"trial": trial, "seconds": seconds}).encode())
 
 
 def silence(watch: _Watch) -> bool:
@@ -59,7 +60,7 @@ def test_a_sign_of_life_begins_the_count_anew(watch: _Watch) -> None:
 
 
 def test_nothing_is_ended_between_trials(watch: _Watch) -> None:
-    watch.hear(b'{"over": true}')
+    watch.hear(b'{"trial": 1, "over": true}')
     assert not silence(watch)
 
 
@@ -88,3 +89,23 @@ def test_the_record_says_whose_time_it_was(
     assert set(record["seconds"]) == {"lease", "episode", "total"}
     assert process.wait() == -signal.SIGKILL
     assert capfd.readouterr().err.startswith(f"\nwebarena: the agent held the interpreter of process {process.pid} ")
+
+
+def test_of_several_trials_it_is_the_one_that_was_at_work_or_nobody_knows(
+    watch: _Watch, process: subprocess.Popen[bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = {**watch.trials[1], "trial": 2, "file": str(tmp_path / "other.json"), "name": "u (a, trial 1)"}
+    watch.hear(json.dumps(other).encode())
+    tell(watch, 0.0)
+    tell(watch, 1000.0, trial=2)
+    assert not silence(watch)  # the other one has time left
+    tell(watch, 0.0, trial=2)
+    assert watch.tick()
+    watch.end()
+    assert not list(tmp_path.glob("*.json"))
+    assert "nobody knows which of t (a, trial 1), u (a, trial 1)" in capfd.readouterr().err
+    assert process.wait() == -signal.SIGKILL
+
+    tell(watch, None, trial=2)
+    watch.end()
+    assert [path.name for path in tmp_path.glob("*.json")] == ["trial.json"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.evidence import TabState
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 
-from .helpers import evidence, result
+from .helpers import evidence, request, result
 
 HERE = "http://shopping.test/catalogue/?sort=price&page=2#top"
 
@@ -86,3 +86,57 @@ def test_what_was_not_recorded_is_unknown() -> None:
 def test_a_base_address_may_have_a_path() -> None:
     recorded = evidence(url="http://host:7780/admin/orders", sites={"shopping": "http://host:7780/admin"})
     assert result("url: /orders", recorded).passed
+
+
+def _asked_for(status: int, *, path: str = "/a", into: str = "document") -> RequestRecord:
+    return request("GET", path, status=status, request_headers=(("Sec-Fetch-Dest", into),))
+
+
+@pytest.mark.parametrize(
+    ("requests", "score", "cause"),
+    [
+        ([], 1, None),
+        ([_asked_for(200)], 1, None),
+        ([_asked_for(404)], 0, None),
+        ([_asked_for(403)], 0, None),
+        ([_asked_for(404), _asked_for(200)], 1, None),
+        ([_asked_for(200), _asked_for(404)], 0, None),
+        ([_asked_for(200), _asked_for(404, into="empty")], 1, None),
+        ([_asked_for(404, path="/b"), _asked_for(200)], 1, None),
+        ([request("POST", "/a", status=405)], 0, None),
+        ([_asked_for(503)], None, "site"),
+        ([_asked_for(429)], None, "site"),
+        ([_asked_for(304)], 1, None),
+    ],
+)
+def test_an_error_at_the_address_is_not_the_page(
+    requests: list[RequestRecord], score: float | None, cause: str | None
+) -> None:
+    recorded = evidence(url="http://shopping.test/a#part", requests=tuple(requests))
+    got = result("url: /a", recorded)
+    assert (got.score, got.cause) == (score, cause)
+
+
+def test_nobody_gains_by_an_error_where_an_address_is_forbidden() -> None:
+    recorded = evidence(url="http://shopping.test/a", requests=(_asked_for(403),))
+    assert result("not: {url: /a}", recorded).passed is not True
+
+
+def test_of_several_tabs_one_has_to_show_the_page() -> None:
+    tabs = tuple(TabState(url=f"http://shopping.test/a?{n}", title="", html="", active=n == 1) for n in (1, 2))
+    one, both = (_asked_for(404, path="/a?1"),), (_asked_for(404, path="/a?1"), _asked_for(404, path="/a?2"))
+    assert result("url: {address: /a, tabs: any}", evidence(tabs=tabs, requests=one)).passed
+    assert result("url: {address: /a, tabs: any}", evidence(tabs=tabs, requests=both)).passed is False
+
+
+def test_who_opens_everything_has_not_found_the_page() -> None:
+    def opened(count: int, *more: str) -> Evidence:
+        urls = [*(f"http://shopping.test/{n}" for n in range(count)), *more]
+        return evidence(tabs=tuple(TabState(url=url, title="", html="", active=url == urls[0]) for url in urls))
+
+    assert result("url: {address: /1, tabs: any}", opened(5, "about:blank")).passed
+    got = result("url: {address: /1, tabs: any}", opened(6))
+    assert (got.passed, got.why) == (False, "6 tabs are open, and at most 5 may be")
+    assert result("url: {address: /1, tabs: any, most: 6}", opened(6)).passed
+    assert result("url: {address: /1, tabs: any, most: 2}", opened(3)).passed is False
+    assert result("url: /0", opened(9)).passed

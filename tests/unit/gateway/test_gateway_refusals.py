@@ -32,7 +32,7 @@ def request(*fields: str, line: str = f"POST {HOME}/ HTTP/1.1", body: str = "") 
         ("http://homepage.test.example.com/", "homepage.test.example.com is not one of"),
         ("http://homepage.test./", "homepage.test. is not one of"),
         ("http://homepage.test:8080/", "port 8080 of homepage.test is not served (port 80 is)"),
-        ("https://homepage.test/", "https:// addresses are not served"),
+        ("https://homepage.test/", "port 443 of homepage.test is not served (port 80 is)"),
         ("ftp://homepage.test/", "ftp:// addresses are not served"),
         ("file://homepage.test/etc/passwd", "file:// addresses are not served"),
     ],

@@ -178,3 +178,14 @@ def test_what_an_agent_raised_is_safe_to_show_in_a_terminal(tmp_path: Path) -> N
     kept = (writer.path / "agent-traceback.txt").read_bytes()
     assert b"no price" in kept
     assert not {0x1B, 0x07} & set(kept)
+
+
+def test_trials_of_one_task_are_found_by_their_folders(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    for task in ("a.b", "a", "a.b.c", "x[1]"):
+        folder = run.folder(TrialKey(task, "agent", 1))
+        folder.begin(worker="main", node_id="")
+        folder.finish(TrialRecord(key=folder.key, outcome="passed"))
+    for task in ("a", "a.b", "x[1]"):
+        assert [record.key.task for record in run.of_task(task)] == [task]
+    assert run.of_task("other") == []

@@ -245,7 +245,7 @@ def test_a_replica_that_dies_is_the_sites_fault(client: BrokerClient) -> None:
 
 def test_strangers_are_turned_away(launcher: BrokerLauncher) -> None:
     for said, message in [
-        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 4 of its protocol, this client"),
+        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 5 of its protocol, this client"),
         (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
     ]:
         with socket.socket(socket.AF_UNIX) as stranger:

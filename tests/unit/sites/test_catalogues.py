@@ -129,7 +129,10 @@ apps:
             ("factory: shop:create_app", "command: [node, server.js]"),
             "expected '{port}' in 'command' or 'env', found nei",
         ),
-        (("backend: process", "backend: dokcer"), r"expected a backend \(docker, external, process or module:class\)"),
+        (
+            ("backend: process", "backend: dokcer"),
+            r"expected a backend \(archive, docker, external, process or module:class\)",
+        ),
         (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
         (("apps:", f"apps:{OTHER.format(site='x', host='shop.test')}"), "each host once, found 'shop.test' again"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from docker.errors import APIError, ImageNotFound
 
-from pytest_webarena.embedded import handbook, world
+from pytest_webarena.embedded import courier, handbook, works, world
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.container_images import DEBIAN_RECIPES, debian_images, ensure_image
@@ -30,12 +32,69 @@ def test_the_handbook_is_the_same_each_time_and_large_enough() -> None:
     assert all(content.startswith(b"\x89PNG") for content in handbook.files().values())
 
 
+def test_the_works_are_the_same_each_time_and_large_enough() -> None:
+    made = works.content()
+    assert made == works.content()
+    told = json.loads(made["works.json"])
+    assert told["canary"] == world.CANARY
+    assert len(told["projects"]) >= 6
+    assert [issue["id"] for issue in told["issues"]] == list(range(1, len(told["issues"]) + 1))
+    assert len(told["issues"]) >= 300
+    assert len({issue["subject"] for issue in told["issues"]}) == len(told["issues"])
+    # All was before the calendar begins: what tasks count as new is new.
+    assert max(issue["updated"] for issue in told["issues"]) < f"{world.EPOCH:%Y-%m-%dT}"
+    assert max(note["on"] for note in told["notes"]) < f"{world.EPOCH:%Y-%m-%dT}"
+    keys = {project["key"] for project in told["projects"]}
+    assert {name.removeprefix("git/") for name in made if name.startswith("git/")} == keys
+
+
+def test_a_repositorys_commits_name_issues_of_its_project() -> None:
+    made = works.content()
+    projects = {issue["id"]: issue["project"] for issue in json.loads(made["works.json"])["issues"]}
+    named = 0
+    for name, stream in made.items():
+        if name.startswith("git/"):
+            for word in stream.decode().split():
+                if word.startswith("#") and word[1:].isdigit():
+                    named += 1
+                    assert projects[int(word[1:])] == name.removeprefix("git/")
+    assert named
+
+
+def test_the_paper_is_the_same_each_time_and_large_enough() -> None:
+    made = courier.content()
+    assert made == courier.content()
+    told = json.loads(made["paper.json"])
+    assert told["canary"] == world.CANARY
+    states = Counter(article["state"] for article in told["articles"])
+    assert states["publish"] >= 60
+    assert states["draft"]
+    assert states["pending"]
+    comments = Counter(comment["state"] for article in told["articles"] for comment in article["comments"])
+    assert set(comments) == {"0", "1", "spam"}
+    pictures = {name.removeprefix("media/") for name in made if name.startswith("media/")}
+    assert {article["picture"] for article in told["articles"] if "picture" in article} <= pictures
+    assert len({person["role"] for person in told["people"]}) >= 3
+
+
 def test_accounts_are_those_of_the_world_in_the_catalogue_too() -> None:
+    apps = load_catalogue("debian").apps
     lines = [line.split("\t") for line in handbook.users().splitlines()]
     made = {name: (password, group) for name, password, group in lines}
     assert len(made) == len(world.PEOPLE)
-    for account in load_catalogue("debian").apps["wiki"].users.values():
+    for account in apps["wiki"].users.values():
         assert made[account.username] == (account.password, "sysop" if account.role == "admin" else "")
+    told = works.tracker()
+    people = {person["login"]: person["password"] for person in told["people"]}
+    roles = {login: role for project in told["projects"] for login, role in project["members"]}
+    for account in apps["tracker"].users.values():
+        assert people[account.username] == account.password
+        admin = account.username == works.ADMINISTRATOR
+        assert account.role == ("admin" if admin else roles[account.username].lower())
+    written = {person["login"]: (person["password"], person["role"]) for person in courier.paper()["people"]}
+    for account in apps["courier"].users.values():
+        role = "administrator" if account.role == "admin" else account.role
+        assert written[account.username] == (account.password, role)
 
 
 class Engine:

@@ -124,7 +124,10 @@ def test_aliases_count_toward_the_depth() -> None:
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 def test_deep_nesting_neither_crashes_nor_takes_long(opening: str) -> None:
-    assert "expected at most 64 levels of nesting, found level 65" in found((opening * 200_000).encode())
+    said = found((opening * 200_000).encode())
+    # libyaml 0.2.6 meets a limit of its own before it tells of the first bracket
+    assert "expected at most 64 levels of nesting, found " in said
+    assert said.endswith(("level 65", "many more"))
 
 
 def test_what_the_hint_for_a_name_says() -> None:

@@ -35,7 +35,9 @@ TASK = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {number: 4
 class Site:
     """Breaks under those visitors, counted from 1 (the control is one, too), whose number it is given."""
 
-    sites: ClassVar = {"shop": SimpleNamespace(url="http://shop.test", start="http://shop.test/", app="shop")}
+    sites: ClassVar = {
+        "shop": SimpleNamespace(url="http://shop.test", start="http://shop.test/", app="shop", ledger=False)
+    }
     replicas = ()
     reach: ClassVar[Mapping[str, str]] = {}
 
@@ -54,6 +56,11 @@ class Site:
         return late or self.leases in self.breaks
 
     def requests(self) -> tuple[()]:
+        return ()
+
+    def mark(self, *, asked: bool = False) -> None: ...
+
+    def changes(self) -> tuple[()]:
         return ()
 
     def unrecorded(self) -> tuple[()]:

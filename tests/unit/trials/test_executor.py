@@ -6,6 +6,7 @@ import pickle
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,10 @@ from pytest_webarena.errors import SiteMissing
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_task
+from pytest_webarena.trials.breaking_off import BrokenOff
 from pytest_webarena.trials.executor import SerialExecutor, TrialExecutor, TrialRunner
+from pytest_webarena.trials.threads import ThreadedExecutor
+from tests.processes import wait_until
 
 SECONDS = 60
 """More than anything here takes: what goes on for longer never ends."""
@@ -27,7 +31,13 @@ class Runner:
     def __init__(self) -> None:
         self.played: list[tuple[str, str, int, str]] = []
         self.gate = threading.Event()
-        self.waiting = threading.Event()
+        self.gave_up = False
+        self.held = threading.Semaphore(0)
+        """Released by each trial that has begun and waits for the gate."""
+
+    def give_up(self) -> None:
+        self.gave_up = True
+        self.gate.set()
 
     def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
         self.played.append((task.id, agent, trial, node_id))
@@ -39,8 +49,12 @@ class Runner:
             case "interrupted":
                 raise KeyboardInterrupt
             case "held":
-                self.waiting.set()
+                self.held.release()
                 assert self.gate.wait(SECONDS)
+                if self.gave_up:
+                    raise BrokenOff
+            case "lost":  # its worker dies: nobody could have foreseen this
+                raise MemoryError
         outcome: Any = {"wrong": "failed", "broken": "error"}.get(task.id, "passed")
         return TrialRecord(key=TrialKey(task.id, agent, trial, browser), outcome=outcome)
 
@@ -71,9 +85,15 @@ class Kind:
     make: Callable[[TrialRunner], TrialExecutor]
     at_once: bool = False
     """Whether a trial is over when its submission is: then there is never one that has not begun."""
+    width: int = 1
+    """How many trials are under way at a time."""
 
 
-EXECUTORS = {"serial": Kind(SerialExecutor, at_once=True), "one thread": Kind(OneThread)}
+EXECUTORS = {
+    "serial": Kind(SerialExecutor, at_once=True),
+    "one thread": Kind(OneThread),
+    "threads": Kind(lambda runner: ThreadedExecutor(runner, 3), width=3),
+}
 
 
 @pytest.fixture(params=EXECUTORS)
@@ -96,6 +116,12 @@ def executor(kind: Kind, runner: Runner) -> Iterator[TrialExecutor]:
     executor.close(cancel=True)
 
 
+def wait_for_all(runner: Runner, kind: Kind) -> None:
+    """Until as many trials are under way as can be."""
+    for _ in range(kind.width):
+        assert runner.held.acquire(timeout=SECONDS)
+
+
 def task(id: str) -> Task:
     return make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id=id)
 
@@ -107,12 +133,20 @@ def test_a_trial_is_told_what_it_is_and_its_record_comes_back(executor: TrialExe
     assert runner.played == [("a", "mine", 2, "tasks.yaml::a"), ("a", "mine", 2, "")]
 
 
-def test_trials_begin_in_the_order_of_their_submission(executor: TrialExecutor, runner: Runner) -> None:
-    ids = [f"t{number}" for number in range(20)]
-    futures = [executor.submit(task(id), "mine", 1) for id in ids]
+def test_trials_begin_in_the_order_of_their_submission(kind: Kind, executor: TrialExecutor, runner: Runner) -> None:
+    if kind.at_once:
+        runner.gate.set()
+    futures = [executor.submit(task("held"), "mine", number) for number in range(1, 21)]
+    for number in range(20):  # one more each time that one is over
+        assert runner.held.acquire(timeout=SECONDS)
+        if number == kind.width - 1:
+            assert sorted(trial for _, _, trial, _ in runner.played[: kind.width]) == list(range(1, kind.width + 1))
+            assert kind.at_once or not any(future.running() for future in futures[kind.width :])
+            runner.gate.set()
     wait(futures, SECONDS)
-    assert [id for id, *_ in runner.played] == ids
-    assert [future.result(SECONDS).key.task for future in futures] == ids
+    if kind.width == 1:
+        assert [trial for _, _, trial, _ in runner.played] == list(range(1, 21))
+    assert [future.result(SECONDS).key.trial for future in futures] == list(range(1, 21))
 
 
 @pytest.mark.parametrize(("id", "outcome"), [("wrong", "failed"), ("broken", "error")])
@@ -144,25 +178,26 @@ def test_a_trial_is_cancelled_before_it_begins_or_not_at_all(
         assert not future.cancel()
         assert future.result(SECONDS).outcome == "passed"
         return
-    under_way, later = executor.submit(task("held"), "mine", 1), executor.submit(task("a"), "mine", 1)
-    assert runner.waiting.wait(SECONDS)
-    assert not under_way.cancel()
+    under_way = [executor.submit(task("held"), "mine", number) for number in range(kind.width)]
+    later = executor.submit(task("a"), "mine", 1)
+    wait_for_all(runner, kind)
+    assert not any(future.cancel() for future in under_way)
     assert later.cancel()
     runner.gate.set()
-    assert under_way.result(SECONDS).outcome == "passed"
+    assert {future.result(SECONDS).outcome for future in under_way} == {"passed"}
     executor.close()
-    assert [id for id, *_ in runner.played] == ["held"]
+    assert {id for id, *_ in runner.played} == {"held"}
 
 
 @pytest.mark.parametrize("cancel", [False, True])
 def test_closing_leaves_every_future_done(kind: Kind, executor: TrialExecutor, runner: Runner, cancel: bool) -> None:
-    ids = ["a", "b"] if kind.at_once else ["held", "b"]
+    ids = ["a", "b"] if kind.at_once else [*["held"] * kind.width, "b"]
     futures = [executor.submit(task(id), "mine", 1) for id in ids]
     over = threading.Event()
-    futures[1].add_done_callback(lambda future: over.set())
+    futures[-1].add_done_callback(lambda future: over.set())
     closing = threading.Thread(target=executor.close, kwargs={"cancel": cancel})
     if not kind.at_once:
-        assert runner.waiting.wait(SECONDS)
+        wait_for_all(runner, kind)
     closing.start()
     if not kind.at_once and cancel:
         assert over.wait(SECONDS)
@@ -170,7 +205,7 @@ def test_closing_leaves_every_future_done(kind: Kind, executor: TrialExecutor, r
     closing.join(SECONDS)
     assert all(future.done() for future in futures)
     assert futures[0].result(0).outcome == "passed"
-    assert futures[1].cancelled() is (cancel and not kind.at_once)
+    assert futures[-1].cancelled() is (cancel and not kind.at_once)
 
 
 def test_no_trial_is_taken_after_closing(executor: TrialExecutor, runner: Runner) -> None:
@@ -187,6 +222,71 @@ def test_leaving_a_block_closes(kind: Kind, runner: Runner) -> None:
     assert future.done()
     with pytest.raises(RuntimeError):
         executor.submit(task("a"), "mine", 1)
+
+
+def test_a_trial_that_takes_its_worker_along_costs_no_other_trial(kind: Kind, executor: TrialExecutor) -> None:
+    ids = ["lost"] * (kind.width + 1)
+    lost = [executor.submit(task(id), "mine", number) for number, id in enumerate(ids)]
+    for future in lost:
+        with pytest.raises(MemoryError):
+            future.result(SECONDS)
+    assert executor.submit(task("a"), "mine", 1).result(SECONDS).outcome == "passed"
+
+
+def breakable() -> list[str]:
+    return [name for name, kind in EXECUTORS.items() if hasattr(kind.make(Runner()), "break_off")]
+
+
+@pytest.mark.parametrize("kind", [EXECUTORS[name] for name in breakable()], ids=breakable())
+@pytest.mark.parametrize("late", [False, True], ids=["ends", "comes late"])
+def test_breaking_off_leaves_no_record_of_what_is_under_way(kind: Kind, runner: Runner, late: bool) -> None:
+    executor: Any = kind.make(runner)
+    executor._patience = 0.1 if late else SECONDS
+    under_way = [executor.submit(task("held"), "mine", number) for number in range(kind.width)]
+    later = executor.submit(task("a"), "mine", 1)
+    wait_for_all(runner, kind)
+    played: list[Future[TrialRecord]] = []
+    for future in under_way:
+        future.add_done_callback(played.append)
+
+    executor.break_off((lambda: None) if late else runner.give_up)
+    assert later.cancelled()
+    for future in under_way:
+        with pytest.raises(BrokenOff):
+            future.result(0)
+    with pytest.raises(RuntimeError):
+        executor.submit(task("a"), "mine", 1)
+    runner.gate.set()  # late ones have a record now
+    executor.close()
+    assert len(played) == kind.width  # each was done once
+    for future in under_way:
+        with pytest.raises(BrokenOff):
+            future.result(0)
+
+
+def test_each_trial_is_played_inside_what_belongs_to_it(runner: Runner) -> None:
+    inside: dict[str, list[str]] = {}
+    here = threading.local()
+
+    @contextmanager
+    def around(node_id: str) -> Iterator[None]:
+        here.node = node_id
+        yield
+        inside.setdefault(here.node, []).append(node_id)
+
+    with ThreadedExecutor(runner, 4, around=around) as executor:
+        for number in range(40):
+            executor.submit(task("a"), "mine", number, node_id=f"n{number}")
+    assert inside == {f"n{number}": [f"n{number}"] for number in range(40)}
+
+
+def test_threads_are_made_as_they_are_needed() -> None:
+    runner = Runner()
+    with ThreadedExecutor(runner, 50) as executor:
+        for number in range(5):
+            executor.submit(task("a"), "mine", number).result(SECONDS)
+            wait_until(lambda: executor._idle == len(executor._threads))
+        assert len(executor._threads) == 1
 
 
 def test_what_goes_in_and_comes_out_can_be_sent_elsewhere() -> None:

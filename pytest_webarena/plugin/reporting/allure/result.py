@@ -15,8 +15,10 @@ from allure_commons.utils import host_tag
 from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
+from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.gradings import WORDS, verdicts_of
 from pytest_webarena.results.key_node_views import standalone, timeline
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
@@ -98,8 +100,18 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     )
     if nodes := timeline(record):
         result.attachments.append(files.text("Key nodes", standalone("Key nodes", nodes), ".html"))
+    if record.outcome == "failed" and (found := _beside(trial)) is not None:
+        title = f"Beside {found.passed.agent}, trial {found.passed.trial}, which passed"
+        result.attachments.append(files.text(title, printable("\n".join(found.lines(120)))))
     result.attachments += attempt_files(trial.attempt, files)
     return result
+
+
+def _beside(trial: Reported) -> Explained | None:
+    """The trial beside one of the same task that has passed so far in its run."""
+    run = RunDir(trial.folder.parent.parent)
+    passed = Passed(run.of_task(trial.record.key.task), run.steps_of)
+    return explain((trial.record, run.steps_of(trial.record)), passed.of(trial.record.key.task))
 
 
 def earlier_results(trial: Reported, files: Attachments) -> Iterator[TestResult]:

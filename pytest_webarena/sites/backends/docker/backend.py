@@ -19,7 +19,7 @@ from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
-from pytest_webarena.sites.backends.docker.copied import lacks_program, query_a_copy
+from pytest_webarena.sites.backends.docker.copied import lacks_program, moment_inside, query_a_copy
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
@@ -27,6 +27,7 @@ from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECOND
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 from pytest_webarena.sites.backends.docker.stock import Stock
 from pytest_webarena.sites.catalogues.units import Unit
+from pytest_webarena.sites.ledger.moment import DATABASE_PARTS, Moment
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.backends.base import BackendContext
@@ -195,6 +196,23 @@ class DockerBackend:
             kind = SiteBusy if "is locked" in result["error"] else SiteError
             raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
+
+    def looks_cheaply(self, app: AppManifest) -> bool:
+        """Databases have to be copied out of a container that is frozen meanwhile."""
+        return False
+
+    async def moment(self, app: AppManifest, replica: Replica) -> Moment:
+        """Its SQLite files; other files where all of them are known to be in the data directory."""
+        client, running = self._access.client(), _running(replica)
+        self._paused.add(running.id)  # for a moment
+        try:
+            found = await self._access.call(lambda: moment_inside(client, running.id, app, section(app).data_dir))
+        finally:
+            self._paused.discard(running.id)
+        beside = {database.path + ending for database in app.databases.values() for ending in DATABASE_PARTS}
+        lines = (line.rpartition("\t") for line in await self.listing(app, replica))
+        files = {path: state for state, _, path in lines if path not in beside and not state.startswith("d")}
+        return replace(found, files=files if section(app).build else None)
 
     async def _without_python(
         self, app: AppManifest, running: Running, file: PurePosixPath, sql: str, *, write: bool

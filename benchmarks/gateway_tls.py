@@ -1,0 +1,114 @@
+"""What TLS at the gateway costs: small requests on one kept connection, https beside http of the same site; handshakes.
+
+Three processes (site, gateway, client), raw sockets, loopback, both ways in turn.
+
+    python benchmarks/gateway_tls.py [--requests 3000] [--rounds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import socket
+import ssl
+import statistics
+import time
+from multiprocessing.connection import Connection
+
+from gateway import BROWSER_FIELDS, Site, connect, read_response
+
+
+def serve(kind: str, site: int, pipe: Connection) -> None:
+    """Body of the child processes; sends its port, then runs until it is terminated."""
+
+    async def main() -> None:
+        if kind == "gateway":
+            from pytest_webarena.gateway import Gateway
+            from pytest_webarena.gateway.authority import Authority
+
+            authority = Authority()
+            session = await Gateway(authority=lambda: authority).open()
+            session.route("homepage.test", "127.0.0.1", site)
+            session.route("homepage.test", "127.0.0.1", site, port=443, read=True)
+            pipe.send((session.port, authority.certificate))
+        else:
+            server = await asyncio.get_running_loop().create_server(Site, "127.0.0.1", 0)
+            pipe.send((server.sockets[0].getsockname()[1], ""))
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+
+
+def tunnel(port: int, trust: ssl.SSLContext) -> tuple[socket.socket, float]:
+    """A connection to the https host, and the seconds that TLS took."""
+    sock = connect(port)
+    sock.sendall(b"CONNECT homepage.test:443 HTTP/1.1\r\nHost: homepage.test:443\r\n\r\n")
+    while b"\r\n\r\n" not in sock.recv(4096):
+        pass
+    start = time.perf_counter()
+    secured = trust.wrap_socket(sock, server_hostname="homepage.test")
+    return secured, time.perf_counter() - start
+
+
+def timed(sock: socket.socket, target: str, count: int) -> list[float]:
+    """Seconds of each request."""
+    message = f"GET {target}/static/app.css HTTP/1.1\r\nHost: homepage.test\r\n{BROWSER_FIELDS}\r\n".encode()
+    times = []
+    for index in range(count + 50):
+        start = time.perf_counter()
+        sock.sendall(message)
+        read_response(sock)
+        if index >= 50:
+            times.append(time.perf_counter() - start)
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--requests", type=int, default=3000, help="requests per round (3000)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds, both ways in turn (5)")
+    options = parser.parse_args()
+    children = []
+
+    def start(kind: str, site: int = 0) -> tuple[int, str]:
+        ours, theirs = multiprocessing.Pipe()
+        child = multiprocessing.Process(target=serve, args=(kind, site, theirs), daemon=True)
+        child.start()
+        children.append(child)
+        told: tuple[int, str] = ours.recv()
+        return told
+
+    site, _ = start("site")
+    port, certificate = start("gateway", site)
+    trust = ssl.create_default_context(cadata=certificate)
+    plain: list[float] = []
+    secure: list[float] = []
+    for _ in range(options.rounds):
+        with connect(port) as sock:
+            plain += timed(sock, "http://homepage.test", options.requests)
+        with tunnel(port, trust)[0] as sock:
+            secure += timed(sock, "", options.requests)
+    shakes = []
+    for _ in range(100):
+        sock, seconds = tunnel(port, trust)
+        sock.close()
+        shakes.append(seconds)
+    for child in children:
+        child.terminate()
+    http, https = statistics.median(plain) * 1e3, statistics.median(secure) * 1e3
+    print(
+        json.dumps(
+            {
+                "http_ms": round(http, 4),
+                "https_ms": round(https, 4),
+                "tls_costs_ms": round(https - http, 4),
+                "handshake_ms": round(statistics.median(shakes) * 1e3, 3),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

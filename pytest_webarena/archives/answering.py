@@ -1,0 +1,190 @@
+"""The answer of an archive to one request, as HTTP: conditions, ranges, codings, and what is lacking."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.reading import Stored
+from pytest_webarena.errors import UsageError
+from pytest_webarena.gateway.lacking import LACKING
+
+__all__ = ["Answer", "answer"]
+
+MATCHED = "Webarena-Archive-Match"
+"""Field that says which address answered, where it is not the one that was asked for."""
+
+_LEFT_OUT = frozenset(
+    (
+        "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "content-length", "accept-ranges",
+        "proxy-authenticate", "proxy-connection",
+        # What would lead browsers elsewhere than to the archive, or report there.
+        "alt-svc", "strict-transport-security", "public-key-pins", "expect-ct", "nel", "report-to",
+        "reporting-endpoints",
+        LACKING.lower(), MATCHED.lower(),
+    )
+)  # fmt: skip
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_FIELD = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LONGEST = 256 << 20
+"""Bytes that a body may unfold to."""
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Not archived</title></head>
+<body><h1>Not archived</h1><p>{text}</p></body></html>
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What goes to the browser."""
+
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    data: bytes
+
+
+def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+    """What the archive answers to a request; ``headers`` with names in lower case."""
+    found = archive.find(method, url, body, headers.get("content-type", ""))
+    if found is None and method == "OPTIONS" and (wanted := headers.get("access-control-request-method")):
+        return _preflight(wanted, headers)
+    if found is None:
+        return _lacking(method, url, "the archive has no capture of it")
+    try:
+        held = archive.read(found.capture)
+    except UsageError as error:
+        return _lacking(method, url, str(error))
+    fields = [
+        (name, value)
+        for name, value in held.headers
+        if name.lower() not in _LEFT_OUT and _FIELD.fullmatch(name) and _printable(value)
+    ]
+    if found.how != "exact" and found.capture.url != url:
+        fields.append((MATCHED, f"{found.how} {found.capture.url}"))
+    made = _coded(held, fields, headers.get("accept-encoding", ""))
+    if made is None:
+        return _lacking(method, url, "its content is coded in a way that can't be read here")
+    fields, data = made
+    if held.status == 200 and method in ("GET", "HEAD"):
+        if _fresh(fields, headers):
+            kept = [(name, value) for name, value in fields if name.lower() not in ("content-type", "content-encoding")]
+            return Answer(status=304, reason="Not Modified", headers=tuple(kept), data=b"")
+        fields.append(("Accept-Ranges", "bytes"))
+        if (part := headers.get("range")) and "if-range" not in headers:
+            return _part(part, held, fields, data)
+    return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
+
+
+def _lacking(method: str, url: str, why: str) -> Answer:
+    text = f"Not archived: {method} {url} ({why})."
+    page = _PAGE.format(text=html.escape(text)).encode()
+    fields = (
+        (LACKING, "1"), ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),
+        ("Access-Control-Allow-Origin", "*"),
+    )  # fmt: skip
+    return Answer(status=404, reason="Not archived", headers=fields, data=page)
+
+
+def _preflight(wanted: str, headers: Mapping[str, str]) -> Answer:
+    """A browser's question before its request, which the archive answers, or lacks, by itself."""
+    fields = (
+        ("Access-Control-Allow-Origin", headers.get("origin", "*")),
+        ("Access-Control-Allow-Credentials", "true"),
+        ("Access-Control-Allow-Methods", wanted),
+        ("Access-Control-Allow-Headers", headers.get("access-control-request-headers", "*")),
+    )
+    return Answer(status=204, reason="No Content", headers=fields, data=b"")
+
+
+def _printable(value: str) -> bool:
+    return all((" " <= each <= "\xff" and each != "\x7f") or each == "\t" for each in value)
+
+
+def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
+    """The body in a coding that the browser takes: its own, or none."""
+    codings = [
+        each.strip().lower()
+        for name, value in fields
+        if name.lower() == "content-encoding"
+        for each in value.split(",")
+        if each.strip().lower() not in ("", "identity")
+    ]
+    bare = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
+    if not codings or not held.data:
+        return bare, held.data
+    takes = {each.partition(";")[0].strip().lower() for each in accepted.split(",")}
+    if _looks_plain(held.data, codings[-1]):  # tools that decode bodies often leave the field
+        return bare, held.data
+    if set(codings) <= takes:
+        return fields, held.data
+    data = held.data
+    try:
+        for coding in reversed(codings):
+            data = _decoded(data, coding)
+    except (ValueError, zlib.error, OSError, EOFError):
+        return None
+    return bare, data
+
+
+def _looks_plain(data: bytes, coding: str) -> bool:
+    return coding in ("gzip", "x-gzip") and not data.startswith(b"\x1f\x8b")
+
+
+def _decoded(data: bytes, coding: str) -> bytes:
+    if coding in ("gzip", "x-gzip"):
+        whole = gzip.decompress(data)
+    elif coding == "deflate":
+        try:
+            whole = zlib.decompress(data)
+        except zlib.error:
+            whole = zlib.decompress(data, -15)
+    elif coding == "br":
+        try:
+            import brotli
+        except ImportError as error:
+            raise ValueError("brotli is not installed") from error
+        try:
+            whole = brotli.decompress(data)
+        except brotli.error as error:
+            raise ValueError(str(error)) from None
+    else:
+        raise ValueError(coding)
+    if len(whole) > _LONGEST:
+        raise ValueError("too large")
+    return whole
+
+
+def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
+    """Whether what the browser has is what it would get (RFC 9110 §13.2.2)."""
+    own = {name.lower(): value for name, value in fields}
+    if (known := headers.get("if-none-match")) is not None:
+        tags = {each.strip().removeprefix("W/") for each in known.split(",")}
+        return "etag" in own and (own["etag"].removeprefix("W/") in tags or known.strip() == "*")
+    if (since := headers.get("if-modified-since")) is not None and "last-modified" in own:
+        try:
+            return parsedate_to_datetime(own["last-modified"]) <= parsedate_to_datetime(since)
+        except (TypeError, ValueError):
+            return False
+    return False
+
+
+def _part(asked: str, held: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
+    match = _RANGE.fullmatch(asked.replace(" ", ""))
+    size = len(data)
+    if match is None or not (match[1] or match[2]):  # of several parts, all may be sent
+        return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
+    first = int(match[1]) if match[1] else max(0, size - int(match[2]))
+    last = min(int(match[2]), size - 1) if match[1] and match[2] else size - 1
+    if first >= size or first > last:
+        headers = (("Content-Range", f"bytes */{size}"),)
+        return Answer(status=416, reason="Range Not Satisfiable", headers=headers, data=b"")
+    fields.append(("Content-Range", f"bytes {first}-{last}/{size}"))
+    return Answer(status=206, reason="Partial Content", headers=tuple(fields), data=data[first : last + 1])

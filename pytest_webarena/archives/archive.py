@@ -1,0 +1,135 @@
+"""An index over archives: which capture answers a request."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_webarena.archives.matching import body_digest, canonical, keys
+from pytest_webarena.archives.reading import Capture, Place, Stored, places_of, read_captures, stored
+
+__all__ = ["Archive", "Found"]
+
+_HELD = 16 << 20
+"""Bytes of answers that are kept for the next request for them."""
+_HELD_ONE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What answers a request."""
+
+    capture: Capture
+    how: str
+    """``exact``, ``scheme`` or ``query``: which of `matching.keys` it was found by."""
+
+
+class Archive:
+    """The exchanges of one or more files. Only their index is in memory. Thread-safe once it is made."""
+
+    def __init__(self, paths: Iterable[Path], *, at: float | None = None) -> None:
+        """``at``: the Unix time that captures shall be nearest to; None: the newest count.
+
+        `UsageError` for a file that is none, or damaged.
+        """
+        self.paths = tuple(paths)
+        self._at = at
+        self._places: list[Place] = [place for path in self.paths for place in places_of(path)]
+        self._captures: dict[tuple[str, str, str], list[Capture]] = {}
+        self._alike: dict[tuple[str, str, str], dict[str, None]] = {}
+        self._whole: dict[str, Capture] = {}
+        """Digest to a capture that holds the payload."""
+        self.count = 0
+        for capture in read_captures(self._places):
+            self.count += 1
+            if not capture.again:
+                self._whole.setdefault(capture.digest, capture)
+            self._captures.setdefault((capture.method, capture.url, capture.body), []).append(capture)
+            for key in keys(capture.url)[1:]:
+                self._alike.setdefault((capture.method, key, capture.body), {})[capture.url] = None
+        self.origins: tuple[str, ...] = tuple(sorted({_origin(url) for _, url, _ in self._captures}))
+        """Schemes, hosts and ports that it has something of."""
+        self._lock = threading.Lock()
+        self._held: OrderedDict[Capture, Stored] = OrderedDict()
+        self._size = 0
+
+    def captures(self) -> list[Capture]:
+        """All, by address and time."""
+        return sorted(
+            (each for found in self._captures.values() for each in found), key=lambda each: (each.url, each.time)
+        )
+
+    def ambiguous(self) -> Mapping[str, int]:
+        """Addresses that were answered in several ways: how many. Which of them is served is decided by time alone."""
+        found = {}
+        for (method, url, _), captures in self._captures.items():
+            ways = {(each.status, each.digest) for each in captures}
+            if len(ways) > 1:
+                found[url if method == "GET" else f"{method} {url}"] = len(ways)
+        return found
+
+    def find(self, method: str, url: str, body: bytes = b"", content_type: str = "") -> Found | None:
+        """The capture that answers a request; None when there is none. A HEAD is answered by what a GET got.
+
+        Captures of other methods than GET only where the archive knows what was sent.
+        """
+        method = "GET" if method == "HEAD" else method
+        digest = body_digest(body, content_type)
+        url = canonical(url)
+        exact, *others = keys(url)
+        if captures := self._good(method, exact, digest):
+            return Found(capture=self._nearest(captures), how="exact")
+        for key, how in zip(others, ("scheme", "query"), strict=False):
+            urls = self._alike.get((method, key, digest), {})
+            if captures := [each for one in urls for each in self._good(method, one, digest)]:
+                return Found(capture=self._nearest(captures), how=how)
+        return None
+
+    def _good(self, method: str, url: str, digest: str) -> list[Capture]:
+        found = self._captures.get((method, url, digest), [])
+        found = [each for each in found if not each.again or each.digest in self._whole]
+        return found if method == "GET" and not digest else [each for each in found if each.known]
+
+    def _nearest(self, captures: list[Capture]) -> Capture:
+        # What failed or was cut short for a moment is no answer while there is a better one.
+        good = [each for each in captures if each.status < 500 and each.status not in (206, 304, 429)] or captures
+        if self._at is None:
+            return max(good, key=lambda each: each.time)
+        return min(good, key=lambda each: abs(each.time - self._at))  # type: ignore[operator]
+
+    def read(self, capture: Capture) -> Stored:
+        """What it holds; recently read ones are kept at hand."""
+        with self._lock:
+            if (held := self._held.get(capture)) is not None:
+                self._held.move_to_end(capture)
+                return held
+        answer = stored(self._places[capture.place], capture)
+        if capture.again:
+            whole = self._whole[capture.digest]
+            answer = replace(answer, data=stored(self._places[whole.place], whole).data)
+        if len(answer.data) <= _HELD_ONE:
+            with self._lock:
+                if capture not in self._held:
+                    self._held[capture] = answer
+                    self._size += len(answer.data)
+                while self._size > _HELD:
+                    self._size -= len(self._held.popitem(last=False)[1].data)
+        return answer
+
+    def close(self) -> None:
+        """Let go of what was unpacked; it can't be read any more."""
+        for place in self._places:
+            place.close()
+
+    def has_host(self, host: str) -> bool:
+        """Whether it has anything of a host."""
+        return any(urlsplit(origin).hostname == host for origin in self.origins)
+
+
+def _origin(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"

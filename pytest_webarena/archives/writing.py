@@ -1,0 +1,133 @@
+"""Writes exchanges that the gateway has seen as a WARC file, each when it is over: an end at any time loses none."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from pytest_webarena.archives.matching import body_digest, canonical
+from pytest_webarena.errors import UsageError
+
+__all__ = ["SITES", "WarcFile"]
+
+SITES = "webarena-sites"
+"""Key of the first record under which an archive of ours says, as JSON, which sites it is of."""
+
+_SECRET_ASKED = frozenset(("authorization", "cookie", "proxy-authorization"))
+_SECRET_ANSWERED = frozenset(("set-cookie", "set-cookie2", "www-authenticate"))
+_HOPS = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length", "te", "trailer", "upgrade"))
+
+
+class WarcFile:
+    """A new file; a context manager. Cookies and credentials are left out: archives are handed on."""
+
+    def __init__(self, path: Path, *, sites: Mapping[str, Mapping[str, str]]) -> None:
+        """``sites``: name to ``url``, ``start`` and ``user``. `UsageError` when the file is there, or can't be."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("xb", buffering=0)
+        except FileExistsError:
+            raise UsageError(f"expected a new file at {path}, found one there already") from None
+        except OSError as error:
+            raise UsageError(f"expected to write {path}, found: {error.strerror}") from None
+        self.path = path
+        self.written = 0
+        self._seen: set[bytes] = set()
+        self._packed = path.name.endswith(".gz")
+        info = {"software": "pytest-webarena", "format": "WARC File Format 1.1", SITES: json.dumps(dict(sites))}
+        block = "".join(f"{name}: {value}\r\n" for name, value in info.items()).encode()
+        fields = {"WARC-Filename": path.name, "Content-Type": "application/warc-fields"}
+        self._file.write(self._record("warcinfo", _moment(datetime.now(UTC).timestamp()), block, fields)[1])
+
+    def __enter__(self) -> WarcFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """No more."""
+        self._file.close()
+
+    def add(self, *, method: str, url: str, asked: str, sent: bytes, answered: str, got: bytes, time: float) -> bool:
+        """One exchange: heads as they were, bodies without transfer coding. False for what is there already."""
+        url = canonical(url)
+        line, *fields = [each for each in answered.split("\r\n") if each]
+        status = line.partition(" ")[2]
+        pairs = _pairs(fields)
+        kept = [(name, value) for name, value in pairs if name.lower() not in _SECRET_ANSWERED | _HOPS]
+        asked_fields = [each for each in asked.split("\r\n") if each][1:]
+        asked_pairs = _pairs(asked_fields)
+        kind = next((value for name, value in asked_pairs if name.lower() == "content-type"), "")
+        mark = hashlib.sha256(
+            "\0".join((method, url, body_digest(sent, kind), status, str(kept_tellingly(kept)))).encode() + got
+        ).digest()
+        if mark in self._seen:
+            return False
+        self._seen.add(mark)
+        moment = _moment(time)
+        head = _head(line, [*kept, ("Content-Length", str(len(got)))])
+        name, response = self._record(
+            "response", moment, head + got,
+            {
+                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(got),
+                "Content-Type": "application/http; msgtype=response",
+            },
+        )  # fmt: skip
+        host, _, path = url.partition("://")[2].partition("/")
+        asked_kept = [(n, v) for n, v in asked_pairs if n.lower() not in _SECRET_ASKED | _HOPS | {"host"}]
+        length = [("Content-Length", str(len(sent)))] if sent else []
+        head = _head(f"{method} /{path} HTTP/1.1", [("Host", host), *asked_kept, *length])
+        _, request = self._record(
+            "request", moment, head + sent,
+            {
+                "WARC-Target-URI": url, "WARC-Concurrent-To": name,
+                "Content-Type": "application/http; msgtype=request",
+            },
+        )  # fmt: skip
+        self._file.write(response + request)
+        self.written += 1
+        return True
+
+    def _record(self, kind: str, moment: str, block: bytes, fields: Mapping[str, str]) -> tuple[str, bytes]:
+        """Its name and its bytes."""
+        name = f"<urn:uuid:{uuid.uuid4()}>"
+        head = "".join(
+            f"{field}: {value}\r\n"
+            for field, value in {
+                "WARC-Type": kind, "WARC-Record-ID": name, "WARC-Date": moment, "WARC-Block-Digest": _digest(block),
+                **fields, "Content-Length": str(len(block)),
+            }.items()
+        )  # fmt: skip
+        data = b"WARC/1.1\r\n" + head.encode() + b"\r\n" + block + b"\r\n\r\n"
+        return name, gzip.compress(data, 6) if self._packed else data
+
+
+def _moment(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _digest(data: bytes) -> str:
+    return f"sha1:{base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()}"
+
+
+def _head(line: str, fields: list[tuple[str, str]]) -> bytes:
+    return "\r\n".join([line, *(f"{name}: {value}" for name, value in fields), "", ""]).encode("latin-1")
+
+
+def kept_tellingly(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Without what differs each time an answer is made."""
+    return [pair for pair in fields if pair[0].lower() in ("location", "content-type", "etag", "last-modified")]
+
+
+def _pairs(lines: list[str]) -> list[tuple[str, str]]:
+    return [(name, value.strip(" \t")) for name, mark, value in (line.partition(":") for line in lines) if mark]

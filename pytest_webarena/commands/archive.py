@@ -1,0 +1,187 @@
+"""``webarena archive``: record, list, check and join archives of sites."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_webarena.archives.archive import Archive
+
+__all__ = ["add_arguments"]
+
+_WARC = (".warc", ".warc.gz")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The subcommands."""
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
+
+    record = commands.add_parser("record", help="make one: replay the solutions of tasks, or open addresses")
+    record.add_argument("what", nargs="+", metavar="PATH|ADDRESS", help="task files or folders; or addresses of sites")
+    record.add_argument("-o", "--output", required=True, metavar="FILE", help="a new file, .warc.gz or .warc")
+    record.add_argument("--sites", metavar="CATALOGUE", help="sites to record (default: the ini file's, or embedded)")
+    record.add_argument(
+        "--site-url", action="append", default=[], metavar="SITE=URL", help="a site that runs elsewhere"
+    )
+    record.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="of the tasks, those that pytest's -k takes")
+    record.set_defaults(run=_record)
+
+    listing = commands.add_parser("ls", help="what is in archives")
+    listing.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    listing.set_defaults(run=_list)
+
+    check = commands.add_parser(
+        "check", help="whether archives are whole, and which addresses they answer in several ways"
+    )
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check.set_defaults(run=_check)
+
+    add = commands.add_parser("add", help="put what other archives hold into one that was recorded here")
+    add.add_argument("file", type=Path, metavar="FILE", help="a .warc.gz or .warc")
+    add.add_argument("more", nargs="+", type=Path, metavar="MORE", help="archives, .wacz included")
+    add.set_defaults(run=_add)
+
+
+def _record(options: argparse.Namespace) -> int:
+    addresses = [each for each in options.what if each.startswith(("http://", "https://"))]
+    if addresses and len(addresses) < len(options.what):
+        raise UsageError("record: expected either task files or addresses, found both")
+    if options.keyword and addresses:
+        raise UsageError("record: expected -k with task files only")
+    with tempfile.TemporaryDirectory(prefix="webarena-record-") as folder:
+        what = [_as_tasks(addresses, options, Path(folder))] if addresses else options.what
+        command = [sys.executable, "-m", "pytest", *what, "--agent=oracle", f"--record-archive={options.output}"]
+        command += [f"--sites={options.sites}"] if options.sites else []
+        command += [f"--site-url={each}" for each in options.site_url]
+        command += ["-k", options.keyword] if options.keyword else []
+        command += [f"--run-dir={folder}/run", "-q"]
+        code = subprocess.run(command, check=False).returncode
+    if not Path(options.output).is_file():
+        raise UsageError(f"record: nothing was recorded (pytest ended with {code}); what it said is above")
+    archive = _open([Path(options.output)])
+    print(f"{options.output}: {_summary(archive)}")
+    _tell_ambiguous(archive)
+    archive.close()
+    return 1 if code else 0
+
+
+def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -> str:
+    """A task file whose solutions open the addresses."""
+    from pytest_webarena.sites.catalogues.external import parse_site_urls
+    from pytest_webarena.sites.catalogues.loading import load_catalogue
+
+    catalogue = load_catalogue(options.sites, site_urls=parse_site_urls(options.site_url))
+    tasks = []
+    for number, address in enumerate(addresses, 1):
+        site = next(
+            (
+                name
+                for name, each in sorted(catalogue.sites.items(), key=lambda item: -len(item[1].url))
+                if f"{address}/".startswith(f"{each.url}/")
+            ),
+            None,
+        )
+        if site is None:
+            known = ", ".join(each.url for each in catalogue.sites.values())
+            raise UsageError(f"record: expected an address of a site ({known}), found {address}")
+        tasks.append(
+            {
+                "id": f"record-{number}",
+                "sites": [site],
+                "intent": f"Open {address}",
+                "mutates": False,
+                "checks": [{"answer": "done"}],
+                "solution": [{"goto": address}, {"stop": "done"}],
+            }
+        )
+    file = folder / "record.yaml"
+    file.write_text(json.dumps({"tasks": tasks}))  # JSON is YAML
+    return str(file)
+
+
+def _open(files: list[Path]) -> Archive:
+    from pytest_webarena.archives.archive import Archive
+
+    return Archive(files)
+
+
+def _summary(archive: Archive) -> str:
+    hosts = Counter(each.url.split("/")[2] for each in archive.captures())
+    shown = ", ".join(f"{host} {count}" for host, count in hosts.most_common(10))
+    return f"{archive.count} captures ({shown or 'of nothing'})"
+
+
+def _tell_ambiguous(archive: Archive) -> None:
+    ambiguous = archive.ambiguous()
+    if ambiguous:
+        print("answered in several ways, of which the newest is served ('at' chooses another moment):")
+        for address, ways in sorted(ambiguous.items()):
+            print(f"  {address} ({ways})")
+
+
+def _list(options: argparse.Namespace) -> int:
+    archive = _open(options.files)
+    if options.format == "json":
+        print(json.dumps([
+            {"method": each.method, "url": each.url, "status": each.status, "type": each.mime, "time": each.time}
+            for each in archive.captures()
+        ], indent=1))  # fmt: skip
+    else:
+        for each in archive.captures():
+            print(f"{each.status} {each.method} {each.url} {each.mime}".rstrip())
+        print(_summary(archive))
+    archive.close()
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Every record is read; its digests are compared where it has some."""
+    from pytest_webarena.archives.reading import damaged
+
+    archive = _open(options.files)
+    problems = damaged(options.files)
+    for problem in problems:
+        print(problem)
+    _tell_ambiguous(archive)
+    print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
+    archive.close()
+    return 1 if problems else 0
+
+
+def _add(options: argparse.Namespace) -> int:
+    if not options.file.name.endswith(_WARC):
+        raise UsageError(f"add: expected a .warc.gz or .warc to add to, found {options.file}")
+    for file in (options.file, *options.more):  # none is written into before all can be read
+        _open([file]).close()
+    before = _open([options.file])
+    with options.file.open("ab") as target:
+        for file in options.more:
+            for data, packed in _warcs(file):
+                if packed != options.file.name.endswith(".gz"):
+                    raise UsageError(f"add: expected files that are all packed (.gz) or all not, found {file}")
+                target.write(data)
+    after = _open([options.file])
+    print(f"{options.file}: {after.count - before.count} captures more; {_summary(after)}")
+    before.close()
+    after.close()
+    return 0
+
+
+def _warcs(file: Path) -> list[tuple[bytes, bool]]:
+    """The bytes of its WARC files, and whether they are packed. Files of records can be put behind each other."""
+    if not file.name.endswith(".wacz"):
+        return [(file.read_bytes(), file.name.endswith(".gz"))]
+    with zipfile.ZipFile(file) as package:
+        names = [name for name in package.namelist() if name.startswith("archive/") and name.endswith(_WARC)]
+        return [(package.read(name), name.endswith(".gz")) for name in names]

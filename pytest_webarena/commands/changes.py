@@ -1,0 +1,119 @@
+"""``webarena changes``: what solutions changed on the sites, as a check for the task files; also writes it there."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.commands.project import DEFAULT_SITES
+from pytest_webarena.errors import TaskFileError, UsageError
+from pytest_webarena.results.attempts import read_evidence
+from pytest_webarena.results.listing import chosen_run
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.tasks.model import Check, Task
+from pytest_webarena.tasks.validate import validate
+from pytest_webarena.upkeep.proposed_changes import Proposal, inserted, propose
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a task file, or a folder of them")
+    parser.add_argument(
+        "--run", type=Path, action="append", dest="run_dirs", metavar="DIR",
+        help="a run of the solutions, pytest PATH --agent=oracle (default: the newest run); may be given several times",
+    )  # fmt: skip
+    parser.add_argument("--agent", default="oracle", metavar="NAME", help="whose passed trials count (default: oracle)")
+    parser.add_argument("--sites", metavar="CATALOGUE", help="whose noise to leave out (default: as for pytest)")
+    parser.add_argument("--write", action="store_true", help="write the checks into the files, at the end of the lists")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    report = validate(options.paths)
+    if report.problems:
+        raise TaskFileError(report.problems)
+    catalogue = load_catalogue(options.sites or DEFAULT_SITES)
+    noise = {
+        name: [pattern for database in app.databases.values() for pattern in database.noise]
+        for name, app in catalogue.apps.items()
+    }
+    recorded = dict(_recorded([chosen_run(each) for each in options.run_dirs or [None]], options.agent))
+    code = 0
+    for path in report.files:
+        proposals = list(
+            _proposals([task for task in report.tasks if task.location.path == str(path)], recorded, noise)
+        )
+        if proposals and not _tell(path, proposals, write=options.write):
+            code = 1
+    if not recorded:
+        raise UsageError(f"expected passed trials of {options.agent} with a ledger in the run, found none")
+    return code
+
+
+def _recorded(runs: Sequence[Path], agent: str) -> Iterator[tuple[str, Sequence[SiteChanges]]]:
+    """Task to what changed in the agent's passed trial of it."""
+    for path in runs:
+        run = RunDir(path)
+        for record in run.records():
+            if record.key.agent == agent and record.outcome == "passed":
+                try:
+                    evidence = read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+                except ValueError:
+                    continue
+                if evidence.changes is not None:
+                    yield record.key.task, evidence.changes
+
+
+def _proposals(
+    tasks: Sequence[Task], recorded: Mapping[str, Sequence[SiteChanges]], noise: Mapping[str, Sequence[str]]
+) -> Iterator[Proposal]:
+    """One for each template that changes something and does not list it."""
+    families: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        families[task.template].append(task)
+    for template, family in families.items():
+        if any(_lists_changes(check) for task in family for check in task.checks):
+            continue
+        runs = [(task, recorded[task.id]) for task in family if task.id in recorded]
+        if not runs:
+            continue
+        proposal = propose(template, runs, noise)
+        if family[0].mutates is not False or proposal.sites:
+            yield proposal
+
+
+def _lists_changes(check: Check) -> bool:
+    return check.kind == "changes" or any(map(_lists_changes, check.children))
+
+
+def _tell(path: Path, proposals: Sequence[Proposal], *, write: bool) -> bool:
+    """Print them, or write them from the end of the file on; whether all had a place."""
+    text, whole = path.read_text(encoding="utf-8"), True
+    for proposal in sorted(proposals, key=lambda each: each.tasks[0].location.line, reverse=True):
+        task = proposal.tasks[0]
+        where = f"{path}:{task.location.line}: {proposal.template} ({len(proposal.tasks)} run)"
+        if proposal.unknown:
+            print(f"{where}: there is no telling what changed: {proposal.unknown}")
+            whole = False
+            continue
+        if task.mutates is False:
+            print(f"{where}: it says 'mutates: false', and this has changed:")
+            whole = False
+        else:
+            print(f"{where}:")
+        print("\n".join(proposal.lines(2)))
+        if write and task.mutates is not False:
+            try:
+                text = inserted(text, task, proposal.lines(0))
+            except ValueError as error:
+                print(f"  not written: {error}")
+                whole = False
+    if write:
+        path.write_text(text, encoding="utf-8")
+    return whole

@@ -1,0 +1,41 @@
+"""What an archived site lacks: how its server says so, and how much it matters to who asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+__all__ = ["LACKING", "Lack", "lack_of"]
+
+LACKING = "Webarena-Archive-Lacks"
+"""Field by which an archive's server tells the gateway that it has nothing. No answer of a site comes with it."""
+
+Lack = Literal["", "page", "part", "extra"]
+"""What was asked for in vain: a ``page`` to be shown; a ``part`` on which the page's working may depend (a script, a
+style sheet, a frame, data); an ``extra`` that only decorates or reports (pictures, fonts, media, beacons). Empty:
+nothing."""
+
+_PARTS = frozenset(
+    ("script", "style", "iframe", "frame", "object", "embed", "worker", "sharedworker", "serviceworker", "empty")
+)  # fmt: skip
+
+
+def lack_of(method: str, fields: Sequence[str]) -> Lack:
+    """What a request was for, going by its field lines. Only secure contexts are told ``Sec-Fetch-*``; of others, what
+    browsers accept tells.
+
+    >>> lack_of("GET", ["Accept: text/html,application/xhtml+xml"]), lack_of("GET", ["Accept: image/avif,*/*"])
+    ('page', 'extra')
+    >>> lack_of("POST", ["Sec-Fetch-Dest: empty", "Sec-Fetch-Mode: no-cors"]), lack_of("GET", ["Accept: */*"])
+    ('extra', 'part')
+    """
+    known = {name.lower(): value.strip().lower() for name, _, value in (field.partition(":") for field in fields)}
+    accepts = known.get("accept", "*/*")
+    to = known.get("sec-fetch-dest", "")
+    if not to:
+        return "page" if accepts.startswith("text/html") else "extra" if accepts.startswith("image/") else "part"
+    if to == "document":
+        return "page"
+    # Beacons ask for no answer that a page could look at.
+    beacon = to == "empty" and known.get("sec-fetch-mode") == "no-cors" and method == "POST"
+    return "part" if to in _PARTS and not beacon else "extra"

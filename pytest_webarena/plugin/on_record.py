@@ -1,0 +1,57 @@
+"""``pytest --on-record``: the finished run on whose trials agents are run, and which items stand for trials of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.conditions import check_rates
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["OnRecordSettings", "read_on_record", "unrecorded"]
+
+_ALONE = ("--rescore", "--resume", "--audit", "--until", "--baseline", "--min-pass-rate", "--shard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnRecordSettings:
+    """What ``--on-record`` and ``--on-record-of`` say."""
+
+    run: Path
+    of: str = ""
+    """Whose trials are followed; empty: those of the agent's own name, else of the only one that tried the task."""
+
+
+def read_on_record(config: pytest.Config, agents: Sequence[str]) -> OnRecordSettings | None:
+    """None without the option. `UsageError` for what it can't be combined with, and runs without trials of agents."""
+    name, of = config.getoption("--on-record"), config.getoption("--on-record-of")
+    if not name:
+        if of:
+            raise UsageError("--on-record-of: expected --on-record beside it, found none")
+        return None
+    for other in _ALONE:
+        if config.getoption(other):
+            raise UsageError(
+                f"--on-record: expected no {other} beside it; staying on a record is no success, and no rate of it"
+            )
+    if not agents:
+        raise UsageError("--on-record: expected an agent to run on the record, found none; name it with --agent")
+    run = Path(name).absolute()
+    facts = RunDir(run).facts()
+    check_rates(run, facts)
+    if facts.get("audit"):
+        raise UsageError(f"--on-record: expected a run of agents, found an audit of tasks in {run}")
+    return OnRecordSettings(run=run, of=of)
+
+
+def unrecorded(items: Iterable[pytest.Item], settings: OnRecordSettings) -> list[pytest.Item]:
+    """Items of tasks that the run has no trial of."""
+    known = {record.key.task for record in RunDir(settings.run).records() if settings.of in ("", record.key.agent)}
+    return [item for item in items if not isinstance(item, TaskItem) or item.task.id not in known]

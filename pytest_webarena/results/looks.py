@@ -1,0 +1,73 @@
+"""What an agent was shown at a step, whole: kept beside its text and picture, so that the same can be shown again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.browser.observation.model import Observation, Scroll, TabInfo
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+
+__all__ = ["look_of", "read_look"]
+
+_FILES = ("text", "screenshot", "marked", "for_record")
+"""Parts of an observation that are files of their own."""
+
+
+def look_of(observation: Observation) -> dict[str, Any]:
+    """All of it but its text and its pictures, as plain data; ``pictures`` names those that were there."""
+    plain = asdict(replace(observation, text="", screenshot=None, marked=None, for_record=None))
+    pictures = [name for name in ("screenshot", "marked") if getattr(observation, name)]
+    return {**{name: value for name, value in plain.items() if name not in _FILES}, "pictures": pictures}
+
+
+def read_look(attempt: Path, step: StepRecord, before: StepRecord | None) -> Observation:
+    """What was shown when ``step`` was decided on; ``before`` is the step that came before it.
+
+    Runs from before such files were kept tell text, picture, address and error, and the rest is empty.
+    `ValueError` names the file that is not there, or can't be read.
+    """
+    if not step.observation:
+        raise ValueError(f"{attempt}: expected what was shown before step {step.index}, found that it was not kept")
+    file = attempt / step.observation
+    picture: bytes | None = None
+    try:
+        text = file.read_text("utf-8", errors="replace")
+        if step.screenshot:
+            picture = (attempt / step.screenshot).read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"{error.filename}: expected what was shown before step {step.index}, found none: {error.strerror}"
+        ) from None
+    seen = Observation(
+        text=text, url=step.url_before, title="", tabs=(), error=before.error if before is not None else ""
+    )
+    beside = file.with_suffix(".json")
+    if not beside.is_file():
+        return replace(seen, for_record=picture)
+    try:
+        return _completed(seen, json.loads(beside.read_text("utf-8")), picture)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{beside}: expected the rest of an observation, found what can't be read: {error}") from None
+
+
+def _completed(seen: Observation, told: Mapping[str, Any], picture: bytes | None) -> Observation:
+    parts = {name: value for name, value in told.items() if name != "pictures"}
+    shown = [str(name) for name in told["pictures"]]
+    kept = shown[-1] if shown else "for_record"  # of two, the marked one was kept
+    return replace(
+        seen,
+        **{
+            **parts,
+            "tabs": tuple(TabInfo(**tab) for tab in told["tabs"]),
+            "notes": tuple(told["notes"]),
+            "scroll": Scroll(**told["scroll"]),
+            "viewport": tuple(told["viewport"]),
+            kept: picture,
+        },
+    )

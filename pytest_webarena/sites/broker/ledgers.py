@@ -1,0 +1,80 @@
+"""A lease's ledger: what its replicas held when its agent began, and what differs now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.errors import SiteBusy, WebArenaError
+from pytest_webarena.sites.backends.base import Backend, LedgerBackend, Replica
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.ledger.comparing import between, nothing_known, nothing_possible
+from pytest_webarena.sites.ledger.moment import Moment
+
+__all__ = ["Ledger"]
+
+_BUSY = 45.0
+"""Seconds for which a database that somebody writes into is asked again; less than a client waits for an answer."""
+_PAUSE = 0.1
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Ledger:
+    """Of one lease. Lives on the broker's loop."""
+
+    apps: Mapping[str, AppManifest]
+    backend: Callable[[str], Backend]
+    asked: bool = False
+    """Whether somebody will ask for it in any case; else it is kept where that is cheap, or the manifest wants it."""
+    _marks: dict[str, Moment | str] = field(default_factory=dict)
+    """App to what it held; or why that is not known."""
+
+    async def mark(self, replicas: Mapping[str, Replica]) -> None:
+        """Note what these hold. What can't be told is noted as that."""
+        for name, replica in replicas.items():
+            if self._is_kept(app := self.apps[name]):
+                self._marks[name] = await self._look(app, replica)
+
+    async def changes(self, replicas: Mapping[str, Replica], *, listed: bool) -> list[SiteChanges]:
+        """What differs in these since their mark."""
+        found = []
+        for name, replica in replicas.items():
+            app = self.apps[name]
+            if name not in self._marks:
+                if self._is_kept(app):
+                    found.append(nothing_known(app, "nobody noted what it held at the beginning", listed=listed))
+                continue
+            mark = self._marks[name]
+            now = mark if app.read_only else await self._look(app, replica)
+            if isinstance(mark, str) or isinstance(now, str):
+                found.append(nothing_known(app, mark if isinstance(mark, str) else str(now), listed=listed))
+            elif app.read_only:
+                found.append(nothing_possible(app, listed=listed))
+            else:
+                found.append(await asyncio.to_thread(between, app, mark, now, listed=listed))
+        return found
+
+    def _is_kept(self, app: AppManifest) -> bool:
+        if app.ledger or (self.asked and app.databases):
+            return True
+        backend = self.backend(app.backend)
+        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.looks_cheaply(app)
+
+    async def _look(self, app: AppManifest, replica: Replica) -> Moment | str:
+        if app.read_only:
+            return Moment()  # the gateway refuses what may change it
+        backend = self.backend(app.backend)
+        if not isinstance(backend, LedgerBackend):
+            return f"the backend {app.backend} can't tell what {app.name} holds"
+        ends = asyncio.get_running_loop().time() + _BUSY
+        while True:
+            try:
+                return await backend.moment(app, replica)
+            except SiteBusy as error:
+                if asyncio.get_running_loop().time() >= ends:
+                    return f"{error}, and that for {_BUSY:g} s"
+                await asyncio.sleep(_PAUSE)
+            except (WebArenaError, OSError) as error:
+                return str(error)

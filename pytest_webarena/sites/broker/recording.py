@@ -1,0 +1,50 @@
+"""Keeps what the sites of a run answered, as an archive: the traffic of all leases, the harness's own included."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from pytest_webarena.archives.writing import WarcFile
+from pytest_webarena.gateway.log import Entry
+from pytest_webarena.sites.catalogues.manifest import Catalogue
+
+__all__ = ["Recording"]
+
+_log = logging.getLogger(__name__)
+
+
+class Recording:
+    """A new archive at ``path``, of the sites of ``catalogue``. `UsageError` when it can't be written."""
+
+    def __init__(self, path: Path, catalogue: Catalogue) -> None:
+        self._file = WarcFile(
+            path,
+            sites={
+                name: {"url": site.url, "start": site.start, "user": site.default_user}
+                for name, site in catalogue.sites.items()
+            },
+        )
+        self.problem = ""
+        """Why not everything could be kept; empty while it could."""
+
+    def keep(self, entry: Entry) -> None:
+        """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
+        if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 304) or self.problem:
+            return
+        sent = bytes(entry.body.data) if entry.body is not None else b""
+        got = bytes(entry.reply.data) if entry.reply is not None else b""
+        if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
+            return
+        try:
+            self._file.add(
+                method=entry.method, url=entry.url, asked=entry.request_head, sent=sent, answered=entry.response_head,
+                got=got, time=entry.time,
+            )  # fmt: skip
+        except OSError as error:
+            self.problem = f"{self._file.path}: expected to write what sites answered, found: {error.strerror}"
+            _log.error("%s", self.problem)
+
+    def close(self) -> None:
+        """No more."""
+        self._file.close()

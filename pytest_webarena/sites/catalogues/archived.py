@@ -1,0 +1,131 @@
+"""Archived sites in catalogues: what their app says, and the catalogue that an archive is by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.reading import identity, info_of, is_archive
+from pytest_webarena.archives.writing import SITES
+from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Catalogue, SiteManifest
+
+__all__ = ["ARCHIVE", "archive_of", "archived_app", "archived_catalogue", "files_of"]
+
+ARCHIVE = "archive"
+"""Name of the backend of archived sites, and what ``--sites=archive:FILE`` begins with."""
+
+_OPTIONS = {"files", "at"}
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def archive_of(name: str) -> Path | None:
+    """The file that ``--sites`` names, if it is an archive: ``archive:shop.wacz``, ``shop.warc.gz``."""
+    head, colon, rest = name.partition(":")
+    if colon and head == ARCHIVE:
+        return Path(rest).expanduser()
+    return Path(name) if is_archive(name) else None
+
+
+def files_of(app: AppManifest) -> tuple[list[Path], float | None]:
+    """An app's files, and the moment that captures shall be nearest to. `UsageError` says what is wrong with them."""
+
+    def fault(expected: str, found: object) -> UsageError:
+        return UsageError(f"the app {app.name!r}, whose backend is 'archive': expected {expected}, found {found!r}")
+
+    options = app.options
+    if not isinstance(options, Mapping) or not options.get("files"):
+        raise fault("'options: {files: FILE.warc.gz}'", options)
+    if unknown := set(options) - _OPTIONS:
+        raise fault("no options but 'files' and 'at'", sorted(unknown)[0])
+    files = [options["files"]] if isinstance(options["files"], str) else options["files"]
+    if not isinstance(files, list | tuple) or not all(isinstance(file, str) and is_archive(file) for file in files):
+        raise fault("files that end with .warc, .warc.gz or .wacz", options["files"])
+    return [(app.folder / Path(file).expanduser()).absolute() for file in files], _moment(options.get("at"), fault)
+
+
+def _moment(at: Any, fault: Any) -> float | None:
+    if at is None:
+        return None
+    if isinstance(at, datetime | date):  # YAML reads them itself
+        at = at.isoformat()
+    try:
+        moment = datetime.fromisoformat(str(at).replace("Z", "+00:00"))
+    except ValueError:
+        raise fault("a moment such as 2026-01-31 or 2026-01-31T12:00:00Z in 'at'", at) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def archived_app(app: AppManifest) -> AppManifest:
+    """An app of the backend as it is run: shared by all, and known by its files."""
+    files, _ = files_of(app)
+    return replace(app, read_only=True, digest=f"{app.digest}-{identity(files)}"[:33])
+
+
+def archived_catalogue(path: Path) -> Catalogue:
+    """The sites of an archive: those it says it is of, in one that was recorded here; else one for each host that it
+    has a page of, named after it with hyphens for dots. `UsageError` when it can't be read, or has none."""
+    path = path.absolute()
+    told = info_of(path).get(SITES)
+    sites = _told(path, told) if told else _found(path)
+    if not sites:
+        raise UsageError(f"{path}: expected an archive of web pages, found none in it")
+    # Digests of what is recorded here don't tell where the file is.
+    mark = identity([path])
+    app = AppManifest(
+        name=ARCHIVE,
+        backend=ARCHIVE,
+        sites=tuple(sites),
+        users={
+            site.default_user: Account(username=site.default_user, password="") for site in sites if site.default_user
+        },
+        read_only=True,
+        max_replicas=1,
+        spares=0,
+        folder=path.parent,
+        options={"files": [path.name]},
+        digest=mark,
+    )
+    return Catalogue(name=ARCHIVE, path=path, apps={ARCHIVE: app})
+
+
+def _told(path: Path, told: str) -> list[SiteManifest]:
+    try:
+        known = {str(name): dict(site) for name, site in json.loads(told).items()}
+        return [
+            SiteManifest(
+                name=name,
+                app=ARCHIVE,
+                host=urlsplit(site["url"]).hostname or "",
+                base=site["url"],
+                root=urlsplit(site["url"]).path,
+                start=site.get("start") or "/",
+                default_user=site.get("user", ""),
+            )
+            for name, site in known.items()
+        ]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise UsageError(f"{path}: expected its first record to tell its sites as JSON, found {told[:200]!r}") from None
+
+
+def _found(path: Path) -> list[SiteManifest]:
+    first: dict[str, SiteManifest] = {}
+    archive = Archive([path])
+    archive.close()  # its index is all that is needed
+    for capture in sorted(archive.captures(), key=lambda each: (each.time, each.offset)):
+        if capture.method == "GET" and capture.status == 200 and capture.mime in ("text/html", "application/xhtml+xml"):
+            parts = urlsplit(capture.url)
+            host = parts.hostname or ""
+            if host not in first:
+                name = _NOT_IN_NAMES.sub("-", host).strip("-") or "site"
+                start = capture.url.partition(parts.netloc)[2] or "/"
+                base = f"{parts.scheme}://{parts.netloc}"
+                first[host] = SiteManifest(name=name, app=ARCHIVE, host=host, base=base, start=start)
+    return list({site.name: site for site in first.values()}.values())

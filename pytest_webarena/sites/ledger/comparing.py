@@ -1,0 +1,67 @@
+"""What differs in an app between two moments, less what its manifest calls noise. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fnmatch import fnmatchcase
+
+from pytest_webarena.changes import FILES, MOST_ROWS, RowChange, RowKind, SiteChanges, TableChanges
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.ledger.moment import Moment
+from pytest_webarena.sites.ledger.rows import compare
+
+__all__ = ["between", "nothing_known", "nothing_possible"]
+
+
+def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = True) -> SiteChanges:
+    """What differs in ``app``."""
+    tables: list[TableChanges] = []
+    known: list[str] = []
+    unknown = [moment.unknown for moment in (before, after) if moment.unknown]
+    for name, database in app.databases.items():
+        if name in before.databases and name in after.databases:
+            found = compare(before.databases[name], after.databases[name], database=name, noise=database.noise)
+            tables += found.tables
+            known += [f"{name}.{table}" for table in found.known]
+            unknown += [found.unknown] if found.unknown else []
+        elif not unknown:
+            unknown.append(f"the database {name} could not be read at both times")
+    if before.files is not None and after.files is not None:
+        changes = _files(app, before, after)
+        tables += [changes] if changes.total else []
+        known.append(FILES)
+    return _told(app, listed, tuple(tables), tuple(known), "; ".join(dict.fromkeys(unknown)))
+
+
+def nothing_known(app: AppManifest, why: str, *, listed: bool = True) -> SiteChanges:
+    """For an app that can't be looked at."""
+    return _told(app, listed, (), (), why)
+
+
+def nothing_possible(app: AppManifest, *, listed: bool = True) -> SiteChanges:
+    """For an app that can only be read."""
+    return _told(app, listed, (), (), "")
+
+
+def _told(
+    app: AppManifest, listed: bool, tables: tuple[TableChanges, ...], known: tuple[str, ...], unknown: str
+) -> SiteChanges:
+    return SiteChanges(
+        app=app.name, sites=tuple(site.name for site in app.sites), listed=listed, strict=app.ledger,
+        tables=tables, known=known, unknown=unknown,
+    )  # fmt: skip
+
+
+def _files(app: AppManifest, before: Moment, after: Moment) -> TableChanges:
+    was, now = before.files or {}, after.files or {}
+    rows: list[RowChange] = []
+    for path in sorted(was.keys() | now.keys()):
+        if was.get(path) == now.get(path) or any(fnmatchcase(path, pattern) for pattern in app.file_noise):
+            continue
+        kind: RowKind = "added" if path not in was else "removed" if path not in now else "changed"
+        rows.append(RowChange(kind=kind, key={"path": path}, row={"path": path}))
+    count = Counter(row.kind for row in rows)
+    return TableChanges(
+        table=FILES, rows=tuple(rows[:MOST_ROWS]),
+        added=count["added"], changed=count["changed"], removed=count["removed"],
+    )  # fmt: skip

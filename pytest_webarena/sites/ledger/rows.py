@@ -1,0 +1,217 @@
+"""Which rows differ between two contents of one SQLite database, by table and primary key. Pure."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pytest_webarena.changes import MOST_ROWS, RowChange, RowKind, TableChanges, Value, bounded
+
+__all__ = ["Difference", "compare"]
+
+_PAGE_SIZE = slice(16, 18)
+_NO_PAGES = -1, ""
+"""Of a table whose rows are elsewhere: looked at whenever anything differs."""
+_VIRTUAL = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+(\w+)", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What comparing two contents gives; nothing at all for two that are the same."""
+
+    tables: tuple[TableChanges, ...] = ()
+    known: tuple[str, ...] = ()
+    """All tables that were compared."""
+    unknown: str = ""
+    """What could not be compared, and why."""
+
+
+def compare(before: bytes, after: bytes, *, database: str = "", noise: Collection[str] = ()) -> Difference:
+    """What differs between two contents of the database called ``database``.
+
+    ``noise``: tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves; ``*``
+    stands for anything. Indexes,
+    counters of keys and what full-text search derives are not compared: they follow from the rest.
+    """
+    if before == after:
+        return Difference()
+    try:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(after)
+            connection.execute("attach ':memory:' as old")
+            connection.deserialize(before, name="old")
+            return _Comparing(connection, database, noise).all(_changed_pages(before, after))
+    except (sqlite3.Error, AttributeError) as error:
+        return Difference(unknown=f"the database {database} could not be compared: {error}")
+
+
+def _changed_pages(before: bytes, after: bytes) -> list[int]:
+    """Numbers of the pages of ``after`` that are not the same in ``before``, from 1."""
+    size = int.from_bytes(after[_PAGE_SIZE], "big")
+    size = 65536 if size == 1 else max(size, 512)
+    same_size = before[_PAGE_SIZE] == after[_PAGE_SIZE]
+    return [
+        at // size + 1
+        for at in range(0, len(after), size)
+        if not same_size or before[at : at + size] != after[at : at + size]
+    ]
+
+
+@dataclass(slots=True)
+class _Table:
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Found:
+    deaf: str = ""
+    """What is not told of: rows of this kind are noise."""
+    counts: Counter[RowKind] = field(default_factory=Counter)
+    columns: dict[str, None] = field(default_factory=dict)
+    rows: list[RowChange] = field(default_factory=list)
+
+    def add(self, kind: RowKind, table: _Table, row: Sequence[Any], now: dict[str, Value] | None = None) -> None:
+        if kind == self.deaf:
+            return
+        self.counts[kind] += 1
+        self.columns.update(dict.fromkeys(now or ()))
+        if len(self.rows) < MOST_ROWS:
+            whole = {name: _value(value) for name, value in zip(table.columns, row, strict=True)}
+            key = {name: whole[name] for name in table.key}
+            self.rows.append(RowChange(kind=kind, key=key, row=whole, now=now or {}))
+
+
+class _Comparing:
+    def __init__(self, connection: sqlite3.Connection, database: str, noise: Collection[str]) -> None:
+        self.connection, self.database, self.noise = connection, database, noise
+
+    def all(self, pages: Sequence[int]) -> Difference:
+        """Every table that may differ, as far as the changed ``pages`` tell."""
+        new, old = self.tables("main"), self.tables("old")
+        names = [name for name in (*new, *(name for name in old if name not in new)) if not self.is_noise(name)]
+        found, unknown = [], []
+        touched = self.touched(pages)
+        for name in names:
+            if touched is not None and name not in touched and new.get(name) == old.get(name) != _NO_PAGES:
+                continue
+            try:
+                table = self.table(name, new, old)
+            except ValueError as error:
+                unknown.append(str(error))
+                continue
+            changes = self.changes(table, name in new, name in old)
+            if changes.total:
+                found.append(changes)
+        return Difference(tables=tuple(found), known=tuple(names), unknown="; ".join(unknown))
+
+    def tables(self, schema: str) -> dict[str, tuple[int, str]]:
+        """Names of tables that hold something of their own, with their first pages and what made them."""
+        rows = self.connection.execute(f"select name, sql, rootpage from {schema}.sqlite_master where type = 'table'")
+        every = {name: (sql or "", root) for name, sql, root in rows if not name.startswith("sqlite_")}
+        kinds = {name: made[1].lower() for name, (sql, _) in every.items() if (made := _VIRTUAL.match(sql))}
+        kept = {}
+        for name, (sql, root) in every.items():
+            owner = max((other for other in kinds if name.startswith(f"{other}_")), key=len, default=None)
+            if name in kinds:
+                if not kinds[name].startswith("fts"):
+                    kept[name] = _NO_PAGES
+            elif owner is None or (kinds[owner].startswith("fts") and name == f"{owner}_content"):
+                kept[name] = root, sql
+        return kept
+
+    def touched(self, pages: Sequence[int]) -> frozenset[str] | None:
+        """Names of tables that any of these pages belongs to; None where SQLite can't tell.
+
+        One whose pages are all the same, from the same first page on, has the same rows.
+        """
+        changed = set(pages)
+        try:
+            rows = self.connection.execute("select name, pageno from dbstat('main')")
+            return frozenset(name for name, page in rows if page in changed)
+        except sqlite3.Error:
+            return None
+
+    def table(self, name: str, new: Collection[str], old: Collection[str]) -> _Table:
+        """Its columns and key. ValueError when they are not what they were."""
+        shapes = [self.shape(schema, name) for schema, there in (("main", new), ("old", old)) if name in there]
+        if len(shapes) == 2 and shapes[0].columns != shapes[1].columns:
+            raise ValueError(f"the table {name} has other columns than before")
+        return shapes[0]
+
+    def shape(self, schema: str, name: str) -> _Table:
+        info = self.connection.execute(f"pragma {schema}.table_info({_quoted(name)})").fetchall()
+        key = sorted((row for row in info if row[5]), key=lambda row: row[5])
+        return _Table(name, tuple(row[1] for row in info), tuple(row[1] for row in key))
+
+    def is_noise(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.noise)
+
+    def changes(self, table: _Table, in_new: bool, in_old: bool) -> TableChanges:
+        found = _Found(deaf="added" if self.is_noise(f"+{table.name}") else "")
+        if not (in_new and in_old):
+            kind: RowKind = "added" if in_new else "removed"
+            for row in self.select(table, "main" if in_new else "old"):
+                found.add(kind, table, row)
+        elif table.key:
+            self.by_key(table, found)
+        else:
+            before, after = (Counter(self.select(table, schema)) for schema in ("old", "main"))
+            for row in (after - before).elements():
+                found.add("added", table, row)
+            for row in (before - after).elements():
+                found.add("removed", table, row)
+        return TableChanges(
+            table=table.name, database=self.database, columns=tuple(found.columns), rows=tuple(found.rows),
+            **{kind: found.counts[kind] for kind in ("added", "changed", "removed")},
+        )  # fmt: skip
+
+    def by_key(self, table: _Table, found: _Found) -> None:
+        name = _quoted(table.name)
+        # Compared as bytes: a column's own collation may take "tea" and "Tea" for the same.
+        same_key = " and ".join(f"n.{_quoted(each)} is o.{_quoted(each)} collate binary" for each in table.key)
+        columns = [each for each in table.columns if not self.is_noise(f"{table.name}.{each}")]
+        sides: tuple[tuple[RowKind, str, str], ...] = (("added", "main", "old"), ("removed", "old", "main"))
+        for kind, here, there in sides:
+            rows = self.connection.execute(
+                f"select {_columns(table, 'n')} from {here}.{name} n"
+                f" where not exists (select 1 from {there}.{name} o where {same_key})"
+            )
+            for row in rows:
+                found.add(kind, table, row)
+        differs = " or ".join(f"n.{_quoted(each)} is not o.{_quoted(each)} collate binary" for each in columns)
+        if not differs:
+            return
+        width = len(table.columns)
+        rows = self.connection.execute(
+            f"select {_columns(table, 'o')}, {_columns(table, 'n')} from main.{name} n join old.{name} o on {same_key}"
+            f" where {differs}"
+        )
+        for row in rows:
+            was, now = row[:width], row[width:]
+            pairs = zip(table.columns, was, now, strict=True)
+            differing = {each: _value(new) for each, old, new in pairs if old != new and each in columns}
+            found.add("changed", table, was, differing)
+
+    def select(self, table: _Table, schema: str) -> Iterator[tuple[Any, ...]]:
+        return self.connection.execute(f"select {_columns(table, 'n')} from {schema}.{_quoted(table.name)} n")
+
+
+def _columns(table: _Table, alias: str) -> str:
+    return ", ".join(f"{alias}.{_quoted(each)}" for each in table.columns)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _value(value: Any) -> Value:
+    return bounded(f"base64:{base64.b64encode(value).decode()}" if isinstance(value, bytes) else value)

@@ -1,0 +1,139 @@
+"""One attempt's agent, from being made to its last word: the same on live sites and on what was recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_webarena.agents.protocol import Assignment, InputImage, TaskView
+from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
+from pytest_webarena.browser.grammars import grammar
+from pytest_webarena.browser.pageless import Pageless
+from pytest_webarena.errors import RecordingError
+from pytest_webarena.evidence import Usage
+from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.episode import Ending, Episode, run_episode
+from pytest_webarena.trials.self_driving import run_self_driven
+from pytest_webarena.trials.spending import Spending
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.watchdog import Watched
+    from pytest_webarena.browser.driven import Driven
+    from pytest_webarena.browser.session import Session
+    from pytest_webarena.results.attempts import AttemptWriter
+    from pytest_webarena.trials.episode import Recorder
+    from pytest_webarena.trials.plan import TrialPlan
+    from pytest_webarena.trials.remembering import Recollection
+
+__all__ = ["Scene", "run_agent"]
+
+
+class Scene(Protocol):
+    """What an agent acts on: a `Stage`, or the recording of one."""
+
+    @property
+    def session(self) -> Session | Pageless: ...
+
+    @property
+    def sites(self) -> Mapping[str, str]:
+        """Addresses of the task's sites."""
+
+    @property
+    def reach(self) -> Mapping[str, str]:
+        """Those of others that can be visited."""
+
+    @property
+    def images(self) -> tuple[InputImage, ...]: ...
+
+    @property
+    def start(self) -> tuple[str, ...]: ...
+
+    @property
+    def driven(self) -> Driven | None: ...
+
+    def arrive(self) -> float:
+        """Wait for what was asked for; how many seconds that took."""
+
+
+def run_agent(
+    plan: TrialPlan,
+    stage: Scene,
+    recorder: Recorder,
+    writer: AttemptWriter,
+    recalled: Recollection | None,
+    guard: Watched | None,
+) -> Episode:
+    """Make the agent, and let it act on the scene until it stops or is stopped.
+
+    Raises what `run_episode` does. ``recalled``: its memory of earlier trials; ``guard`` watches over its code.
+    """
+    limits = plan.effective_limits
+    sites = stage.sites
+    view = TaskView(
+        intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
+        sites=sites, reach=stage.reach, start=stage.start, max_steps=limits.steps, seed=plan.seed,
+        answer_format=plan.answer_format, answer_form=plan.answer_form,
+        memory=recalled.begun.text if recalled is not None else None,
+    )  # fmt: skip
+    key = plan.key.folder
+    assignment = Assignment(
+        view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
+        temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
+        waiting=plan.waiting,
+    )  # fmt: skip
+    spending = _spending(plan, key)
+    parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
+    name = f"{plan.task.id}-{plan.agent.id}"
+    try:
+        worker = AgentWorker(
+            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises,
+            calling=guard.call if guard is not None else None,
+        )  # fmt: skip
+    except AgentCrashed as crash:
+        if crash.__cause__ is not None:
+            with suppress(RecordingError):
+                writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
+        crashed = Ending("agent_crash", f"when it was made: {crash}")
+        return Episode(answer=None, ending=crashed, steps=(), seconds=0.0, usage_gap="the agent crashed")
+    except AgentTimeout:
+        return Episode(
+            answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
+            usage_gap="the agent was not ready in time",
+        )  # fmt: skip
+    with worker, plan.breaking_off.ended_by(worker.break_off):
+        if stage.driven is not None and not isinstance(stage.session, Pageless):
+            episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
+            if spending is not None and episode.usage is not None:
+                ending = spending.spend(episode.usage)
+                if ending is not None and ending.reason == "agent_crash":
+                    episode = replace(episode, ending=ending)
+        else:
+            episode = run_episode(
+                stage.session, worker, parse=parse, limits=limits, recorder=recorder,
+                spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
+            )  # fmt: skip
+        if worker.crash is not None:
+            with suppress(RecordingError):
+                writer.note_traceback(worker.crash, name="agent-traceback.txt")
+        if recalled is not None:
+            recalled.ask(worker, episode.ending.reason, writer)
+            if recalled.usage is None:
+                gap = episode.usage_gap or "the agent did not tell what its notes for later trials used"
+                episode = replace(episode, usage_gap=gap)
+            else:
+                if spending is not None:
+                    spending.spend(recalled.usage)
+                episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
+        return episode
+
+
+def _spending(plan: TrialPlan, trial: str) -> Spending | None:
+    """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
+    agent, models = plan.agent, plan.options.models
+    if agent.kind == "model" or models.ledger is None:
+        return None
+    spending = Spending(models, models.ledger, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
+    spending.check()
+    return spending

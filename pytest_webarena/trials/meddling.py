@@ -1,0 +1,49 @@
+"""Takes a row away from a site's data behind its back: what an audit's wrong agent has done besides its task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import TaskError
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["meddle"]
+
+_TABLES = """
+select m.name, group_concat(p.name) from sqlite_master m join pragma_table_info(m.name) p on p.pk
+where m.type = 'table' and m.name not like 'sqlite%' and m.sql not like 'create virtual%'
+group by m.name order by m.name
+"""
+
+
+def meddle(lease: Lease, task: Task) -> str:
+    """Take away a row of which nothing was said, on the first site that keeps a ledger; what was done, for the record.
+
+    Another table is tried where the ledger does not tell of it: it may be noise. `TaskError` when no table will do.
+    """
+    site = next((name for name in task.sites if name in lease.sites and lease.sites[name].ledger), None)
+    if site is None:
+        raise TaskError(f"expected a site of {task.id} that keeps a ledger, found none")
+    before = sum(app.total for app in lease.changes())
+    for table, key in _candidates(lease, site):
+        statement = f'delete from "{table}" where ({key}) in (select {key} from "{table}" limit 1)'
+        try:
+            lease.query(site, statement, write=True)
+        except TaskError:
+            continue  # a trigger of the app's may refuse it
+        if sum(app.total for app in lease.changes()) != before:
+            return f"{site}: {statement}"
+    raise TaskError(f"expected a table of {site} whose rows can be taken away, found none")
+
+
+def _candidates(lease: Lease, site: str) -> Iterator[tuple[str, str]]:
+    """Tables with rows, and the columns of their keys; those that something was done to come last."""
+    touched = {table.table for app in lease.changes() for table in app.tables}
+    tables = [(str(name), str(key)) for name, key in lease.query(site, _TABLES).rows]
+    for table, key in sorted(tables, key=lambda pair: pair[0] in touched):
+        if lease.query(site, f'select 1 from "{table}" limit 1').rows:
+            yield table, ", ".join(f'"{column}"' for column in key.split(","))

@@ -1,0 +1,181 @@
+"""What solutions changed on the sites, as the check ``changes`` that would list it, and its place in a task file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from pytest_webarena.changes import RowKind, SiteChanges, TableChanges
+from pytest_webarena.tasks.model import Task
+
+__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_noise"]
+
+_KINDS: tuple[RowKind, ...] = ("added", "changed", "removed")
+_WIDTH = 140
+_PLAIN = re.compile(r"[A-Za-z_][\w.]*")
+
+Noise = Mapping[str, Sequence[str]]
+"""App to what changes there by itself, as its catalogue says today."""
+
+
+@dataclass(slots=True)
+class Amounts:
+    """How many rows of a table differ, in each of the runs."""
+
+    numbers: dict[RowKind, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
+    columns: dict[str, None] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """As a task file has it."""
+        parts = []
+        for kind, numbers in self.numbers.items():
+            least, most = min(numbers), max(numbers)
+            if most:
+                parts.append(f"{kind}: {least}" if least == most else f"{kind}: {least}..{most}")
+        if self.columns and any(self.numbers["changed"]):
+            parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
+        return f"{{{', '.join(parts)}}}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """The check for one template, made of what the solutions of its instances changed."""
+
+    template: str
+    tasks: tuple[Task, ...]
+    """Those whose solution passed and was recorded."""
+    sites: Mapping[str, Mapping[str, Amounts]]
+    """By site, then by table; empty when nothing changed."""
+    unknown: str = ""
+    """Why there is none."""
+
+    def lines(self, indent: int) -> list[str]:
+        """The item of a list of checks, in lines that begin with so many blanks."""
+        pad = " " * indent
+        first = self.tasks[0].sites[0]
+        if not self.sites:
+            return [f"{pad}- changes: nothing"]
+        if list(self.sites) == [first]:
+            inner = {_name(table): amounts.text() for table, amounts in self.sites[first].items()}
+            return _item(pad, inner)
+        return [
+            f"{pad}- changes:",
+            *(line for site, tables in self.sites.items() for line in _site(f"{pad}    ", site, tables)),
+        ]
+
+
+def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], noise: Noise) -> Proposal:
+    """The check that lists what changed in ``runs`` of a template's instances, and nothing else.
+
+    Where they differ in how much, it is a range: look whether that is meant.
+    """
+    tasks = tuple(task for task, _ in runs)
+    every = [without_noise(app, noise.get(app.app, ())) for _, changes in runs for app in changes]
+    if lost := next((app.unknown for app in every if app.unknown), ""):
+        return Proposal(template=template, tasks=tasks, sites={}, unknown=lost)
+    sites: dict[str, dict[str, Amounts]] = {}
+    for app in every:
+        for table in app.tables:
+            amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
+            amounts.columns.update(dict.fromkeys(table.columns))
+    for _, changes in runs:
+        by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}
+        for site, tables in sites.items():
+            told = {table.table: table for table in by_site[site].tables} if site in by_site else {}
+            for name, amounts in tables.items():
+                for kind in _KINDS:
+                    amounts.numbers[kind].append(getattr(told.get(name), kind, 0))
+    first = tasks[0].sites
+    order = sorted(sites, key=lambda site: first.index(site) if site in first else len(first))
+    return Proposal(template=template, tasks=tasks, sites={site: sites[site] for site in order})
+
+
+def without_noise(app: SiteChanges, noise: Sequence[str]) -> SiteChanges:
+    """What was recorded, less what the catalogue has come to call noise since; ``noise`` as manifests have it."""
+    return replace(app, tables=tuple(kept for table in app.tables if (kept := _quieter(table, noise)).total))
+
+
+def _quieter(table: TableChanges, noise: Sequence[str]) -> TableChanges:
+    def is_noise(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in noise)
+
+    if is_noise(table.table):
+        return TableChanges(table=table.table)
+    rows, fewer = [], dict.fromkeys(_KINDS, 0)
+    for row in table.rows:
+        now = {name: value for name, value in row.now.items() if not is_noise(f"{table.table}.{name}")}
+        if (row.kind == "added" and is_noise(f"+{table.table}")) or (row.kind == "changed" and not now):
+            fewer[row.kind] += 1
+        else:
+            rows.append(replace(row, now=now))
+    return replace(
+        table, rows=tuple(rows),
+        columns=tuple(name for name in table.columns if not is_noise(f"{table.table}.{name}")),
+        added=table.added - fewer["added"], changed=table.changed - fewer["changed"],
+    )  # fmt: skip
+
+
+def inserted(text: str, task: Task, item: Sequence[str]) -> str:
+    """The text of a task file with ``item`` at the end of the task's checks; its indentation is the list's own.
+
+    ValueError where the checks don't stand there as a list: in defaults, by an alias, in one line that goes on.
+    """
+    lines = text.splitlines(keepends=True)
+    last = task.checks[-1].location
+    if last is None or last.line < task.location.line:
+        raise ValueError("its checks stand elsewhere, in the file's defaults for one")
+    at = last.line - 1
+    found = re.match(r"( *)- ", lines[at])
+    if found is None or last.column != len(found[0]) + 1:
+        return _inserted_in_line(lines, at, item)
+    indent = len(found[1])
+    end = at + 1
+    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
+        end += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    made = [f"{' ' * indent}{line}\n" for line in item]
+    if not lines[end - 1].endswith("\n"):
+        lines[end - 1] += "\n"
+    return "".join([*lines[:end], *made, *lines[end:]])
+
+
+def _inserted_in_line(lines: list[str], at: int, item: Sequence[str]) -> str:
+    """Into ``checks: [{…}, {…}]``, where that is one line."""
+    line = lines[at]
+    if not re.match(r" *checks: \[", line) or not line.rstrip().endswith("}]") or len(item) > 1:
+        raise ValueError("its checks are no list with an item in each line")
+    body = line.rstrip()[:-1]
+    return "".join([*lines[:at], f"{body}, {{{item[0].removeprefix('- ')}}}]\n", *lines[at + 1 :]])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _site_of(app: SiteChanges, tasks: Sequence[Task]) -> str:
+    """The app's site that the tasks list, else its first."""
+    return next((site for site in tasks[0].sites if site in app.sites), app.sites[0])
+
+
+def _site(pad: str, site: str, tables: Mapping[str, Amounts]) -> Iterator[str]:
+    line = f"{pad}{site}: {{{', '.join(f'{_name(table)}: {amounts.text()}' for table, amounts in tables.items())}}}"
+    if len(line) <= _WIDTH:
+        yield line
+        return
+    yield f"{pad}{site}:"
+    for table, amounts in tables.items():
+        yield f"{pad}  {_name(table)}: {amounts.text()}"
+
+
+def _item(pad: str, inner: Mapping[str, str]) -> list[str]:
+    line = f"{pad}- changes: {{{', '.join(f'{name}: {text}' for name, text in inner.items())}}}"
+    if len(line) <= _WIDTH:
+        return [line]
+    return [f"{pad}- changes:", *(f"{pad}    {name}: {text}" for name, text in inner.items())]
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else f'"{name}"'

@@ -1,0 +1,33 @@
+"""Archives made of a line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.writing import WarcFile
+
+SITES = {"shop": {"url": "https://shop.test", "start": "/", "user": "emma"}}
+
+
+def write(
+    path: Path,
+    *exchanges: tuple[str, str, bytes],
+    status: str = "200 OK",
+    fields: str = "Content-Type: text/html\r\n",
+    sent: bytes = b"",
+    time: float = 1_700_000_000.0,
+) -> Path:
+    """A new archive of exchanges: method, address, answer."""
+    with WarcFile(path, sites=SITES) as file:
+        for method, url, got in exchanges:
+            file.add(
+                method=method, url=url, asked=f"{method} / HTTP/1.1\r\nHost: x\r\n", sent=sent,
+                answered=f"HTTP/1.1 {status}\r\n{fields}", got=got, time=time,
+            )  # fmt: skip
+    return path
+
+
+def opened(path: Path, *exchanges: tuple[str, str, bytes], **options: object) -> Archive:
+    """The same, opened."""
+    return Archive([write(path, *exchanges, **options)])  # type: ignore[arg-type]

@@ -1,0 +1,274 @@
+"""Archives of sites: what is read of them, which requests a capture answers, and what is said to be lacking."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import brotli
+import pytest
+
+from pytest_webarena.archives.answering import Answer, answer
+from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.writing import WarcFile
+from pytest_webarena.errors import UsageError
+from pytest_webarena.gateway.lacking import LACKING
+from tests.unit.archives.helpers import opened, write
+
+HOME = "https://shop.test/"
+
+
+def record(kind: str, url: str, block: bytes, *fields: str, number: int = 1) -> bytes:
+    """A record as other tools write them."""
+    head = [
+        "WARC/1.0", f"WARC-Type: {kind}", f"WARC-Record-ID: <urn:uuid:{number}>", "WARC-Date: 2024-05-01T10:00:00Z",
+        f"WARC-Target-URI: {url}", "Content-Type: application/http", *fields, f"Content-Length: {len(block)}",
+    ]  # fmt: skip
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
+
+
+def http(body: bytes, *fields: str, status: str = "200 OK") -> bytes:
+    return "\r\n".join([f"HTTP/1.1 {status}", *fields, "", ""]).encode() + body
+
+
+def foreign(path: Path, *records: bytes) -> Archive:
+    path.write_bytes(b"".join(records))
+    return Archive([path])
+
+
+def said(made: Answer, name: str) -> str | None:
+    return next((value for field, value in made.headers if field.lower() == name.lower()), None)
+
+
+def lacks(made: Answer) -> bool:
+    return said(made, LACKING) is not None
+
+
+@pytest.mark.parametrize(
+    ("asked", "how"),
+    [
+        ("https://shop.test/find?q=tea&page=2", "exact"),
+        ("HTTPS://Shop.test:443/find?q=tea&page=2#top", "exact"),
+        ("http://shop.test/find?q=tea&page=2", "scheme"),
+        ("https://shop.test/find?page=2&q=tea", "query"),
+        ("https://shop.test/find?q=tea&page=2&_=1700000000&utm_source=mail&gclid=x", "query"),
+    ],
+)
+def test_what_makes_no_difference(tmp_path: Path, asked: str, how: str) -> None:
+    archive = opened(tmp_path / "a.warc.gz", ("GET", "https://shop.test/find?q=tea&page=2", b"two"))
+    found = archive.find("GET", asked)
+    assert found is not None
+    assert found.how == how
+    made = answer(archive, "GET", asked, {})
+    assert made.data == b"two"
+    assert (said(made, "Webarena-Archive-Match") is None) == (how == "exact")
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"),
+    [
+        ("GET", "https://shop.test/find?q=coffee&page=2"),
+        ("GET", "https://shop.test/find?q=tea"),
+        ("GET", "https://shop.test/find?q=tea&page=2&page=3"),
+        ("GET", "https://shop.test/find?q=tea&page=2&ts=yesterday"),
+        ("GET", "https://shop.test/find/?q=tea&page=2"),
+        ("GET", "https://shop.test/Find?q=tea&page=2"),
+        ("GET", "https://shop.test:8443/find?q=tea&page=2"),
+        ("GET", "https://www.shop.test/find?q=tea&page=2"),
+        ("POST", "https://shop.test/find?q=tea&page=2"),
+        ("DELETE", "https://shop.test/find?q=tea&page=2"),
+    ],
+)
+def test_what_makes_one_is_not_archived(tmp_path: Path, method: str, asked: str) -> None:
+    archive = opened(tmp_path / "a.warc.gz", ("GET", "https://shop.test/find?q=tea&page=2", b"two"))
+    made = answer(archive, method, asked, {})
+    assert (made.status, lacks(made)) == (404, True)
+
+
+def test_forms_are_told_apart_by_what_was_sent(tmp_path: Path) -> None:
+    archive = opened(tmp_path / "a.warc.gz", ("POST", f"{HOME}find", b"found tea"), sent=b"q=tea")
+    assert answer(archive, "POST", f"{HOME}find", {}, b"q=tea").data == b"found tea"
+    assert lacks(answer(archive, "POST", f"{HOME}find", {}, b"q=coffee"))
+    assert lacks(answer(archive, "POST", f"{HOME}find", {}))
+    assert lacks(answer(archive, "GET", f"{HOME}find", {}))
+
+
+def test_parts_of_forms_are_the_same_whatever_separates_them(tmp_path: Path) -> None:
+    body = b'--%s\r\nContent-Disposition: form-data; name="q"\r\n\r\ntea\r\n--%s--\r\n'
+    kind = "multipart/form-data; boundary=----WebKit%s"
+    with WarcFile(tmp_path / "a.warc", sites={}) as file:
+        file.add(
+            method="POST", url=HOME, asked=f"POST / HTTP/1.1\r\nContent-Type: {kind % 'one'}\r\n",
+            sent=body % (b"----WebKitone", b"----WebKitone"), answered="HTTP/1.1 200 OK\r\n", got=b"x", time=1,
+        )  # fmt: skip
+    archive = Archive([tmp_path / "a.warc"])
+    sent = body % (b"----WebKittwo", b"----WebKittwo")
+    assert answer(archive, "POST", HOME, {"content-type": kind % "two"}, sent).data == b"x"
+
+
+def test_the_newest_capture_counts_or_the_one_nearest_to_a_moment(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{n}.warc", ("GET", HOME, b"%d" % n), time=1000.0 * n) for n in (3, 1, 2)]
+    assert answer(Archive(files), "GET", HOME, {}).data == b"3"
+    assert answer(Archive(files, at=1900), "GET", HOME, {}).data == b"2"
+    assert Archive(files).ambiguous() == {HOME: 3}
+
+
+def test_a_failure_of_the_moment_is_no_answer_where_there_is_a_better_one(tmp_path: Path) -> None:
+    good = write(tmp_path / "good.warc", ("GET", HOME, b"good"), time=1)
+    bad = write(tmp_path / "bad.warc", ("GET", HOME, b"bad"), status="503 Busy", time=2)
+    assert answer(Archive([good, bad]), "GET", HOME, {}).data == b"good"
+    assert answer(Archive([bad]), "GET", HOME, {}).status == 503
+
+
+def test_redirects_and_errors_are_what_they_were(tmp_path: Path) -> None:
+    archive = opened(tmp_path / "a.warc", ("GET", HOME, b""), status="302 Found", fields="Location: /home\r\n")
+    made = answer(archive, "GET", HOME, {})
+    assert (made.status, said(made, "Location"), lacks(made)) == (302, "/home", False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "data", "where"),
+    [
+        ("bytes=2-4", 206, b"234", "bytes 2-4/10"),
+        ("bytes=7-", 206, b"789", "bytes 7-9/10"),
+        ("bytes=-3", 206, b"789", "bytes 7-9/10"),
+        ("bytes=5-99", 206, b"56789", "bytes 5-9/10"),
+        ("bytes=10-", 416, b"", "bytes */10"),
+        ("bytes=0-1,3-4", 200, b"0123456789", None),
+        ("lines=1-2", 200, b"0123456789", None),
+    ],
+)
+def test_ranges(tmp_path: Path, asked: str, status: int, data: bytes, where: str | None) -> None:
+    archive = opened(tmp_path / "a.warc", ("GET", HOME, b"0123456789"))
+    made = answer(archive, "GET", HOME, {"range": asked})
+    assert (made.status, made.data, said(made, "Content-Range")) == (status, data, where)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status"),
+    [
+        ("if-none-match", 'W/"x", "y"', 304),
+        ("if-none-match", '"z"', 200),
+        ("if-modified-since", "Wed, 01 May 2024 10:00:00 GMT", 304),
+        ("if-modified-since", "Wed, 01 May 2019 10:00:00 GMT", 200),
+        ("if-modified-since", "yesterday", 200),
+    ],
+)
+def test_conditions(tmp_path: Path, field: str, value: str, status: int) -> None:
+    fields = 'ETag: "y"\r\nLast-Modified: Mon, 01 Apr 2024 10:00:00 GMT\r\n'
+    made = answer(opened(tmp_path / "a.warc", ("GET", HOME, b"page"), fields=fields), "GET", HOME, {field: value})
+    assert made.status == status
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "unheard-of"])
+def test_content_comes_in_a_coding_that_is_taken(tmp_path: Path, coding: str) -> None:
+    pack = {"gzip": gzip.compress, "br": brotli.compress, "deflate": __import__("zlib").compress}
+    packed = pack.get(coding, bytes)(b"a page")
+    fields = f"Content-Encoding: {coding}\r\n"
+    archive = opened(tmp_path / "a.warc", ("GET", HOME, packed), fields=fields)
+    made = answer(archive, "GET", HOME, {"accept-encoding": f"{coding}, other;q=0.5"})
+    assert (made.data, said(made, "Content-Encoding")) == (packed, coding)
+    bare = answer(archive, "GET", HOME, {"accept-encoding": "identity"})
+    if coding == "unheard-of":
+        assert lacks(bare)
+    else:
+        assert (bare.data, said(bare, "Content-Encoding")) == (b"a page", None)
+
+
+def test_bodies_that_tools_have_unpacked_but_not_said_so(tmp_path: Path) -> None:
+    block = http(b"a page", "Content-Encoding: gzip", "Transfer-Encoding: chunked")
+    archive = foreign(tmp_path / "a.warc", record("response", HOME, block))
+    made = answer(archive, "GET", HOME, {"accept-encoding": "gzip"})
+    assert (made.data, said(made, "Content-Encoding"), said(made, "Transfer-Encoding")) == (b"a page", None, None)
+
+
+def test_chunks_are_put_together_and_old_forms_of_addresses_read(tmp_path: Path) -> None:
+    block = http(b"2;x=y\r\na \r\n4\r\npage\r\n0\r\n\r\n", "Transfer-Encoding: chunked")
+    archive = foreign(tmp_path / "a.warc", record("response", f"<{HOME}>", block))
+    assert answer(archive, "GET", HOME, {}).data == b"a page"
+
+
+def test_what_was_the_same_as_before_is_looked_up(tmp_path: Path) -> None:
+    digest = "WARC-Payload-Digest: sha1:AAAA"
+    again = record(
+        "revisit", f"{HOME}b", http(b"", "X-From: again"), digest,
+        "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest", number=2,
+    )  # fmt: skip
+    whole = record("response", f"{HOME}a", http(b"a page"), digest)
+    made = answer(foreign(tmp_path / "a.warc", whole, again), "GET", f"{HOME}b", {})
+    assert (made.data, said(made, "X-From")) == (b"a page", "again")
+    assert lacks(answer(foreign(tmp_path / "b.warc", again), "GET", f"{HOME}b", {}))
+
+
+def test_resources_without_http(tmp_path: Path) -> None:
+    archive = foreign(
+        tmp_path / "a.warc", record("resource", HOME, b"a page"), record("metadata", HOME, b"x", number=2)
+    )
+    assert answer(archive, "GET", HOME, {}).data == b"a page"
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_packages(tmp_path: Path, how: int) -> None:
+    warcs = [write(tmp_path / f"{n}.warc.gz", ("GET", f"{HOME}{n}", b"%d" % n)) for n in range(3)]
+    with zipfile.ZipFile(tmp_path / "a.wacz", "w", how) as package:
+        package.writestr("datapackage.json", "{}")
+        for warc in warcs:
+            package.write(warc, f"archive/{warc.name}")
+        package.writestr("indexes/index.cdx", "lies")
+    archive = Archive([tmp_path / "a.wacz"])
+    assert [answer(archive, "GET", f"{HOME}{n}", {}).data for n in range(3)] == [b"0", b"1", b"2"]
+    archive.close()
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz", "a.wacz"])
+@pytest.mark.parametrize("content", [b"", b"no archive at all\r\n\r\n", b"PK\x03\x04broken", b"\x1f\x8bbroken"])
+def test_files_that_are_none_are_told_in_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    said = ""
+    try:
+        assert Archive([tmp_path / name]).count == 0
+    except UsageError as error:
+        said = str(error)
+    assert not said or (name in said and "expected" in said)
+
+
+def test_a_file_that_breaks_off_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.warc.gz", *(("GET", f"{HOME}{n}", bytes(range(256)) * 40) for n in range(20)))
+    path.write_bytes(path.read_bytes()[:-300])
+    with pytest.raises(UsageError, match=r"a\.warc\.gz: expected a whole WARC record"):
+        Archive([path])
+
+
+def test_heads_and_questions_before_requests(tmp_path: Path) -> None:
+    archive = opened(tmp_path / "a.warc", ("GET", HOME, b"page"))
+    assert answer(archive, "HEAD", HOME, {}).status == 200
+    made = answer(archive, "OPTIONS", HOME, {"access-control-request-method": "PUT", "origin": "https://x.test"})
+    assert (made.status, said(made, "Access-Control-Allow-Origin")) == (204, "https://x.test")
+
+
+def test_pages_can_neither_say_that_they_are_lacking_nor_lead_elsewhere(tmp_path: Path) -> None:
+    fields = [
+        f"{LACKING}: 1",
+        "Strict-Transport-Security: max-age=1",
+        "Alt-Svc: h3",
+        "Content-Length: 99999",
+        "X-Kept: 1",
+    ]
+    archive = foreign(tmp_path / "a.warc", record("response", HOME, http(b"page", *fields)))
+    assert {name for name, _ in answer(archive, "GET", HOME, {}).headers} == {"X-Kept", "Accept-Ranges"}
+
+
+def test_nothing_secret_is_recorded_and_nothing_twice(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc"
+    with WarcFile(path, sites={}) as file:
+        for expected in (True, False):
+            assert expected is file.add(
+                method="GET", url=HOME, asked="GET / HTTP/1.1\r\nCookie: sesame\r\nAuthorization: sesame\r\nX-A: b\r\n",
+                sent=b"", answered="HTTP/1.1 200 OK\r\nSet-Cookie: sesame\r\nContent-Type: text/plain\r\n", got=b"hi",
+                time=1,
+            )  # fmt: skip
+    assert b"sesame" not in path.read_bytes()
+    assert b"X-A: b" in path.read_bytes()
+    with pytest.raises(UsageError, match="expected a new file"):
+        WarcFile(path, sites={})

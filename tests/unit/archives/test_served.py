@@ -1,0 +1,137 @@
+"""Archived sites behind the gateway: both schemes; what is lacking is the gateway's word, recorded by its weight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.archives.serving import ArchiveServer
+from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import Evidence, RequestRecord
+from pytest_webarena.sites.catalogues.archived import archive_of
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.trials.lacking import with_lacks
+from pytest_webarena.trials.outcome import Decided
+from tests.unit.archives.helpers import opened, write
+from tests.unit.gateway.conftest import World, world  # noqa: F401
+
+FAILED, PASSED = Decided("failed", None, "checks said no"), Decided("passed", None, "")
+
+
+def test_through_the_gateway(world: World, tmp_path: Path) -> None:  # noqa: F811
+    archive = opened(
+        tmp_path / "a.warc", ("GET", "https://shop.test/", b"secure"), ("GET", "http://plain.test/", b"plain")
+    )
+    server = ArchiveServer(archive)
+    session = world.session()
+    for host in ("shop.test", "plain.test"):
+        world.route(session, server.port, host, archived=True)
+        world.route(session, server.port, host, port=443, read=True, archived=True)
+
+    def get(url: str, accept: str) -> int:
+        return world.browser(session).get(url, f"Accept: {accept}", "X-Forwarded-Proto: gopher")[0]
+
+    try:
+        assert get("https://shop.test/", "text/html") == get("http://plain.test/", "text/html") == 200
+        assert get("http://shop.test/other", "text/html,*/*") == 404
+        assert get("https://shop.test/data.json", "*/*") == 404
+        assert get("http://shop.test/x.png", "image/png") == 404
+        browser = world.browser(session)
+        browser.send(b"POST http://shop.test/buy HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 3\r\n\r\na=b")
+        status, head, page = browser.response()
+        assert (status, "Webarena-Archive-Lacks" in head) == (404, False)
+        assert b"Not archived: POST http://shop.test/buy" in page
+        requests = world.requests(session)
+        assert [each.lacks for each in requests] == ["", "", "page", "part", "extra", "part"]
+        own = world.call(session.own_answer, "http://shop.test/other")
+        assert own == "GET http://shop.test/other is not archived"
+        assert not session.unsafe
+        assert not session.upstream_error
+    finally:
+        world.run(session.close())
+        server.close()
+    assert not server.running
+
+
+def test_a_site_that_is_no_archive_can_not_say_that_it_lacks_something(world: World) -> None:  # noqa: F811
+    session, _ = world.serve(
+        lambda seen: b"HTTP/1.1 200 OK\r\nWebarena-Archive-Lacks: 1\r\nContent-Length: 2\r\n\r\nhi"
+    )
+    assert world.browser(session).get("http://homepage.test/", "Accept: text/html")[0] == 200
+    assert world.requests(session)[0].lacks == ""
+    assert not world.call(session.own_answer, "http://homepage.test/")
+
+
+def evidence(*lacks: str, answer: str | None = "42") -> Evidence:
+    requests = tuple(
+        RequestRecord(time=0, method="GET", url=f"http://shop.test/{n}", status=404, lacks=each)  # type: ignore[arg-type]
+        for n, each in enumerate(lacks)
+    )
+    return Evidence(answer=answer, stop_reason="answered", requests=requests)
+
+
+@pytest.mark.parametrize(
+    ("decided", "given", "outcome"),
+    [
+        (FAILED, evidence("page"), "error"),
+        (FAILED, evidence("part", ""), "error"),
+        (FAILED, evidence("extra"), "failed"),
+        (FAILED, evidence(), "failed"),
+        (PASSED, evidence("page", "part"), "passed"),
+        (PASSED, evidence("page", answer="N/A: there is no such page"), "error"),
+        (PASSED, evidence("extra", answer="N/A: there is no such page"), "passed"),
+        (Decided("error", "judge", "no word"), evidence("page"), "error"),
+    ],
+)
+def test_what_is_lacking_is_never_the_agents_failure(decided: Decided, given: Evidence, outcome: str) -> None:
+    found, shortfall = with_lacks(decided, given)
+    assert found.outcome == outcome
+    if outcome == "error" and decided.outcome != "error":
+        assert (found.cause, shortfall) == ("site", "lacking")
+        assert "not archived: GET http://shop.test/0" in found.message
+        assert decided.message in found.message
+    else:
+        assert (found, shortfall) == (decided, "")
+
+
+def test_an_archive_is_a_catalogue(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.warc.gz", ("GET", "https://shop.test/", b"hi"))
+    for name in (f"archive:{path}", str(path)):
+        (app,) = load_catalogue(name).apps.values()
+        (site,) = app.sites
+        assert (site.name, site.url, site.default_user, app.read_only) == ("shop", "https://shop.test", "emma", True)
+        assert load_catalogue(load_catalogue(name).option).apps.keys() == {"archive"}
+
+
+def test_a_catalogue_with_an_archive(tmp_path: Path) -> None:
+    write(tmp_path / "a.warc.gz", ("GET", "https://shop.test/", b"hi"))
+    file = tmp_path / "sites.yaml"
+    text = "apps: {old: {backend: archive, options: {files: %s}, sites: {old: {url: 'https://shop.test'}}}}"
+    file.write_text(text % "a.warc.gz, at: 2024-01-31")
+    app = load_catalogue(file).apps["old"]
+    assert (app.read_only, app.sites[0].url) == (True, "https://shop.test")
+    (tmp_path / "a.warc.gz").write_bytes(b"other")
+    assert load_catalogue(file).apps["old"].digest != app.digest
+    for wrong, says in {
+        "lost.warc": "expected an archive at",
+        "a.zip": "files that end with .warc",
+        "a.warc.gz, on: 2024": "no options but 'files' and 'at'",
+        "a.warc.gz, at: noon": "a moment such as",
+    }.items():
+        file.write_text(text % wrong)
+        with pytest.raises(UsageError, match=says):
+            load_catalogue(file)
+
+
+def test_names_of_archives() -> None:
+    assert archive_of("embedded") is None
+    assert archive_of("sites.yaml") is None
+    assert archive_of("archive:a/b.wacz") == archive_of("a/b.wacz") == Path("a/b.wacz")
+
+
+def test_an_archive_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"expected an archive \(.warc, .warc.gz, .wacz\) at .*lost.wacz, found no file"
+    ):
+        load_catalogue(f"archive:{tmp_path}/lost.wacz")

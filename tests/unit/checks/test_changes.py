@@ -1,0 +1,202 @@
+"""The kind ``changes``, and the rule that holds without it: what may differ in the sites' data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges
+from pytest_webarena.checks import REPAIRED, Verdict, judge
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.evidence import Evidence
+from tests.unit.checks.helpers import evidence, result, task
+
+ADDED = RowChange(kind="added", key={"id": 7}, row={"id": 7, "title": "Tea", "stars": 4})
+MORE = RowChange(kind="added", key={"id": 8}, row={"id": 8, "title": "Salt", "stars": 1})
+CHANGED = RowChange(kind="changed", key={"id": 1}, row={"id": 1, "title": "Old", "stars": 2}, now={"title": "New"})
+STARRED = RowChange(kind="changed", key={"id": 2}, row={"id": 2, "title": "Two", "stars": 2}, now={"stars": 5})
+REMOVED = RowChange(kind="removed", key={"id": 3}, row={"id": 3, "title": "Gone", "stars": 2})
+
+
+def table(name: str, *rows: RowChange, more: int = 0, database: str = "main") -> TableChanges:
+    count = {kind: sum(row.kind == kind for row in rows) for kind in ("added", "changed", "removed")}
+    columns = tuple(dict.fromkeys(column for row in rows for column in row.now))
+    count["added"] += more
+    return TableChanges(table=name, database=database, rows=rows, columns=columns, **count)
+
+
+def shop(*tables: TableChanges, **more: Any) -> SiteChanges:
+    known = ("main.posts", "main.votes", "main.users", FILES)
+    return SiteChanges(**{"app": "shop", "sites": ("shopping",), "strict": True, "known": known, **more}, tables=tables)
+
+
+def forum(*tables: TableChanges, **more: Any) -> SiteChanges:
+    return shop(*tables, **{"app": "reddit", "sites": ("reddit",), **more})
+
+
+def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
+    return evidence("N/A", changes=apps, **more)
+
+
+@pytest.mark.parametrize(
+    ("check", "tables", "holds"),
+    [
+        ("changes: {posts: {added: 1}}", [table("posts", ADDED)], True),
+        ("changes: {main.posts: {added: 1}}", [table("posts", ADDED)], True),
+        ("changes: {posts: {added: 1}}", [table("posts", ADDED, MORE)], False),
+        ("changes: {posts: {added: 1}}", [], False),
+        ("changes: {posts: {added: 0..1}}", [], True),
+        ("changes: {posts: {added: 1..}}", [table("posts", ADDED, MORE)], True),
+        ("changes: {posts: {added: any}}", [table("posts", ADDED, more=900)], True),
+        ("changes: {posts: {added: 1}}", [table("posts", ADDED), table("votes", REMOVED)], False),
+        ("changes: {posts: {added: 1}}", [table("posts", ADDED, CHANGED)], False),
+        ("changes: {posts: {changed: 1}}", [table("posts", CHANGED)], True),
+        ("changes: {posts: {changed: 1, columns: [title]}}", [table("posts", CHANGED)], True),
+        ("changes: {posts: {changed: 1, columns: stars}}", [table("posts", CHANGED)], False),
+        ("changes: {posts: {changed: any, columns: [title]}}", [table("posts", CHANGED, STARRED)], False),
+        ("changes: {posts: {removed: 1}}", [table("posts", REMOVED)], True),
+        ("changes: {posts: {removed: 1, where: {title: Gone}}}", [table("posts", REMOVED)], True),
+        ("changes: {posts: {removed: 1, where: {title: Other}}}", [table("posts", REMOVED)], False),
+        ("changes: {posts: {changed: 1, where: {title: New, stars: 2}}}", [table("posts", CHANGED)], True),
+        ("changes: {posts: {changed: 1, where: {title: Old}}}", [table("posts", CHANGED)], False),
+        ("changes: {posts: {added: any, where: {stars: 4}}}", [table("posts", ADDED, MORE)], False),
+        ("changes: {posts: {added: any, where: {stars: 4}}}", [table("posts", ADDED, more=9)], None),
+        ("changes: {posts: {added: any, where: {colour: 4}}}", [table("posts", ADDED)], False),
+        ("changes: {shopping: {posts: {added: 1}}}", [table("posts", ADDED)], True),
+        ("changes: {shopping: nothing}", [table("posts", ADDED)], False),
+        ("changes: {shopping: nothing}", [], True),
+        ("changes: nothing", [table("posts", ADDED)], False),
+        ("changes: nothing", [], True),
+        (f"changes: {{{FILES}: {{added: 1, where: {{path: a.png}}}}}}", [], False),
+        ("changes: {post: {added: 0..1}}", [], None),
+    ],
+)
+def test_what_is_listed_must_have_changed_and_nothing_else(
+    check: str, tables: list[TableChanges], holds: bool | None
+) -> None:
+    assert result(check, recorded(shop(*tables))).passed is holds
+
+
+def test_other_sites_must_not_change_unless_they_are_named() -> None:
+    both = recorded(shop(table("posts", ADDED)), forum(table("votes", REMOVED)))
+    assert result("changes: {posts: {added: 1}}", both).passed is False
+    assert result("changes: {posts: {added: 1}, reddit: {votes: {removed: 1}}}", both).passed
+    assert result("changes: {shopping: {posts: {added: 1}}, reddit: {votes: {removed: 1}}}", both).passed
+
+
+def test_a_visited_site_that_keeps_no_ledger_says_nothing_unless_it_is_named() -> None:
+    beside = forum(table("votes", REMOVED), listed=False, strict=False)
+    both = recorded(shop(table("posts", ADDED)), beside)
+    assert result("changes: {posts: {added: 1}}", both).passed
+    assert result("changes: {shopping: {posts: {added: 1}}, reddit: nothing}", both).passed is False
+
+
+def test_reasons_name_table_row_and_column() -> None:
+    found = result("changes: {posts: {changed: 1, columns: [stars]}}", recorded(shop(table("posts", CHANGED, ADDED))))
+    assert "posts: expected 0 added, found 1: added id=7" in found.why
+    assert "only stars may differ, found title: changed id=1 (title: 'Old' → 'New')" in found.why
+    assert found.expected == "these changes and no others: shopping: posts: 1 changed in stars"
+    stray = result("changes: {votes: {added: 1}}", recorded(shop(table("users", REMOVED), table("votes", ADDED))))
+    assert stray.why == "users must not change: removed id=3"
+    assert "there is no table 'post'" in result("changes: {post: {added: 0..1}}", recorded(shop())).why
+
+
+def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -> None:
+    lost = shop(unknown="the database was busy")
+    assert result("changes: nothing", recorded(lost)).score is None
+    assert "the database was busy" in result("changes: nothing", recorded(lost)).why
+    assert result("changes: nothing", evidence("x")).score is None
+    assert result("changes: {reddit: {posts: {added: 1}}}", recorded(shop())).score is None
+    assert result("changes: {posts: {added: 1}}", recorded(lost, forum(table("votes", REMOVED)))).passed is False
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        ("changes: {posts: {columns: [a]}}", "how many rows are 'added', 'changed' or 'removed'"),
+        ("changes: {posts: {added: 1, columns: [a]}}", "'changed' beside 'columns'"),
+        ("changes: {posts: {added: few}}", "a number, a range such as 0..2"),
+        ("changes: {posts: {added: 3..1}}", "a number, a range such as 0..2"),
+        ("changes: {posts: {aded: 1}}", "'aded'"),
+        ("changes: {}", "'nothing', a mapping from tables"),
+        ("changes: everything", "'nothing', a mapping from tables"),
+        ("changes: {posts: 1}", "a mapping (table's changes)"),
+    ],
+)
+def test_malformed_ones_say_what_is_wrong(check: str, expected: str) -> None:
+    with pytest.raises(TaskFileError) as caught:
+        task(f"- {check}")
+    assert expected in str(caught.value)
+
+
+# --- the rule that no task writes down
+
+
+NA = "- answer: {unachievable: no such thing}"
+PLAIN = "- answer: N/A"
+LOOKS = "    mutates: false\n"
+
+
+def verdict(checks: str, *apps: SiteChanges, extra: str = "") -> Verdict:
+    return judge(task(checks, extra=extra), recorded(*apps), grading=REPAIRED)
+
+
+@pytest.mark.parametrize(("checks", "extra"), [(NA, ""), (PLAIN, LOOKS)])
+def test_who_may_change_nothing_fails_for_what_has_changed(checks: str, extra: str) -> None:
+    assert verdict(checks, shop(), extra=extra).passed
+    damaged = verdict(checks, shop(table("votes", REMOVED)), extra=extra)
+    assert damaged.passed is False
+    assert damaged.score == 0
+    rule = damaged.results[-1]
+    assert (rule.path, rule.kind, rule.why) == ("side effects", "changes", "votes must not change: removed id=3")
+    assert "votes must not change: removed id=3" in " ".join(damaged.render().split())
+    assert Verdict.from_json(damaged.to_json()) == damaged
+
+
+def test_the_rule_is_a_gate_where_scores_are_averaged() -> None:
+    checks = "- answer: N/A\n- answer: {includes: A}"
+    extra = "    mutates: false\n    score: mean\n    threshold: 0.4\n"
+    assert verdict(checks, shop(), extra=extra).score == 1
+    assert verdict(checks, shop(table("votes", ADDED)), extra=extra).passed is False
+
+
+@pytest.mark.parametrize(
+    ("checks", "extra", "app"),
+    [
+        (PLAIN, "", shop(table("votes", ADDED))),  # says nothing of itself
+        (PLAIN, "    mutates: true\n", shop(table("votes", ADDED))),
+        (PLAIN, LOOKS, shop(table("votes", ADDED), strict=False)),  # keeps no ledger
+        (f"{PLAIN}\n- changes: {{votes: {{added: 1}}}}", LOOKS, shop(table("votes", ADDED))),  # says what may change
+        ("- string_match: {must_include: [N/A]}", LOOKS, shop(table("votes", ADDED))),  # a published suite's
+    ],
+)
+def test_the_rule_holds_for_nobody_else(checks: str, extra: str, app: SiteChanges) -> None:
+    found = verdict(checks, app, extra=extra)
+    assert found.passed
+    assert all(each.path != "side effects" for each in found.results)
+
+
+def test_sites_that_the_task_does_not_list_stay_as_they_are() -> None:
+    damaged = forum(table("votes", REMOVED), listed=False)
+    changed = shop(table("posts", ADDED))
+    assert verdict(PLAIN, changed, damaged, extra="    mutates: true\n").passed is False
+    assert verdict(PLAIN, changed, forum(listed=False), extra="    mutates: true\n").passed
+
+
+def test_a_ledger_that_is_not_known_is_inconclusive_and_nobody_passes_by_it() -> None:
+    lost = verdict(NA, shop(unknown="it could not be read"))
+    assert lost.inconclusive
+    assert lost.cause == "site"
+    assert "it could not be read" in lost.open_because
+    wrong = judge(task(NA), evidence("it is blue", changes=(shop(unknown="it could not be read"),)))
+    assert wrong.passed is False
+
+
+def test_evidence_of_older_versions_is_judged_as_it_was() -> None:
+    assert judge(task(NA), evidence("N/A")).passed
+    old = evidence("N/A").to_json()
+    del old["changes"]
+    assert Evidence.from_json({**old, "schema_version": 9}).changes is None
+    kept = recorded(shop(table("votes", REMOVED)), forum(unknown="gone"))
+    assert Evidence.from_json(kept.to_json()).changes == kept.changes

@@ -1,0 +1,105 @@
+"""A failed trial beside one that passed: what is aligned, where they part, beside whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.actions import Action, Click, Goto, Selector, Stop, Type, as_record
+from pytest_webarena.commands.cli import main
+from pytest_webarena.evidence import StepRecord, TargetRecord
+from pytest_webarena.results.explaining import align, explain
+from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
+from tests.recordings import Recorded, record_trial
+
+HOME = "http://shop.test/"
+
+
+def step(name: str, action: Action | None = None, *, url: str = HOME) -> StepRecord:
+    """One that acts on the element of this name."""
+    done = action or Click(Selector(f"css=#{name}"))
+    hit = TargetRecord(role="link", name=name, selector=f"#{name}")
+    return StepRecord(index=0, action=as_record(done), raw="", target=hit, url_before=url, url_after=url)
+
+
+def numbered(*steps: StepRecord) -> list[StepRecord]:
+    return [replace(each, index=index) for index, each in enumerate(steps)]
+
+
+def trial(agent: str, outcome: Outcome, *, number: int = 1, task: str = "buy", answer: str = "") -> TrialRecord:
+    return TrialRecord(
+        key=TrialKey(task, agent, number), outcome=outcome, answer=answer, message="expected 3, found 2\nand more"
+    )
+
+
+def test_what_both_did_is_in_one_line_and_the_rest_in_its_place() -> None:
+    one = numbered(step("home"), step("wrong"), step("buy"))
+    two = numbered(step("home"), step("basket"), step("buy"), step("pay"))
+    pairs = [
+        (pair.failed and pair.failed.index, pair.passed and pair.passed.index, pair.same) for pair in align(one, two)
+    ]
+    assert pairs == [(0, 0, True), (1, None, False), (None, 1, False), (2, 2, True), (None, 3, False)]
+
+
+def test_other_values_and_other_pages_are_other_steps() -> None:
+    text, other = step("name", Type(Selector("css=#name"), "Ada")), step("name", Type(Selector("css=#name"), "Bo"))
+    assert not any(pair.same for pair in align([text], [other]))
+    assert not any(pair.same for pair in align([step("a")], [step("a", url=f"{HOME}x")]))
+
+
+def test_it_is_held_against_the_one_it_has_most_in_common_with() -> None:
+    mine = numbered(step("home"), step("wrong"), step("bag", Stop("")))
+    near, far = numbered(step("home"), step("buy")), numbered(step("search"))
+    failed = trial("mine", "failed", answer="2")
+    found = explain(
+        (failed, mine),
+        [
+            (trial("far", "passed"), far),
+            (trial("oracle", "passed", answer="3"), near),
+            (trial("other", "failed"), mine),
+            (trial("mine", "passed", task="sell"), mine),
+        ],
+    )
+    assert found is not None
+    assert (found.passed.agent, found.first, found.wanted) == ("oracle", 1, "expected 3, found 2")
+    told = list(found.lines())
+    assert max(map(len, told)) <= 80
+    assert told[1].startswith("=")
+    assert told[2].startswith("≠")
+    assert told[-3:] == ["answer of mine: '2'", "answer of oracle: '3'", "wanted: expected 3, found 2"]
+
+
+def test_of_equal_ones_its_own_other_trial_comes_first_and_the_solution_last() -> None:
+    way = numbered(step("home"))
+    names = ["oracle", "other", "mine"]
+    for count in (1, 2, 3):
+        passed = [(trial(name, "passed", number=2), way) for name in names[:count]]
+        found = explain((trial("mine", "failed"), way), passed)
+        assert found is not None
+        assert found.passed.agent == names[count - 1]
+        assert found.first is None
+        assert "both took the same steps" in list(found.lines())
+
+
+def test_without_a_trial_that_passed_there_is_nothing_to_tell() -> None:
+    assert explain((trial("mine", "failed"), []), [(trial("other", "error"), [])]) is None
+
+
+def test_the_command_tells_of_every_failed_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen = "[1] link 'Home'"
+    went: list[Recorded] = [(seen, Goto(HOME), None), (seen, Stop("3"), None)]
+    record_trial(tmp_path / "good", "buy", went, answer="3", agent="oracle")
+    attempt = record_trial(tmp_path / "bad", "buy", [(seen, Stop("2"), None)], answer="2", agent="mine")
+    file = attempt.parent / "trial.json"
+    file.write_text(file.read_text().replace('"outcome": "passed"', '"outcome": "failed"'))
+    assert main(["explain", str(tmp_path / "bad")]) == 0
+    assert "--against names a run with one" in capsys.readouterr().out
+    assert main(["explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0
+    told = capsys.readouterr().out
+    assert "buy (mine, trial 1)" in told
+    assert "goto http://shop.test/" in told
+    assert main(["explain", str(tmp_path / "good")]) == 0
+    assert "no trial failed" in capsys.readouterr().out
+    assert main(["explain", str(tmp_path / "bad"), "--task", "sell"]) == 2

@@ -1,0 +1,197 @@
+"""Which rows differ between two contents of a database, and two moments of an app."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.changes import FILES, MOST_ROWS, TableChanges, changes_from_json
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
+from pytest_webarena.sites.ledger.comparing import between
+from pytest_webarena.sites.ledger.moment import Moment, database_file, moment_below
+from pytest_webarena.sites.ledger.rows import Difference, compare
+from pytest_webarena.sites.protocol.wire import decode, encode
+
+SCHEMA = """
+create table notes (id integer primary key, title text collate nocase, body text, seen integer default 0);
+create table votes (note integer, user text, up integer, primary key (note, user)) without rowid;
+create table lines (text text);
+create virtual table words using fts5(body, content='notes', content_rowid='id');
+create virtual table kept using fts5(body);
+create virtual table places using rtree(id, low, high);
+create index by_title on notes (title);
+create view titles as select title from notes;
+insert into notes (id, title, body) values (1, 'Tea', 'green'), (2, 'Coffee', 'black'), (3, 'Milk', 'white');
+insert into votes values (1, 'mara', 1), (1, 'tobin', -1);
+insert into lines values ('a'), ('a'), ('b');
+insert into kept values ('something');
+"""
+
+
+def content(*scripts: str) -> bytes:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(";".join((SCHEMA, *scripts)))
+        return connection.serialize()
+
+
+def difference(*scripts: str, noise: tuple[str, ...] = ()) -> Difference:
+    return compare(content(), content(*scripts), database="main", noise=noise)
+
+
+def told(found: Difference) -> list[str]:
+    return [f"{table.table}: {row}" for table in found.tables for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("update notes set body = 'red' where id = 2", ["notes: changed id=2 (body: 'black' → 'red')"]),
+        ("update notes set title = 'tea' where id = 1", ["notes: changed id=1 (title: 'Tea' → 'tea')"]),
+        ("update notes set seen = null where id = 1", ["notes: changed id=1 (seen: 0 → None)"]),
+        ("update notes set id = 9 where id = 3", ["notes: added id=9", "notes: removed id=3"]),
+        ("insert into notes (id, title) values (7, 'Salt')", ["notes: added id=7"]),
+        ("delete from notes where id = 1", ["notes: removed id=1"]),
+        ("update votes set up = 0 where user = 'tobin'", ["votes: changed note=1 user='tobin' (up: -1 → 0)"]),
+        ("delete from votes", ["votes: removed note=1 user='mara'", "votes: removed note=1 user='tobin'"]),
+        ("delete from lines where rowid = 1", ["lines: removed text='a'"]),
+        ("insert into lines values ('b')", ["lines: added text='b'"]),
+        ("insert into kept values ('more')", ["kept_content: added id=2"]),
+        ("insert into words(words) values ('rebuild')", []),
+        ("insert into places values (4, 1, 2)", ["places: added id=4 low=1.0 high=2.0"]),
+        ("create table more (id integer primary key); insert into more values (1)", ["more: added id=1"]),
+        ("drop table lines", ["lines: removed text='a'", "lines: removed text='a'", "lines: removed text='b'"]),
+        ("create index another on notes (body)", []),
+        ("update notes set title = 'Tea' where id = 1", []),
+        ("insert into notes values (9, '', '', 0); delete from notes where id = 9", []),
+        ("update lines set text = text; vacuum", []),
+    ],
+)
+def test_what_differs_is_told_by_table_and_key(script: str, expected: list[str]) -> None:
+    found = difference(script)
+    assert told(found) == expected
+    assert not found.unknown
+
+
+def test_the_same_content_is_no_difference() -> None:
+    assert compare(content(), content()) == Difference()
+
+
+def test_noise_is_left_out_and_nothing_else() -> None:
+    script = (
+        "update notes set seen = 1 where id = 1; update notes set seen = 1, body = 'red' where id = 2;"
+        "insert into lines values ('c'); insert into votes values (2, 'x', 1); delete from votes where user = 'mara'"
+    )
+    found = difference(script, noise=("notes.seen", "lines", "+votes"))
+    assert told(found) == ["notes: changed id=2 (body: 'black' → 'red')", "votes: removed note=1 user='mara'"]
+    assert "lines" not in found.known
+    assert {"notes", "votes"} <= set(found.known)
+
+
+def test_a_row_deep_in_a_long_text_is_found_where_its_first_page_stays_the_same() -> None:
+    long = "x" * 20_000
+    before = content(f"insert into notes (id, body) values (50, '{long}')")
+    after = content(f"insert into notes (id, body) values (50, '{long[:-1]}y')")
+    assert [str(row)[:20] for table in compare(before, after).tables for row in table.rows] == ["changed id=50 (body:"]
+
+
+def test_rows_without_end_are_counted_and_some_of_them_kept() -> None:
+    numbers = "with recursive n(i) as (select 100 union all select i + 1 from n where i < 299) "
+    found = difference(numbers + "insert into notes (id, title) select i, i from n")
+    [table] = found.tables
+    assert (table.added, len(table.rows), table.more) == (200, MOST_ROWS, 200 - MOST_ROWS)
+
+
+def test_other_columns_are_unknown_and_never_unchanged() -> None:
+    found = difference("alter table votes add column why text", "delete from notes where id = 1")
+    assert found.unknown == "the table votes has other columns than before"
+    assert told(found) == ["notes: removed id=1"]
+
+
+def test_what_is_no_database_is_unknown() -> None:
+    assert "could not be compared" in compare(content(), b"no database at all" * 100).unknown
+
+
+def test_tables_are_told_also_where_sqlite_does_not_say_which_pages_are_whose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_webarena.sites.ledger.rows._Comparing.touched", lambda self, pages: None)
+    assert told(difference("delete from notes where id = 1")) == ["notes: removed id=1"]
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_a_file_is_read_with_what_stands_in_its_log(tmp_path: Path, journal: str) -> None:
+    path = tmp_path / "main.sqlite3"
+    path.write_bytes(content())
+    before = database_file(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"pragma journal_mode = {journal}")
+        connection.execute("insert into lines values ('z')")
+        connection.commit()
+        assert told(compare(before, database_file(path))) == ["lines: added text='z'"]
+
+
+def test_a_file_that_is_too_large_or_missing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SiteError, match="can't be read"):
+        database_file(tmp_path / "none.sqlite3")
+    (tmp_path / "main.sqlite3").write_bytes(content())
+    monkeypatch.setattr("pytest_webarena.sites.ledger.moment.CHEAP", 1000)
+    with pytest.raises(SiteError, match="more than can be compared"):
+        database_file(tmp_path / "main.sqlite3")
+
+
+def app(**more: object) -> AppManifest:
+    databases = {"main": DatabaseManifest(name="main", engine="sqlite", path="main.sqlite3")}
+    sites = (SiteManifest(name="shop", host="shop.test", app="shop"),)
+    values = {"name": "shop", "sites": sites, "backend": "process", "databases": databases, "ledger": True, **more}
+    return AppManifest(**values)  # type: ignore[arg-type]
+
+
+def moments(folder: Path, act: Callable[[], object], shop: AppManifest) -> tuple[Moment, Moment]:
+    (folder / "main.sqlite3").write_bytes(content())
+    (folder / "uploads").mkdir()
+    (folder / "uploads" / "a.png").write_bytes(b"a")
+    before = moment_below(folder, shop)
+    act()
+    return before, moment_below(folder, shop)
+
+
+def test_files_beside_the_databases_count(tmp_path: Path) -> None:
+    def act() -> None:
+        (tmp_path / "uploads" / "a.png").unlink()
+        (tmp_path / "uploads" / "b.png").write_bytes(b"b")
+        (tmp_path / "log.txt").write_text("noise")
+
+    found = between(app(file_noise=("*.txt",)), *moments(tmp_path, act, app()))
+    assert [str(row) for table in found.tables for row in table.rows] == [
+        "removed path='uploads/a.png'",
+        "added path='uploads/b.png'",
+    ]
+    assert found.tables[0].table == FILES
+    assert found.sites == ("shop",)
+    assert found.strict
+    assert not found.unknown
+
+
+def test_a_database_that_can_be_read_no_more_is_unknown(tmp_path: Path) -> None:
+    found = between(app(), *moments(tmp_path, lambda: (tmp_path / "main.sqlite3").unlink(), app()))
+    assert "main.sqlite3 can't be read" in found.unknown
+
+
+def test_other_engines_are_unknown(tmp_path: Path) -> None:
+    shop = app(databases={"main": DatabaseManifest(name="main", engine="mysql", database="shop")})
+    found = between(shop, moment_below(tmp_path, shop), moment_below(tmp_path, shop))
+    assert found.unknown == "the database main is no SQLite file, which alone can be compared"
+
+
+def test_changes_come_whole_through_the_wire(tmp_path: Path) -> None:
+    def act() -> None:
+        with closing(sqlite3.connect(tmp_path / "main.sqlite3")) as connection:
+            connection.executescript("update notes set body = x'00ff' where id = 1; delete from votes")
+
+    found = between(app(), *moments(tmp_path, act, app()))
+    assert changes_from_json(encode(found)) == found
+    assert decode(TableChanges, encode(found.tables[0])) == found.tables[0]
+    assert found.tables[0].rows[0].now == {"body": "base64:AP8="}

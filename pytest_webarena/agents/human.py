@@ -31,6 +31,8 @@ class HumanKeys:
     mode: Literal["terminal", "window"] = "terminal"
     """``terminal``: each observation is printed and an action typed. ``window``: the browser is used by hand (with
     ``--headed``) and only the answer is typed; the pages gone to are recorded."""
+    participant: str = ""
+    """Who it is, in a study with several people: `webarena tables` has a row for each."""
 
 
 class _Terminal:
@@ -149,6 +151,7 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
     return common.definition(
         make,
         check=check,
+        participant=keys.participant.strip(),
         dialogs=(lambda task, trial: "hold") if at_window else None,
         asks_models=False,
         self_driving=at_window,

@@ -110,6 +110,7 @@ class Common:
         tier: IsolationTier = "in-process",
         model: str = "",
         prompt: str = "",
+        participant: str = "",
         reward_model: str = "",
         grammar: str | None = None,
         observation: Mapping[str, Any] | None = None,
@@ -126,8 +127,8 @@ class Common:
     ) -> AgentDefinition:
         """The definition as the harness uses it. ``files`` enter the digest (code, prompts); ``raises`` is for kinds
         that run no code of users in this process; the rest are a kind's own defaults in place of what `CommonKeys`
-        says."""
-        plain = {key: value for key, value in self.plain.items() if key != "description"}  # for people alone
+        says. Neither a description nor who takes part in a study makes another agent."""
+        plain = {key: value for key, value in self.plain.items() if key not in ("description", "participant")}
         digest = hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode() + b"\0")
         used = (*files, *(self.keys.search.files if self.keys.search is not None else ()))
         for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in used):
@@ -145,6 +146,7 @@ class Common:
             dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,
             model=model,
             prompt=prompt,
+            participant=participant,
             reward_model=reward_model,
             tier=tier,
             source=self.source,

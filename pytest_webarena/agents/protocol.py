@@ -249,6 +249,8 @@ class AgentDefinition:
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
     """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""
+    participant: str = ""
+    """Who it is, for records: a person who takes part in a study; empty for others."""
     model: str = ""
     """Name of its model, for records; empty when it has none or does not tell."""
     reward_model: str = ""

@@ -1,4 +1,4 @@
-"""``webarena labels``: what people say of trials beside what key nodes, outcome checks and verdicts say."""
+"""``webarena labels``: what people say of trials beside what key nodes and checks say, and of why they failed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 from pytest_webarena.checks.asking import Decision
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm_judge.agreement import Agreement
+from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip
@@ -223,6 +224,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparing.add_argument("labels", type=Path, metavar="CSV", help="columns task, agent, trial, browser, label")
     comparing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     comparing.set_defaults(run=_compare)
+    adding = commands.add_parser("add", help="keep what readers of webarena view say of why trials failed")
+    adding.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    adding.add_argument("labels", type=Path, metavar="FILE", help="labels.jsonl, as the page saves it")
+    adding.set_defaults(run=_add)
 
 
 def _records(path: Path) -> Sequence[TrialRecord]:
@@ -240,6 +245,17 @@ def _sheet(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
     print(f"{target}: fill in the column 'label' (yes, no), then webarena labels compare {options.run_dir} {target}")
+    return 0
+
+
+def _add(options: argparse.Namespace) -> int:
+    run = RunDir(options.run_dir)
+    run.facts()  # says what is wrong with it
+    labels = add_labels(run, options.labels)
+    people = ", ".join(dict.fromkeys(each.by for each in labels))
+    trials = len({each.trial for each in labels})
+    told = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
+    print(f"{told}: webarena tables {options.run_dir} counts them")
     return 0
 
 

@@ -26,7 +26,9 @@ _SETS = {"answers": SHIPPED_ANSWERS, "formulas": SHIPPED_FORMULAS, "rubrics": SH
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments; those that name a judge are called as pytest calls them."""
     parser.add_argument("model", metavar="MODEL", help="name of the model, as its endpoint knows it")
-    parser.add_argument("--judge-prompt", default="teacher", metavar="NAME", help="built-in or .j2 file (teacher)")
+    parser.add_argument(
+        "--judge-prompt", default="teacher", metavar="NAME", help="built-in, .j2 file or upstream (teacher)"
+    )
     add_judge_arguments(parser)
     parser.add_argument(
         "--judge-bar", type=float, default=DEFAULT_BAR, metavar="KAPPA", help=f"exit with 1 below it ({DEFAULT_BAR})"

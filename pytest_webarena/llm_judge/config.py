@@ -13,6 +13,7 @@ from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.prices import read_prices
+from pytest_webarena.llm_judge.upstream import UpstreamPrompt, is_upstream
 
 __all__ = [
     "BUILTIN_PROMPTS",
@@ -63,7 +64,7 @@ class JudgeSettings:
 
     model: str = ""
     prompt: str = "teacher"
-    """A built-in name or the path of a Jinja2 file."""
+    """A built-in name, the path of a Jinja2 file, or ``upstream`` (``upstream:FOLDER``) for WebArena's own."""
     endpoint: Endpoint = field(default_factory=Endpoint)
     temperature: float | None = 0.0
     max_tokens: int = 1024
@@ -79,8 +80,14 @@ class JudgeSettings:
         """The prompt that a kind of question is put with."""
         return _DIRECTORY / f"{_OF_KINDS[kind]}.j2" if kind in _OF_KINDS else prompt_file(self.prompt)
 
+    def upstream(self, kind: QuestionKind) -> UpstreamPrompt | None:
+        """WebArena's own words for a kind of question, where they were asked for and there are any; else None."""
+        return None if kind in _OF_KINDS or not is_upstream(self.prompt) else UpstreamPrompt.find(self.prompt, kind)
+
     def identity(self, kind: QuestionKind = "equivalent") -> JudgeIdentity:
         """The judge's name and version, for a kind of question. `UsageError` when the prompt can't be read."""
+        if (own := self.upstream(kind)) is not None:
+            return JudgeIdentity(model=self.model, prompt=own.version, temperature=self.temperature)
         file = self.file(kind)
         try:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
@@ -121,7 +128,7 @@ def prompt_file(name: str) -> Path:
     path = Path(name)
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):
         return path
-    raise UsageError(f"--judge-prompt: expected a .j2 file or a built-in; {closest(name, BUILTIN_PROMPTS)}")
+    raise UsageError(f"--judge-prompt: expected a .j2 file, upstream or a built-in; {closest(name, BUILTIN_PROMPTS)}")
 
 
 def endpoint(url: str, key_env: str) -> Endpoint:

@@ -16,8 +16,9 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
-from pytest_webarena.llm_judge.replies import WORDS, Read, understand
+from pytest_webarena.llm_judge.replies import WORDS, Read
 from pytest_webarena.llm_judge.seals import forges, seal_of
+from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
 from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
 from pytest_webarena.results.comparing.doubts import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
@@ -62,7 +63,7 @@ class Judge:
         self.errors = errors
         self._off = off
         self._identities: dict[QuestionKind, JudgeIdentity] = {}
-        self._prompts: dict[QuestionKind, Template] = {}
+        self._prompts: dict[QuestionKind, Template | UpstreamPrompt] = {}
         # The client's own cache tells trials apart; judges are to say the same of the same answer, whoever gave it.
         self._models = replace(models or ModelSettings(), cache=None)
         self._worker = worker
@@ -80,11 +81,16 @@ class Judge:
             self._identities[kind] = self.settings.identity(kind)
         return self._identities[kind]
 
-    def prompt(self, kind: QuestionKind) -> Template:
+    def prompt(self, kind: QuestionKind) -> Template | UpstreamPrompt:
         """How it is asked."""
         if kind not in self._prompts:
-            self._prompts[kind] = Template(self.settings.file(kind), "judge")
+            own = self.settings.upstream(kind)
+            self._prompts[kind] = own if own is not None else Template(self.settings.file(kind), "judge")
         return self._prompts[kind]
+
+    def understand(self, text: str, question: Question, seal: str) -> Read | str:
+        """What a reply says; else, what its model is told before it is asked again."""
+        return understand_as(self.identity(question.kind).prompt, text, question, seal)
 
     def seal(self, question: Question) -> str:
         """The code word that replies to a question are told by; empty where its prompt does not tell it."""
@@ -175,7 +181,7 @@ class JudgeSession:
             kept = self._put(question, seal)
             if judge.cache is not None:
                 kept = judge.cache.put(question, identity, kept, seal)
-        read = understand(kept.replies[-1], question, seal)
+        read = judge.understand(kept.replies[-1], question, seal)
         assert not isinstance(read, str)  # only replies that were read are kept
         return Grade(
             decision=read.decision,
@@ -202,7 +208,9 @@ class JudgeSession:
         }
         messages = self._judge.prompt(question.kind).messages(values)
         most = _RUBRIC_TOKENS if question.kind == "rubric" else 0
-        said = self.converse(messages, lambda text: understand(text, question, seal), most=most, doubt=_doubt)
+        said = self.converse(
+            messages, lambda text: self._judge.understand(text, question, seal), most=most, doubt=_doubt
+        )
         if isinstance(said.read, str):
             forged = forges(question)
             raise JudgeUnreadable(

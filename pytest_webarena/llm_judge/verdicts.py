@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_webarena.checks.asking import Question
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
-from pytest_webarena.llm_judge.replies import understand
+from pytest_webarena.llm_judge.upstream import understand_as
 from pytest_webarena.secrets import scrub_plain
 
 __all__ = ["Kept", "VerdictCache"]
@@ -73,7 +73,7 @@ def _read(file: Path, question: Question, seal: str) -> Kept | None:
         if (
             data["schema_version"] != _VERSION
             or not replies
-            or isinstance(understand(replies[-1], question, seal), str)
+            or isinstance(understand_as(str(data["judge"]["prompt"]), replies[-1], question, seal), str)
         ):
             return None
         return Kept(replies=replies, usage=Usage(**data["usage"]))

@@ -42,7 +42,8 @@ def add_judge_options(group: pytest.OptionGroup) -> None:
         "--judge-prompt",
         default=None,
         metavar="NAME",
-        help="How the judge is asked: a built-in (teacher) or a Jinja2 file (default: teacher).",
+        help="How the judge is asked: a built-in (teacher), a Jinja2 file, or upstream for "
+        "WebArena's own words, from a checkout (default: teacher).",
     )
     group.addoption(
         "--judge-url",

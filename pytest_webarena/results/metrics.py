@@ -15,6 +15,7 @@ from typing import Any
 from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.extraction import NO_FINAL_ANSWER
+from pytest_webarena.results.failure_classes import ended_by
 from pytest_webarena.results.records import Outcome, TrialRecord, is_unsure
 from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance, with_judge
 
@@ -74,12 +75,19 @@ class Metrics:
     by_problem: Mapping[str, Rate]
     """The same by both, as ``subject, kind``, where a trial has both."""
     templates: Templates
+    by_template: Mapping[str, Rate]
+    """By the text of the template, or its number: how many of its instances passed. Tasks of none are left out."""
+    lengths: Mapping[str, Sequence[int]]
+    """The steps of each judged trial, ascending: of those that ``passed``, that ``failed``, and that a limit ended
+    (``cut``, which may be either)."""
     steps: float | None
     """Mean over judged trials."""
     steps_passed: float | None
     seconds: float | None
     """Mean wall time over judged trials."""
     seconds_passed: float | None
+    episode: float | None
+    """Mean over judged trials of the seconds from the first observation to the agent's end."""
     errors: Mapping[str, int]
     """Trials without a verdict, by cause."""
     trials: int
@@ -149,10 +157,17 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         by_answer=grouped(_kind_of_answer, named=True),
         by_problem=grouped(_problem, named=True),
         templates=_distribution(list(clusters.values())),
+        by_template=grouped(lambda record: _template(record, templates), named=True),
+        lengths={
+            "passed": sorted(record.steps for record in passed),
+            "failed": sorted(record.steps for record, won in judged if not won),
+            "cut": sorted(record.steps for record, _ in judged if ended_by(record) == "limit"),
+        },
         steps=_mean([record.steps for record, _ in judged]),
         steps_passed=_mean([record.steps for record in passed]),
         seconds=_mean([record.seconds.get("total", 0.0) for record, _ in judged]),
         seconds_passed=_mean([record.seconds.get("total", 0.0) for record in passed]),
+        episode=_mean([record.seconds["episode"] for record, _ in judged if "episode" in record.seconds]),
         errors=dict(Counter(cause for _, outcome, cause in trials if outcome == "error").most_common()),
         trials=len(trials),
         unanswered=sum(without_answer(record) for record, _, _ in trials),
@@ -189,6 +204,12 @@ def _leaves(results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield from _leaves(children)
         else:
             yield result
+
+
+def _template(record: TrialRecord, key: TemplateKey) -> str:
+    """What its template is called; empty where it is an instance of none."""
+    number = record.source.get("template_id")
+    return str(number) if key == "id" and number is not None else record.template
 
 
 def _achievable(record: TrialRecord) -> bool:

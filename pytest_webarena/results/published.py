@@ -11,9 +11,13 @@ __all__ = [
     "Published",
     "PublishedGroup",
     "PublishedKeyNodes",
+    "PublishedPeople",
+    "PublishedTemplates",
     "published",
     "published_groups",
     "published_key_nodes",
+    "published_people",
+    "published_templates",
 ]
 
 _FILE = Path(__file__).with_name("published.yaml")
@@ -34,6 +38,42 @@ class Published:
     """SR_AC in per cent, where the source has it."""
     unachievable: float | None = None
     """SR_UA in per cent, where the source has it."""
+    gave_up: float | None = None
+    """Per cent of the achievable tasks that the agent called impossible, where the source has it."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTemplates:
+    """How consistent one agent was over the instances of templates, as published."""
+
+    suite: str
+    name: str
+    always: int
+    """Templates without a failure."""
+    source: str
+    solved: int | None = None
+    """Templates with at least one success, where the source has it."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedPeople:
+    """One published study with people."""
+
+    suite: str
+    name: str
+    tasks: int
+    seconds: float
+    """Mean of a task."""
+    information: float
+    """Per cent of the tasks that ask for information."""
+    others: float
+    """Per cent of all others."""
+    rate: float
+    achievable: float
+    unachievable: float
+    source: str
     note: str = ""
 
 
@@ -71,6 +111,18 @@ def published_key_nodes(suite: str) -> tuple[PublishedKeyNodes, ...]:
     """All scores on a suite's tasks, in the order of the file."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["key_nodes"]
     return tuple(PublishedKeyNodes(**row) for row in rows if row["suite"] == suite)
+
+
+def published_templates(suite: str) -> tuple[PublishedTemplates, ...]:
+    """All figures on templates of a suite, in the order of the file."""
+    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["templates"]
+    return tuple(PublishedTemplates(**row) for row in rows if row["suite"] == suite)
+
+
+def published_people(suite: str) -> tuple[PublishedPeople, ...]:
+    """All studies with people on tasks of a suite, in the order of the file."""
+    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["people"]
+    return tuple(PublishedPeople(**row) for row in rows if row["suite"] == suite)
 
 
 def published_groups(suite: str) -> tuple[PublishedGroup, ...]:

@@ -7,19 +7,28 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.results import analysis_tables as analyses
+from pytest_webarena.results.analysis_tables import Analysed, percent
 from pytest_webarena.results.conditions import Source, check_rates, mixed, source_of
+from pytest_webarena.results.failure_labels import Failures, failures_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.listing import chosen_run
-from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
-from pytest_webarena.results.published import PublishedGroup, published, published_groups
+from pytest_webarena.results.metrics import Metrics, measure
+from pytest_webarena.results.published import (
+    PublishedGroup,
+    published,
+    published_groups,
+    published_people,
+    published_templates,
+)
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
@@ -53,6 +62,15 @@ class Row:
     """Of its trials of tasks whose solution was replayed in one of the runs; None if there are none."""
     unlike: tuple[str, ...] = ()
     """On WebArena's tasks: how its conditions differ from the paper's."""
+    failures: Failures | None = None
+    """Its failed trials by class; None by another grading than the one that counts, which rules and people spoke of."""
+    participants: Mapping[str, Metrics] = field(default_factory=dict)
+    """Of people who took part as this agent, by their names."""
+
+    @property
+    def analysed(self) -> Analysed:
+        """What the paper's analyses need of it."""
+        return Analysed(name=self.name, metrics=self.metrics, failures=self.failures, participants=self.participants)
 
 
 def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
@@ -89,9 +107,20 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             unlike=unlike_paper(source.parts, records, grading or _grading(records))
             if {str(record.source.get("suite", "")) for record in records} == {SUITE}
             else (),
+            failures=failures_of(run, records) if not grading else None,
+            participants=_participants(records, grading, templates),
         )
         for name, (run, records, told, source) in zip(names, found, strict=True)
     ]
+
+
+def _participants(records: Sequence[TrialRecord], grading: str, templates: TemplateKey) -> dict[str, Metrics]:
+    """The trials of each person, where trials tell who it was."""
+    found: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        if who := str(record.environment.get("participant") or ""):
+            found.setdefault(who, []).append(record)
+    return {who: measure(found[who], grading=grading, templates=templates) for who in sorted(found)}
 
 
 def _grading(records: Sequence[TrialRecord]) -> str:
@@ -108,15 +137,21 @@ def _only(names: set[str]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def tables(rows: Sequence[Row], *, templates: TemplateKey = "text") -> list[Table]:
-    """Success rates, published ones, templates, categories and sites, effort, key nodes."""
+def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_template: bool = False) -> list[Table]:
+    """Success rates, published ones, people, templates, categories and sites, effort, failures, key nodes."""
+    analysed = [row.analysed for row in rows]
+    comparable = _suite(rows) if {row.grading for row in rows} == {"original"} else ""
     return [
         _rates(rows),
         *_published(rows),
+        *analyses.people(analysed, comparable),
         *_problems(rows),
-        _templates(rows, templates),
+        analyses.templates(analysed, templates, comparable),
+        *(analyses.each_template(analysed) if each_template else ()),
         *_groups(rows),
         _effort(rows),
+        *analyses.lengths(analysed),
+        *analyses.failures(analysed),
         *_key_nodes(rows),
         *_offline(rows),
     ]
@@ -126,11 +161,11 @@ def _rates(rows: Sequence[Row]) -> Table:
     cells: list[tuple[str, ...]] = [
         (
             row.name,
-            _percent(row.metrics.rate.value),
+            percent(row.metrics.rate.value),
             _interval(row.metrics.rate.interval, row.metrics.rate),
-            _percent(row.metrics.achievable.value),
-            _percent(row.metrics.unachievable.value),
-            _percent(row.metrics.given_up.value),
+            percent(row.metrics.achievable.value),
+            percent(row.metrics.unachievable.value),
+            percent(row.metrics.given_up.value),
             str(row.metrics.rate.judged),
             str(row.metrics.rate.errors),
         )
@@ -171,8 +206,8 @@ def _judging(row: Row) -> str:
     asked = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
     if found is None:
         return f"{asked}; its errors are in no interval, for it was not measured (webarena judge), or says nothing."
-    interval = " to ".join(map(_percent, found.interval))
-    return f"{asked}; if it never erred, SR would be {_percent(found.value)} ({interval})."
+    interval = " to ".join(map(percent, found.interval))
+    return f"{asked}; if it never erred, SR would be {percent(found.value)} ({interval})."
 
 
 def _guessing(row: Row) -> str:
@@ -180,7 +215,7 @@ def _guessing(row: Row) -> str:
     some = (
         f" on the {rate.guessable} of {rate.judged} trials where one can guess" if rate.guessable < rate.judged else ""
     )
-    return f"{row.name}: a blind guess gets {_percent(rate.chance)}{some}."
+    return f"{row.name}: a blind guess gets {percent(rate.chance)}{some}."
 
 
 def _suite(rows: Sequence[Row]) -> str:
@@ -197,7 +232,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
     remarks = [f"{'; '.join(each.name for each in found if each.note == note)}: {note}." for note in notes]
     yield Table(
         title=f"Published on {_suite(rows)}",
-        columns=("agent", "SR", "±", "SR_AC", "SR_UA", "source"),
+        columns=("agent", "SR", "±", "SR_AC", "SR_UA", "gave up", "source"),
         rows=tuple(
             (
                 each.name,
@@ -205,6 +240,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
                 "" if each.plus_minus is None else f"{each.plus_minus:g}",
                 "" if each.achievable is None else f"{each.achievable:g}%",
                 "" if each.unachievable is None else f"{each.unachievable:g}%",
+                "" if each.gave_up is None else f"{each.gave_up:g}%",
                 f"[{sources.index(each.source) + 1}]",
             )
             for each in found
@@ -225,7 +261,7 @@ def _problems(rows: Sequence[Row]) -> Iterator[Table]:
         for row in rows:
             if (rate := row.metrics.by_problem.get(name)) is not None:
                 interval = _interval(rate.interval, rate)
-                cells.append((name, row.name, _percent(rate.value), interval, str(rate.judged), ""))
+                cells.append((name, row.name, percent(rate.value), interval, str(rate.judged), ""))
         for each in known:
             if each.answer == kind and subject.casefold().startswith(each.subject):
                 shown[each] = None
@@ -240,24 +276,6 @@ def _problems(rows: Sequence[Row]) -> Iterator[Table]:
             rows=tuple(cells),
             notes=(*(f"[{number}] {source}." for number, source in enumerate(sources, start=1)), *remarks),
         )
-
-
-def _templates(rows: Sequence[Row], key: TemplateKey) -> Table:
-    by = "text" if key == "text" else "number"
-    return Table(
-        title=f"Templates (by {by}) by their success rate in per cent",
-        columns=("agent", "templates", "mean", *BUCKETS),
-        rows=tuple(
-            (
-                row.name,
-                str(row.metrics.templates.count),
-                _percent(row.metrics.templates.mean),
-                *(str(row.metrics.templates.buckets[name]) for name in BUCKETS),
-            )
-            for row in rows
-        ),
-        notes=("The mean counts every template the same, whatever the number of its instances.",),
-    )
 
 
 def _groups(rows: Sequence[Row]) -> Iterator[Table]:
@@ -277,8 +295,8 @@ def _groups(rows: Sequence[Row]) -> Iterator[Table]:
             rows=tuple(
                 (
                     f"{prefix}{name}",
-                    _percent(rate.value),
-                    *([_percent(rate.chance if rate.guessable == rate.judged else None)] if guessed else []),
+                    percent(rate.value),
+                    *([percent(rate.chance if rate.guessable == rate.judged else None)] if guessed else []),
                     _interval(rate.interval, rate),
                     str(rate.passed),
                     str(rate.judged),
@@ -320,9 +338,9 @@ def _offline(rows: Sequence[Row]) -> Iterator[Table]:
     cells = tuple(
         (
             row.name,
-            *map(_percent, (found.element, found.step, found.task)),
-            *map(_percent, (row.key_nodes.completion, row.key_nodes.success) if row.key_nodes else (None, None)),
-            *map(_percent, (row.metrics.rate.value, found.same_verdict)),
+            *map(percent, (found.element, found.step, found.task)),
+            *map(percent, (row.key_nodes.completion, row.key_nodes.success) if row.key_nodes else (None, None)),
+            *map(percent, (row.metrics.rate.value, found.same_verdict)),
             str(found.trials),
         )
         for row in rows
@@ -341,10 +359,6 @@ def _offline(rows: Sequence[Row]) -> Iterator[Table]:
                 "go on from where they are, so these shares are the lower ones.",
             ),
         )
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}%"
 
 
 def _interval(interval: tuple[float, float], rate: Rate) -> str:
@@ -386,6 +400,7 @@ def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float
         *((f"answer:{name}", rate) for name, rate in metrics.by_answer.items()),
         *((f"problem:{name}", rate) for name, rate in metrics.by_problem.items()),
         *((f"site:{name}", rate) for name, rate in metrics.by_site.items()),
+        *((f"template:{name}", rate) for name, rate in metrics.by_template.items()),
     ]
     for name, rate in groups:
         yield name, rate, rate.interval
@@ -401,6 +416,8 @@ def as_json(rows: Sequence[Row]) -> str:
                 for name, rate, interval in _all_rates(row.metrics)
             },
             "published_groups": [asdict(each) for each in published_groups(row.suite)],
+            "published_templates": [asdict(each) for each in published_templates(row.suite)],
+            "published_people": [asdict(each) for each in published_people(row.suite)],
             "published": [asdict(each) for each in published(row.suite)] if row.grading == "original" else [],
         }
         for row in rows
@@ -420,6 +437,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--templates", choices=("text", "id"), default="text", help="what makes a template (default: text)"
     )
+    parser.add_argument("--each-template", action="store_true", help="also how many instances of each template passed")
     parser.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
     parser.set_defaults(run=_run)
 
@@ -427,9 +445,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     runs = options.runs or [chosen_run(None)]
     rows = gather(runs, grading=options.grading, templates=options.templates)
+
+    def found() -> list[Table]:
+        return tables(rows, templates=options.templates, each_template=options.each_template)
+
     forms: dict[str, Callable[[], Any]] = {
-        "text": lambda: as_text(tables(rows, templates=options.templates)),
-        "markdown": lambda: as_markdown(tables(rows, templates=options.templates)),
+        "text": lambda: as_text(found()),
+        "markdown": lambda: as_markdown(found()),
         "csv": lambda: as_csv(rows).rstrip("\n"),
         "json": lambda: as_json(rows),
     }

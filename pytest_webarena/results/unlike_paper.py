@@ -32,9 +32,13 @@ def _of_records(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
         yield "prompt: not the paper's"
     if grading != "original":
         yield f"graded as {grading or 'the tasks say'}"
-    judges = {record.judge.model for record in records if record.judge is not None}
+    judges: dict[str, bool] = {}
+    for record in records:
+        if record.judge is not None:
+            theirs = all(each.startswith(f"{_OWN_PROMPT}:") for each in record.judge.prompt.split(" + "))
+            judges[record.judge.model] = judges.get(record.judge.model, True) and theirs
     if judges:
-        yield f"judge: {', '.join(sorted(judges))}, in words of ours"
+        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in words of ours'}"
     elif any(record.cause == "judge" for record in records):
         yield "judge: none"
     # What met nothing (an error before its browser was there) tells of no environment.

@@ -241,6 +241,8 @@ def _gather(
         progress.environment = {**progress.environment, **stage.session.environment}
         if plan.agent.prompt:
             progress.environment["prompt"] = plan.agent.prompt
+        if plan.agent.participant:
+            progress.environment["participant"] = plan.agent.participant
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         writer.given(stage.images)

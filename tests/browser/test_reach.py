@@ -28,13 +28,14 @@ class Tourist:
         self.told = sorted(task.reach)
         home = "http://homepage.test"
         self.steps = [
-            Goto("http://wikipedia.test/"), Goto(home + "/passwords"), Goto(home + "/scratchpad/new"),
+            Goto("http://wikipedia.test/"), Goto(home + "/password.html"), Goto(home + "/scratchpad/new"),
             Type(Selector("css=#title"), "Rye"), Type(Selector("css=#body"), "x"),
-            Click(Selector('role=button[name="Save note"]')), Goto("http://nowhere.test/"),
+            Click(Selector('role=button[name="Save note"]')), Goto(home + "/calculator"),
+            Type(Selector("css=#expression"), "1913 + 6", enter=True), Goto("http://nowhere.test/"),
         ]
         self.seen = []
     def act(self, observation):
-        self.seen.append(observation.title)
+        self.seen += [observation.title, *(["worked out: 1919"] if "1919" in observation.text else [])]
         words = ["done", ",".join(self.told), *self.seen]
         return self.steps.pop(0) if self.steps else Stop(" | ".join(words))
 """
@@ -129,6 +130,7 @@ def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
     assert "map" not in answer.split(" | ")[1].split(",")
     assert "Passwords" in answer
     assert "Rye" in answer
+    assert "worked out: 1919" in answer
     assert "nowhere.test can't be reached" in answer
 
 

@@ -14,6 +14,7 @@ import pytest
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results import Attempt, RunDir
+from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
@@ -149,7 +150,7 @@ def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit
         Part(what=HOSTILE, points=0.0, **more),  # type: ignore[arg-type]
     )
     make_trial(run, "buy-milk", "failed", agent="careful", checks=[check("key_nodes", 0.5, parts=parts)])
-    flags = tmp_path / "flags.jsonl"
+    flags, labels = tmp_path / "flags.jsonl", tmp_path / "labels.jsonl"
 
     async def act(page: Page) -> None:
         assert await page.title() == "run · webarena run"
@@ -160,6 +161,14 @@ def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit
         await _shown(page, ".timeline .sign", ["✓", "✗"])
         await page.get_by_role("button", name="step 2, http://s.test/").click()
         await _shown(page, ".frame[aria-selected=true] b", ["2"])
+        await page.get_by_text("Why did it fail? (").click()
+        await page.get_by_role("button", name="Save the label").click()
+        await _shown(page, ".flag output >> nth=0", ["Say who you are: labels of several people are compared."])
+        await page.get_by_label("Your name").fill("Ada")
+        await page.get_by_label("misread-intent").check()
+        async with page.expect_download() as download:
+            await page.get_by_role("button", name="Save the label").click()
+        await (await download.value).save_as(labels)
         await page.get_by_text("Flag this task").click()
         await page.get_by_label("What is wrong with the task?").fill('The "kettle" is gone.')
         async with page.expect_download() as download:
@@ -167,11 +176,13 @@ def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit
         await (await download.value).save_as(flags)
         await _shown(
             page,
-            ".flag output",
+            ".flag output >> nth=1",
             ["flags.jsonl has 1 report of this page. Hand it to: webarena check --flags flags.jsonl TASKS"],
         )
 
     visit(act)
+    (label,) = add_labels(run, labels)
+    assert (label.by, label.classes) == ("Ada", ("misread-intent",))
     (flag,) = read_flags(flags)
     assert (flag.task, flag.reason) == ("buy-milk", 'The "kettle" is gone.')
     visit(act, PHONE)
@@ -197,6 +208,8 @@ def test_the_items_of_a_rubric_are_shown_with_their_quotes(run: RunDir, visit: V
 
 def test_a_trial_is_walked_through_by_keyboard(visit: Visit) -> None:
     async def act(page: Page) -> None:
+        await page.get_by_role("button", name="buy-tea", exact=True).click()  # a row by task: the trial that failed
+        await page.get_by_role("dialog", name="failed buy-tea").get_by_role("button", name="Close").click()
         await page.get_by_role("button", name="buy-tea, hasty, trial 1: failed").click()
         dialog = page.get_by_role("dialog", name="failed buy-tea")
         await dialog.get_by_text("the texts differ", exact=True).wait_for()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.templates import read_text
 
-__all__ = ["UPSTREAM", "VARIABLE", "find_prompt", "prompt_name", "read_data"]
+__all__ = ["UPSTREAM", "VARIABLE", "find_file", "find_prompt", "prompt_name", "read_data"]
 
 UPSTREAM = "upstream"
 """What stands for one of them in a definition; ``upstream:FOLDER`` names the checkout as well."""
@@ -39,14 +40,23 @@ def find_prompt(name: str, folder: str, where: str) -> Path:
 
     `UsageError` says where it was looked for.
     """
+    places = [f"{place}/{name}{suffix}" for place, suffix in _FOLDERS]
+    return _find(places, f"{name}.json", folder, f"{where}: prompt", f"own prompt {name}", "prompt: ")
+
+
+def find_file(path: str, folder: str, where: str) -> Path:
+    """Another file of its repository, found in the same places."""
+    return _find([path], path, folder, where, f"own {path}", f"{where}=")
+
+
+def _find(places: Sequence[str], packaged: str, folder: str, where: str, what: str, key: str) -> Path:
+    """The first of ``places`` in a checkout; without one, the file of a package whose path ends so."""
     folder = folder or os.environ.get(VARIABLE, "")
     if folder:
-        places = [Path(folder).expanduser() / place / f"{name}{suffix}" for place, suffix in _FOLDERS]
-        found = next((path for path in places if path.is_file()), None)
+        found = next((path for place in places if (path := Path(folder).expanduser() / place).is_file()), None)
         if found is None:
             raise UsageError(
-                f"{where}: prompt: expected a checkout of WebArena's repository at {folder}, found no {name} in its "
-                f"{' or '.join(place for place, _ in _FOLDERS)}"
+                f"{where}: expected a checkout of WebArena's repository at {folder}, found no {' or '.join(places)}"
             )
         return found
     for package in _PACKAGES:
@@ -55,11 +65,11 @@ def find_prompt(name: str, folder: str, where: str) -> Path:
         except metadata.PackageNotFoundError:
             continue
         for file in files:
-            if file.name == f"{name}.json" and (path := Path(str(file.locate()))).is_file():
+            if f"/{file.as_posix()}".endswith(f"/{packaged}") and (path := Path(str(file.locate()))).is_file():
                 return path
     raise UsageError(
-        f"{where}: prompt: expected WebArena's own prompt {name}, found none: no installed package carries it, and no "
-        f"checkout is named. Name one: {VARIABLE}=FOLDER, or prompt: {UPSTREAM}:FOLDER "
+        f"{where}: expected WebArena's {what}, found none: no installed package carries it, and no "
+        f"checkout is named. Name one: {VARIABLE}=FOLDER, or {key}{UPSTREAM}:FOLDER "
         "(git clone https://github.com/web-arena-x/webarena)"
     )
 

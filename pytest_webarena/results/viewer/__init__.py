@@ -23,6 +23,8 @@ from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.export import summary_json
+from pytest_webarena.results.failure_classes import CLASSES
+from pytest_webarena.results.failure_labels import labels_of, proposals_of
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.key_node_views import run_section
 from pytest_webarena.results.records import TrialRecord, names_of
@@ -63,6 +65,7 @@ def write_view(
         "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
         "trials": [_row(record, names[record.key.entrant]) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},
+        "classes": {each.name: each.about for each in CLASSES.values()},
     }
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
@@ -72,7 +75,7 @@ def write_view(
         pictures = _Pictures(page, seen_from or target.parent, picture_budget)
         passed = Passed(records, run.steps_of)
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
-            detail = _detail(record, run.folder(record.key), pictures)
+            detail = _detail(record, run, pictures)
             if record.outcome == "failed":
                 detail["beside"] = _beside(explain((record, run.steps_of(record)), passed.of(record.key.task)))
             packed = gzip.compress(json.dumps(detail, default=str).encode(), compresslevel=6, mtime=0)
@@ -135,8 +138,9 @@ def _row(record: TrialRecord, name: str) -> dict[str, Any]:
     }
 
 
-def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> dict[str, Any]:
+def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, Any]:
     """All there is to a trial. Every attempt has its steps; the last one, traffic and pages as well."""
+    folder = run.folder(record.key)
     told = {attempt.number: attempt for attempt in record.attempts}
     attempts = []
     numbers = {int(path.name[8:]) for path in folder.path.glob("attempt-*") if path.name[8:].isdigit()}
@@ -158,7 +162,11 @@ def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> di
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "memory": memory_words(record.memory) if record.memory is not None else "",
     }
-    return {"record": record.to_json(), "words": words, "attempts": attempts}
+    why = {
+        "labels": [asdict(each) for each in labels_of(folder.path, record)],
+        "proposals": {each.name: each.why for each in proposals_of(run, record)},
+    }
+    return {"record": record.to_json(), "words": words, "attempts": attempts, "why": why}
 
 
 def _beside(found: Explained | None) -> tuple[str, list[str]] | None:

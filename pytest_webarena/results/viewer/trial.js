@@ -146,13 +146,45 @@ function flagForm(trial, record) {
     if (!reason.value.trim()) { reason.focus(); return; }
     flags.push({ task: trial.task, reason: reason.value.trim(), at: Math.round(Date.now() / 1000), digest: record.task_digest ?? "", trial: trial.folder });
     reason.value = "";
-    const lines = new Blob(flags.map((flag) => `${JSON.stringify(flag)}\n`), { type: "application/x-ndjson" });
-    const link = make("a", { href: URL.createObjectURL(lines), download: "flags.jsonl" });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    download("flags.jsonl", flags);
     said.textContent = `flags.jsonl has ${plural(flags.length, "report")} of this page. Hand it to: webarena check --flags flags.jsonl TASKS`;
   } }, "Save the report");
   return make("details", { className: "raw flag" }, make("summary", {}, "Flag this task"), reason, save, said);
+}
+
+// What a reader says of why a trial failed, for "webarena labels add"; rules propose, people decide.
+const labels = new Map();
+let reader = "";
+
+function labelForm(trial, record, why) {
+  if (trial.outcome !== "failed") return "";
+  const kept = labels.get(trial.folder);
+  const chosen = new Set(kept?.classes ?? []);
+  const boxes = Object.entries(index.classes).map(([name, about]) => {
+    const box = make("input", { type: "checkbox", checked: chosen.has(name), onchange: () => box.checked ? chosen.add(name) : chosen.delete(name) });
+    return make("label", { className: "class" }, box, make("b", {}, name), ` ${about}`, why.proposals[name] ? make("small", { className: "dim" }, `proposed: ${why.proposals[name]}`) : "");
+  });
+  const who = make("input", { type: "text", value: reader, placeholder: "Your name", "aria-label": "Your name", oninput: () => { reader = who.value.trim(); } });
+  const note = make("input", { type: "text", value: kept?.note ?? "", placeholder: "Note", "aria-label": "Note" });
+  const said = make("output", {});
+  const save = make("button", { type: "button", onclick: () => {
+    if (!reader) { who.focus(); said.textContent = "Say who you are: labels of several people are compared."; return; }
+    if (!chosen.size) { said.textContent = "Choose one class at least."; return; }
+    labels.set(trial.folder, { trial: trial.folder, started: record.started, classes: [...chosen], by: reader, note: note.value.trim(), at: Math.round(Date.now() / 1000) });
+    download("labels.jsonl", [...labels.values()]);
+    said.textContent = `labels.jsonl has ${plural(labels.size, "trial")} of this page. Keep them: webarena labels add ${index.run.path} labels.jsonl`;
+  } }, "Save the label");
+  const people = why.labels.map((label) => make("p", {}, make("b", {}, label.by), `: ${label.classes.join(", ")}`, label.note ? ` (${label.note})` : ""));
+  const proposed = Object.keys(why.proposals).join(", ");
+  const told = why.labels.length ? plural(why.labels.length, "label") : proposed ? `proposed: ${proposed}` : "nothing proposed";
+  return make("details", { className: "raw flag" }, make("summary", {}, `Why did it fail? (${told})`), people, make("div", { className: "classes" }, boxes), who, note, save, said);
+}
+
+function download(name, values) {
+  const lines = new Blob(values.map((value) => `${JSON.stringify(value)}\n`), { type: "application/x-ndjson" });
+  const link = make("a", { href: URL.createObjectURL(lines), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 const verdictWord = (passed) => passed === true ? "passed" : passed === false ? "failed" : "not computed";
@@ -171,7 +203,7 @@ function gradingsOf(record) {
 
 async function openTrial(trial, frame = 0) {
   current = trial;
-  const { record, words, attempts, beside } = await unpack(trial.folder);
+  const { record, words, attempts, why, beside } = await unpack(trial.folder);
   if (current !== trial) return; // somebody was faster than the unpacking
   const at = shown.indexOf(trial);
   const move = (by, label, sign) => make("button", { type: "button", "aria-label": label, title: label, disabled: at < 0 || !shown[at + by], onclick: () => openTrial(shown[at + by]) }, sign);
@@ -201,6 +233,7 @@ async function openTrial(trial, frame = 0) {
         make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record, words))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,
+      labelForm(trial, record, why),
       flagForm(trial, record),
       make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));
   if ($("trial").open) $("trial").querySelector("[autofocus]").focus();

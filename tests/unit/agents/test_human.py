@@ -42,6 +42,15 @@ def agent(tmp_path: Path, mode: str = "terminal") -> Any:
     return definition.make(ASSIGNMENT)
 
 
+def test_who_takes_part_is_told_and_makes_no_other_agent(tmp_path: Path) -> None:
+    found = []
+    for who in ("ada", "lin"):
+        (tmp_path / "me.yaml").write_text(f"kind: human\nparticipant: {who}\n")
+        found.append(resolve_agent(str(tmp_path / "me.yaml")))
+    assert [each.participant for each in found] == ["ada", "lin"]
+    assert len({each.digest for each in found}) == 1  # their trials make one rate
+
+
 def test_what_is_typed_is_the_action(keyboard: int, tmp_path: Path) -> None:
     me = agent(tmp_path)
     os.write(keyboard, b"help\nclick [4]\nstop [r\xc3\xa9e]\n")

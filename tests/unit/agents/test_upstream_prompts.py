@@ -44,7 +44,7 @@ def test_where_there_is_none_it_is_said_how_to_name_one(tmp_path: Path, monkeypa
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(UsageError, match="WEBARENA_UPSTREAM=FOLDER, or prompt: upstream:FOLDER"):
         read_prompt("upstream", tmp_path, "here")
-    with pytest.raises(UsageError, match="found no p_cot_id_actree_2s in its agent/prompts/jsons"):
+    with pytest.raises(UsageError, match=r"found no agent/prompts/jsons/p_cot_id_actree_2s\.json"):
         read_prompt(f"upstream:{tmp_path}", tmp_path, "here")
 
 

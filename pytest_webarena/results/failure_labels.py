@@ -1,0 +1,218 @@
+"""What people say of why trials failed: kept beside each trial, counted beside what rules propose.
+
+A label is a line of JSON: the trial's folder, when that trial began, classes of `failure_classes`, whose it is, a note.
+The viewer makes such lines, ``webarena labels add`` puts them into the folders of their trials, and so they go wherever
+a run is merged or moved. A person's later word takes the place of the earlier one; of a trial that was run again since,
+nothing is known.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.evidence import StepRecord
+from pytest_webarena.results.failure_classes import CLASSES, Proposal, propose
+from pytest_webarena.results.files import write_lines
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.text import clip
+
+__all__ = ["FILE", "Failures", "Label", "add_labels", "count_failures", "failures_of", "labels_of", "proposals_of"]
+
+FILE = "labels.jsonl"
+"""In a trial's folder."""
+
+_LONGEST = 10_000_000
+"""Bytes of a file of labels."""
+_LONGEST_NOTE = 2_000
+"""Characters of a note or a name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What one person says of one failed trial."""
+
+    trial: str
+    """Name of its folder."""
+    started: float
+    """When that trial began, as its record says: Unix time in seconds."""
+    classes: tuple[str, ...]
+    by: str
+    note: str = ""
+    at: float = 0.0
+    """When it was said: Unix time in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """An agent's failed trials by class. A trial can be of several."""
+
+    failed: int
+    labelled: int
+    """Of these, how many somebody has labelled."""
+    people: tuple[str, ...]
+    by_rule: Mapping[str, int]
+    """Of all failed trials."""
+    by_people: Mapping[str, int]
+    """Of the labelled ones: what at least one person says."""
+    both: Mapping[str, int]
+    """Of the labelled ones: what a rule proposes and a person says, too."""
+    proposed: Mapping[str, int]
+    """Of the labelled ones: what a rule proposes, whatever people say."""
+    several: int = 0
+    """Trials that several people have labelled."""
+    alike: int = 0
+    """Of these, how many they all gave the same classes."""
+
+
+def labels_of(folder: Path, record: TrialRecord) -> tuple[Label, ...]:
+    """Each person's last word on a trial; lines that can't be read, or are of an earlier run of it, say nothing."""
+    found: dict[str, Label] = {}
+    try:
+        lines = (folder / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ()
+    for line in lines:
+        try:
+            label = _label(json.loads(line), "")
+        except (ValueError, UsageError):
+            continue
+        if label.started == record.started:
+            found[label.by] = label
+    return tuple(label for label in found.values() if label.classes)  # no class: taken back
+
+
+def add_labels(run: RunDir, file: Path) -> list[Label]:
+    """Put the labels of ``file`` into the folders of their trials; all of them or, where one is wrong, none.
+
+    `UsageError` names the line, and what is wrong with it.
+    """
+    records = {record.key.folder: record for record in run.records()}
+    labels = []
+    for number, data in _lines(file):
+        where = f"{file}, line {number}"
+        label = _label(data, where)
+        record = records.get(label.trial)
+        if record is None:
+            raise UsageError(f"{where}: expected a trial of {run.path}, found {clip(label.trial, 60)!r}")
+        if record.outcome != "failed":
+            raise UsageError(f"{where}: expected a failed trial, found one that is {record.outcome}: {label.trial}")
+        if label.started != record.started:
+            raise UsageError(
+                f"{where}: expected a label of this trial, found one of an earlier run of it: {label.trial}"
+            )
+        labels.append(label)
+    if not labels:
+        raise UsageError(f"{file}: expected lines with labels, found none")
+    for label in labels:
+        write_lines(run.folder(records[label.trial].key).path / FILE, [asdict(label)], mode="a")
+    return labels
+
+
+def _lines(file: Path) -> list[tuple[int, Any]]:
+    try:
+        if file.stat().st_size > _LONGEST:
+            raise UsageError(f"{file}: expected a file of at most {_LONGEST // 10**6} MB, found a larger one")
+        texts = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{file}: expected a file of labels as the viewer saves it, found: {error}") from None
+    found = []
+    for number, text in enumerate(texts, start=1):
+        if not text.strip():
+            continue
+        try:
+            found.append((number, json.loads(text)))
+        except ValueError as error:
+            raise UsageError(f"{file}, line {number}: expected JSON, found: {error}") from None
+    return found
+
+
+def _label(data: Any, where: str) -> Label:
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{where}: expected a mapping, found {type(data).__name__}")
+    trial, by, note = (str(data.get(name) or "").strip() for name in ("trial", "by", "note"))
+    if not trial or not by:
+        raise UsageError(f"{where}: expected the keys trial and by, found no {'by' if trial else 'trial'}")
+    if max(len(by), len(note)) > _LONGEST_NOTE:
+        raise UsageError(
+            f"{where}: expected a name and a note of at most {_LONGEST_NOTE} characters, found longer ones"
+        )
+    classes = data.get("classes")
+    if not isinstance(classes, list) or not all(isinstance(each, str) for each in classes):
+        raise UsageError(f"{where}: classes: expected a list of names, found {type(classes).__name__}")
+    for name in classes:
+        if name not in CLASSES:
+            raise UsageError(f"{where}: classes: {closest(name, CLASSES)}")
+    started, at = (_number(data.get(name), default) for name, default in (("started", -1.0), ("at", time.time())))
+    return Label(trial=trial, started=started, classes=tuple(dict.fromkeys(classes)), by=by, note=note, at=at)
+
+
+def _number(value: object, default: float) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+
+
+def count_failures(
+    records: Iterable[TrialRecord],
+    proposals: Callable[[TrialRecord], Sequence[Proposal]],
+    labels: Callable[[TrialRecord], Sequence[Label]],
+) -> Failures:
+    """The failed trials of one agent by class."""
+    counts: dict[str, dict[str, int]] = {name: {} for name in ("rule", "people", "both", "proposed")}
+    failed = labelled = several = alike = 0
+    people: dict[str, None] = {}
+
+    def count(kind: str, names: Iterable[str]) -> None:
+        for name in names:
+            counts[kind][name] = counts[kind].get(name, 0) + 1
+
+    for record in records:
+        if record.outcome != "failed":
+            continue
+        failed += 1
+        ruled = {each.name for each in proposals(record)}
+        count("rule", ruled)
+        said = labels(record)
+        if not said:
+            continue
+        labelled += 1
+        people.update(dict.fromkeys(each.by for each in said))
+        told = {name for each in said for name in each.classes}
+        count("people", told)
+        count("proposed", ruled)
+        count("both", told & ruled)
+        several += len(said) > 1
+        alike += len(said) > 1 and len({frozenset(each.classes) for each in said}) == 1
+    return Failures(
+        failed=failed, labelled=labelled, people=tuple(people), several=several, alike=alike,
+        by_rule=counts["rule"], by_people=counts["people"], both=counts["both"], proposed=counts["proposed"],
+    )  # fmt: skip
+
+
+def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
+    """What rules propose for a trial of a run, by the steps and observations of its last attempt."""
+    attempt = run.folder(record.key).path / f"attempt-{record.attempt}"
+
+    def seen(step: StepRecord) -> str:
+        if not step.observation:
+            return ""
+        try:
+            return (attempt / step.observation).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    return propose(record, run.steps_of(record), seen) if record.outcome == "failed" else ()
+
+
+def failures_of(run: RunDir, records: Iterable[TrialRecord]) -> Failures:
+    """Of one agent's trials in a run."""
+    return count_failures(
+        records,
+        lambda record: proposals_of(run, record),
+        lambda record: labels_of(run.folder(record.key).path, record),
+    )

@@ -28,7 +28,6 @@ __all__ = [
     "ReachedSite",
     "RequestRecord",
     "SeenPage",
-    "SiteChanges",
     "StepRecord",
     "StopReason",
     "TabState",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.actions import Click, Element, Selector, Type
+from pytest_webarena.actions import Action, Click, Element, Selector, Type
 from pytest_webarena.browser.config import Deadlines, EngineConfig, ObservationConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
@@ -122,6 +122,31 @@ def test_a_frame_that_went_elsewhere(session: Session) -> None:
     session.execute(Click(Selector("css=button >> nth=0")))
     assert lines(session) == ["Iframe ''", "\tStaticText 'Second page'"]
     assert "no longer on the page" in session.execute(Click(press)).error
+
+
+def test_solutions_reach_into_frames_of_other_processes(session: Session) -> None:
+    """By a selector, as solutions and recorded steps name what they act on."""
+    inner = "css=#f >> internal:control=enter-frame >> "
+    deep = f"{inner}css=iframe:last-of-type >> internal:control=enter-frame >> css=button"
+    wait_until(lambda: "button 'Deep'" in session.observe().text)
+
+    def done(action: Action) -> str:
+        """What went wrong; what Playwright has not found yet is asked for again."""
+        error = ""
+
+        def tried() -> bool:
+            nonlocal error
+            error = session.execute(action).error
+            return "No element matches" not in error
+
+        wait_until(tried)
+        return error
+
+    assert done(Click(Selector(f"{inner}css=button"))) == ""
+    assert done(Click(Selector(deep))) == ""
+    assert done(Type(Selector(f"{inner}css=input"), "Pittsburgh", clear=True)) == ""
+    text = "\n".join(lines(session))
+    assert all(each in text for each in ("button 'Pressed'", "button 'Deepened'", "value: 'Pittsburgh'"))
 
 
 def test_chains_go_on_through_processes(session: Session) -> None:

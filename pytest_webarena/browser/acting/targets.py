@@ -207,6 +207,10 @@ class _InPage:
         return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
 
 
+_ENTER = " >> internal:control=enter-frame"
+"""What leads into the frame that the selector before it means, as Playwright writes it."""
+
+
 class _BySelector:
     """The first match of a Playwright selector, waited for: the pages of solutions and log-ins may still be busy."""
 
@@ -218,6 +222,11 @@ class _BySelector:
     async def place(self, purpose: Purpose) -> HitPoint:
         while True:
             found = await self.call(scripts.PREPARE, purpose)
+            frame = self._selector
+            while found["state"] == "foreign" and _ENTER in frame:
+                # Inside a frame of another site: where that frame is, only the page around it knows.
+                frame = frame.rpartition(_ENTER)[0]
+                found = {**found, **await self._ask(frame, scripts.THROUGH_FRAME, found)}
             if found["state"] in ("ready", "option"):
                 x, y = found.get("x", 0.0), found.get("y", 0.0)
                 return HitPoint(
@@ -228,9 +237,12 @@ class _BySelector:
             await self._tab.changed(self._patience.left(0.05))
 
     async def call(self, script: str, *args: Any) -> Any:
+        return await self._ask(self._selector, script, *args)
+
+    async def _ask(self, selector: str, script: str, *args: Any) -> Any:
         # Once patience is over, the last look must still have the time to be one.
         milliseconds = max(_LAST_LOOK, self._patience.left()) * 1000
-        first = self._tab.page.locator(self._selector).first
+        first = self._tab.page.locator(selector).first
         function = f"(node, args) => ({script})(node, ...args)"
         try:
             return await self._tab.run(
@@ -242,11 +254,11 @@ class _BySelector:
             text = str(error)
             if "Timeout" in text:
                 raise ActionFailed(
-                    f"No element matches {self._selector!r} on {shorten(self._tab.url, 120)} "
+                    f"No element matches {selector!r} on {shorten(self._tab.url, 120)} "
                     f"(waited {self._patience.seconds:g} s)."
                 ) from error
             if "selector" in text.lower():
-                raise ActionFailed(f"{self._selector!r} is not a selector: {first_line(error)}") from error
+                raise ActionFailed(f"{selector!r} is not a selector: {first_line(error)}") from error
             raise ActionFailed(f"{self._who} could not be acted on: {first_line(error)}") from error
 
 

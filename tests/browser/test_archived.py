@@ -66,7 +66,7 @@ apps:
     options: {files: docs.warc}
     sites: {docs: {url: "https://docs.example"}}
 """
-MORE = b"<p id=secure></p><script src='http://docs.example/more.js?_=7'></script>"
+MORE = b"<p id=secure></p><script src='http://docs.example/more.js?_=1747213200000'></script>"
 
 
 def outcomes(run: Path) -> dict[str, tuple[str, str | None, str]]:

@@ -17,6 +17,7 @@ tasks:
     checks:
       - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
       - answer: {exact: all done}
+      - changes: {notes: {added: 1}}
     solution: &rye
       - goto: /scratchpad/new
       - fill: {css=#title: Rye}
@@ -72,6 +73,11 @@ tasks:
       - fill: {css=#title: "{{ title }}", css=#label: "{{ label }}"}
       - click: role=button[name="Save note"]
 
+  - id: damage                             # nothing looks at the other notes
+    intent: Add a note titled "Rye".
+    checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}}]
+    solution: *rye
+
   - id: siteless
     sites: []
     intent: What is 6 times 7?
@@ -95,6 +101,7 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
         "always-true": "weak check",
         "sibling.tea": "valid",
         "sibling.milk": "weak check",
+        "damage": "weak check",
         "siteless": "valid",
     }
     reasons = {id: "; ".join(reason["text"] for reason in task["reasons"]) for id, task in found.items()}
@@ -105,7 +112,8 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
     assert reasons["half-done"].startswith("passed by leaving out step 6 of")
     assert reasons["always-true"].startswith("passed by leaving out step 2 of")
     assert "checks[0] holds before anything is done" in reasons["always-true"]
+    assert reasons["damage"] == "passed by replaying the solution and taking away something else"
     assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12
-    result.stdout.fnmatch_lines(["unsolvable: wrong-number (bad.tasks.yaml:15)", "audit: 6 of 9 tasks are not valid"])
+    result.stdout.fnmatch_lines(["unsolvable: wrong-number (bad.tasks.yaml:15)", "audit: 7 of 10 tasks are not valid"])

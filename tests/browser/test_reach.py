@@ -16,7 +16,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 TASKS = """
 defaults: {sites: [map], checks: [{answer: {includes: done}}]}
 tasks:
-  - {id: wide, intent: Look around., reach: environment}
+  - id: wide
+    intent: Look around.
+    reach: environment
+    checks: [{answer: {includes: done}}, {changes: {homepage: {notes: {added: 1}}}}]
   - {id: narrow, intent: Look around.}
 """
 AGENT = """

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pytest_webarena.text import clip
+
 __all__ = [
     "FILES",
     "LONGEST_VALUE",
@@ -137,4 +139,4 @@ def _tables(data: Any) -> Iterator[TableChanges]:
 
 
 def _said(value: Value) -> str:
-    return repr(value[:60] + "…" if isinstance(value, str) and len(value) > 60 else value)
+    return repr(clip(value) if isinstance(value, str) and len(value) > 60 else value)

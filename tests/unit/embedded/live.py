@@ -13,6 +13,7 @@ from pathlib import Path
 from werkzeug.test import Client
 
 from pytest_webarena.actions import Stop
+from pytest_webarena.changes import SiteChanges, TableChanges
 from pytest_webarena.checks import collect, judge
 from pytest_webarena.checks.kind import Live
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
@@ -76,7 +77,8 @@ class LightSites:
 
 
 class PristineJudge:
-    """Whether somebody passes a task who says ``answer``, having changed nothing since it was collected.
+    """Whether somebody passes a task who says ``answer``, having changed nothing since it was collected, but what
+    ``changed`` says of its first site.
 
     They stay at the start, or leave the address ``at`` open: a full one, or a path on the task's first site.
     """
@@ -87,7 +89,7 @@ class PristineJudge:
         self._probes = collect(task.checks, live, state="end")
         assert not [probe.error for probe in self._probes if probe.error]
 
-    def passes(self, answer: str, *, at: str = "") -> bool:
+    def passes(self, answer: str, *, at: str = "", changed: Sequence[TableChanges] = ()) -> bool:
         starts = [f"{self._sites[start.site]}{start.path}" for start in self._task.start]
         starts = starts or [f"{self._sites[self._task.sites[0]]}/"]
         if at:
@@ -99,6 +101,10 @@ class PristineJudge:
             requests=tuple(RequestRecord(time=0, method="GET", url=url, status=200) for url in starts),
             probes=self._probes,
             sites=self._sites,
+            changes=tuple(
+                SiteChanges(app=site, sites=(site,), tables=() if number else tuple(changed))
+                for number, site in enumerate(self._sites)
+            ),
         )
         verdict = judge(self._task, evidence)
         assert not verdict.inconclusive

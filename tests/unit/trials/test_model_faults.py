@@ -131,7 +131,7 @@ def test_odd_replies_that_hold_an_action_are_carried_out(reply: Answer) -> None:
 
 
 def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full_disk(monkeypatch, "000.json")
+    full_disk(monkeypatch, "exchanges/000.json")
     with model_server([call("stop", answer="42")]) as server:
         keys = {"kind": "model", "model": "m", "reply": "tools", "endpoint": {"base_url": server.url, "key_env": None}}
         (tmp_path / "m.yaml").write_text(json.dumps(keys))

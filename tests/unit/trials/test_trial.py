@@ -20,6 +20,7 @@ import pytest
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import BrowserError, BrowserLost, RecordingError, TaskError
 from pytest_webarena.evidence import TabState
@@ -44,7 +45,7 @@ class FakeSession:
     def open_tabs(self, urls: Any) -> None: ...
 
     def observe(self) -> Any:
-        return SimpleNamespace(text="a page", url="about:blank", error="", picture=None)
+        return Observation(text="a page", url="about:blank", title="", tabs=())
 
     def note_error(self, text: str) -> None: ...
 
@@ -317,7 +318,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         write = getattr(Path, method)
 
         def refuse(self: Path, *args: Any, write: Any = write, **kwargs: Any) -> Any:
-            if any(name in self.name for name in names):
+            if any(name in str(self) for name in names):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
             return write(self, *args, **kwargs)
 

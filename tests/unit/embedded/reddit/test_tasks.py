@@ -13,6 +13,7 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_webarena.actions import Goto
+from pytest_webarena.changes import RowChange, TableChanges
 from pytest_webarena.embedded import homepage, landscape, reddit, wikipedia
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
@@ -99,7 +100,10 @@ def test_who_adds_to_a_post_keeps_what_it_says(
                 f"UPDATE posts SET body = {body}, edited = '2025-05-14T09:01:00' WHERE title = ?",
                 (task.filling["title"],),
             )
-        assert judged(task).passes("") is right
+        changed = TableChanges(
+            table="posts", changed=1, columns=("body", "edited"), rows=(RowChange(kind="changed", key={"id": 1}),)
+        )
+        assert judged(task).passes("", changed=[changed]) is right
         with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection, connection:
             connection.execute("UPDATE posts SET body = ? WHERE title = ?", (*before, task.filling["title"]))
 

@@ -21,6 +21,7 @@ from pytest_webarena.trials.breaking_off import BrokenOff
 ROOM = 3
 together = threading.Barrier(ROOM)
 over = {}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 
 
 class InFlight(CannedRuntime):

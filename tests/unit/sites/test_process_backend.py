@@ -302,7 +302,7 @@ def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppMani
         await backend.prepare(app)
         await backend.start(replace(app, ready=(HttpReady(path="/", includes="host=tiny.test"),)), "tiny-1")
         late = replace(app, ready=(HttpReady(path="/notfound", status=(200,)),), start_timeout=2.0)
-        with pytest.raises(SiteError, match=r"answered 404, expected 200; last log lines:\n.*404 Not Found"):
+        with pytest.raises(SiteError, match=r"(?s)answered 404, expected 200; last log lines:\n.*404 Not Found"):
             await backend.start(late, "tiny-2")
 
     backend_run(work)

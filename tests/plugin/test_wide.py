@@ -25,7 +25,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts 
 
 
 class InFlight(CannedRuntime):
-    """Besides: those that are met wait for each other, late ones for the first one; held ones end with the run."""
+    """Besides: those that are met wait for each other, late ones until the first is told of; held ones end with the
+    run."""
 
     broken = threading.Event()
 
@@ -54,10 +55,12 @@ class InFlight(CannedRuntime):
         if "trailing" in task.id:
             while not over.get("held"):
                 time.sleep(0.01)
-        record = super().run(task, agent, trial, browser=browser, node_id=node_id)
-        if "first" in task.id:
-            over.setdefault("first", threading.Event()).set()
-        return record
+        return super().run(task, agent, trial, browser=browser, node_id=node_id)
+
+
+def pytest_runtest_logreport(report):
+    if "first" in report.nodeid and report.when == "call":
+        over.setdefault("first", threading.Event()).set()
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +134,7 @@ def test_what_is_in_flight_when_the_run_stops_has_no_result_and_is_run_by_resume
 
     (in_flight.path / "conftest.py").write_text(CANNED_RUNTIME)
     again = in_flight.runpytest("--resume=run", "--wide=2", "-q")
-    again.assert_outcomes(passed=4)  # "never" had taken the place of the wrong one meanwhile
+    assert again.parseoutcomes()["passed"] in (4, 5)  # "never" may have taken the place of the wrong one meanwhile
     assert record_of(run, "held-one")["outcome"] == "passed"
 
 

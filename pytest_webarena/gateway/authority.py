@@ -42,7 +42,13 @@ class Authority:
         public = self._key.public_key()
         self._known = x509.SubjectKeyIdentifier.from_public_key(public)
         self._certificate = self._sign(
-            self._name, public, [(x509.BasicConstraints(ca=True, path_length=0), True), (self._known, False)]
+            self._name,
+            public,
+            [
+                (x509.BasicConstraints(ca=True, path_length=0), True),
+                (_signs_certificates(), True),
+                (self._known, False),
+            ],
         )
         digest = hashlib.sha256(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
         self.spki = base64.b64encode(digest).decode()
@@ -105,6 +111,16 @@ class Authority:
         for extension, critical in extensions:
             builder = builder.add_extension(extension, critical=critical)
         return builder.sign(self._key, hashes.SHA256())
+
+
+def _signs_certificates() -> x509.KeyUsage:
+    """What the authority's key is for: strict readers, as Python from 3.13 on, take no other authority."""
+    from cryptography import x509
+
+    return x509.KeyUsage(
+        key_cert_sign=True, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,
+        data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+    )  # fmt: skip
 
 
 def _alternative(host: str) -> x509.GeneralName:

@@ -168,6 +168,7 @@ def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession,
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while await reader.readuntil(b"\r\n\r\n"):
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nthere")
+        writer.close()
 
     async def start() -> asyncio.Server:
         return await asyncio.start_server(answer, "127.0.0.1", 0, ssl=others.context("homepage.test"))

@@ -68,6 +68,7 @@ tasks:
       milk: {title: Milk, label: drinks, wanted: "%"}
     checks:
       - state: {sql: "select count(*) from notes where title like '{{ wanted }}' and label = 'drinks'", equals: 1}
+      - changes: {notes: {added: 1}}
     solution:
       - goto: /scratchpad/new
       - fill: {css=#title: "{{ title }}", css=#label: "{{ label }}"}
@@ -116,4 +117,4 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
     assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12
-    result.stdout.fnmatch_lines(["unsolvable: wrong-number (bad.tasks.yaml:15)", "audit: 7 of 10 tasks are not valid"])
+    result.stdout.fnmatch_lines(["unsolvable: wrong-number (bad.tasks.yaml:16)", "audit: 7 of 10 tasks are not valid"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 __all__ = [
+    "AddressCause",
     "AddressChanged",
     "ControlRecord",
     "DialogClosed",
@@ -83,6 +84,11 @@ class _Signal:
     """Address of the tab's page when it happened."""
 
 
+AddressCause = Literal["", "page", "browser", "history"]
+"""Who asked for it: the page (a link, a form, a script), or somebody beside it, who typed an address or went through
+the history (scripts can do that, too). Empty where the browser does not tell, and in records of older versions."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressChanged(_Signal):
     """A tab shows another address: ``url`` is the new one. Also when a script changed it within the same document.
@@ -90,6 +96,7 @@ class AddressChanged(_Signal):
     As the browser says it: a page of its own about a failure has an address like ``chrome-error://…``.
     """
 
+    cause: AddressCause = ""
     kind: Literal["address"] = "address"
 
 

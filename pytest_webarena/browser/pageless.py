@@ -65,6 +65,10 @@ class Pageless:
         """There is one address, and nothing to follow."""
         return _ADDRESS
 
+    def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        """None."""
+        return None
+
     def element_at(self, x: float, y: float) -> TargetRecord | None:
         """There is no element anywhere."""
         return None

@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from playwright.async_api import Browser, BrowserContext, Request
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
+from pytest_webarena.actions import (
+    Action,
+    CloseTab,
+    FocusTab,
+    Invalid,
+    NewTab,
+    Noop,
+    Note,
+    Point,
+    Scroll,
+    Selector,
+    Stop,
+    Wait,
+)
+from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.check_reader import CheckReader
@@ -160,6 +174,11 @@ class Session:
     def element_at(self, x: float, y: float) -> TargetRecord | None:
         """The element at a point of the current tab's viewport, in CSS pixels; None where there is none to be had."""
         return self._call(self._element_at(x, y), self._limits.step, "looking at a point of the page")
+
+    def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        """The first match of a Playwright selector in the current tab, which nobody touches; None where there is none,
+        or none within ``patience`` seconds."""
+        return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
 
     def screenshot(self) -> bytes:
         """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
@@ -463,6 +482,13 @@ class Session:
         try:
             place = find_target(self._tabs.current, Point(x, y), hang=self._limits.hang, patience=0)
             return (await place.place("click")).record
+        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+            return None
+
+    async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
+        try:
+            found = find_target(self._tabs.current, Selector(selector), hang=self._limits.hang, patience=patience)
+            return TargetRecord(**await found.call(scripts.DESCRIBE))
         except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
             return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.evidence import cut
 from pytest_webarena.signals import (
+    AddressCause,
     AddressChanged,
     ControlRecord,
     DialogClosed,
@@ -109,10 +110,10 @@ class SignalLog:
         """The listener in a frame's document says that it is there."""
         self._silent.discard(frame)
 
-    def of_tab(self) -> TabSignals:
-        """The log of a tab that has just come up."""
+    def of_tab(self, cause: AddressCause = "") -> TabSignals:
+        """The log of a tab that has just come up, opened by ``cause``."""
         number, self._tabs = self._tabs, self._tabs + 1
-        return TabSignals(self, number)
+        return TabSignals(self, number, cause)
 
     def now(self) -> float:
         """Unix time in seconds."""
@@ -147,9 +148,11 @@ class SignalLog:
 class TabSignals:
     """What one tab signals."""
 
-    def __init__(self, log: SignalLog, number: int) -> None:
+    def __init__(self, log: SignalLog, number: int, cause: AddressCause = "") -> None:
         self._log = log
         self._number = number
+        self._opened = cause
+        """Who opened it, until that has been told with its first address."""
         self._url = "about:blank"
         self._dialogs = 0
         self._open = 0
@@ -192,12 +195,13 @@ class TabSignals:
         """Something happened that can't be told."""
         self._log.lost += 1
 
-    def shows(self, url: str) -> None:
+    def shows(self, url: str, cause: AddressCause = "") -> None:
         """The tab's page has this address now, which may be the one it had."""
         url = cut(url or "about:blank", _LONGEST)
         if url != self._url:
             self._url = url
-            self._log.add(AddressChanged(time=self._log.now(), tab=self._number, url=url))
+            cause, self._opened = self._opened or cause, ""
+            self._log.add(AddressChanged(time=self._log.now(), tab=self._number, url=url, cause=cause))
 
     def dialog_opened(self, dialog: str, message: str, proposed: str) -> int:
         """A dialog came up; its number, for `dialog_closed`."""

@@ -119,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     attempt.set_defaults(run=_try)
 
+    from pytest_webarena.commands import record
+
+    record.add_arguments(
+        commands.add_parser("record", help="make a task by doing it, or read a solution out of a trial")
+    )
+
     from pytest_webarena.commands import check
 
     check.add_arguments(

@@ -7,7 +7,8 @@ import shutil
 import sys
 import tempfile
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
@@ -22,24 +23,31 @@ from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 from pytest_webarena.trials.tryout import Tryout, about, converse, tryout
 
-__all__ = ["run_tryout"]
+__all__ = ["open_runtime", "run_tryout"]
 
 
 def run_tryout(options: argparse.Namespace) -> int:
     """Carry out ``webarena try``. Exit code 0, or 1 when a replayed solution does not pass."""
     task = _find(options.task, options.sites)
-    with ExitStack() as exits:
-        scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
-        broker = BrokerConfig(catalogue=options.sites, run_dir=scratch, max_replicas=3)
-        launcher = exits.enter_context(BrokerLauncher(broker))
-        temp_dir = Path(launcher.address).parent / "temp"
-        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=temp_dir)
-        runtime = exits.enter_context(Runtime(info, _config(options)))
+    with open_runtime(options.sites, headed=options.headed, executable=options.browser_executable) as runtime:
         try:
             return _play(task, runtime, options)
         except TrialError as error:
             print(f"error ({error.cause}): {error}", file=sys.stderr)
             return 1
+
+
+@contextmanager
+def open_runtime(catalogue: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
+    """A broker for the sites of ``catalogue``, and what a worker has to try tasks on them, outside of a run."""
+    with ExitStack() as exits:
+        scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
+        launcher = exits.enter_context(
+            BrokerLauncher(BrokerConfig(catalogue=catalogue, run_dir=scratch, max_replicas=3))
+        )
+        temp_dir = Path(launcher.address).parent / "temp"
+        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=temp_dir)
+        yield exits.enter_context(Runtime(info, _config(headed=headed, executable=executable)))
 
 
 def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
@@ -77,14 +85,14 @@ def _watch(trying: Tryout, task: Task) -> None:
     trying.watch(ended)
 
 
-def _config(options: argparse.Namespace) -> RuntimeConfig:
+def _config(*, headed: bool, executable: str | None) -> RuntimeConfig:
     return RuntimeConfig(
         worker="try",
         limits=EpisodeLimits(),
         options=TrialOptions(env_retries=0),
         lease_timeout=300.0,
         agent_directories=(),
-        engine=EngineConfig(executable=options.browser_executable, launch_args={"headless": not options.headed}),
+        engine=EngineConfig(executable=executable, launch_args={"headless": not headed}),
         session=SessionConfig(),
     )
 

@@ -11,7 +11,7 @@ from pytest_webarena.tasks.nodes import near
 from pytest_webarena.tasks.shapes import Fault, Text
 from pytest_webarena.text import clip
 
-__all__ = ["LOCATE", "QUERY", "REGEX", "SELECTOR", "STATEMENT"]
+__all__ = ["LOCATE", "QUERY", "REGEX", "ROLES", "SELECTOR", "STATEMENT"]
 
 _ENGINES = (
     "css", "css:light", "data-test", "data-test-id", "data-test-id:light", "data-test:light", "data-testid",
@@ -21,7 +21,7 @@ _ENGINE = re.compile(r"([a-zA-Z_][\w-]*(?::light)?)=")
 _ROLE_ATTRIBUTES = (
     "checked", "description", "disabled", "expanded", "include-hidden", "level", "name", "pressed", "selected",
 )  # fmt: skip
-_ROLES = frozenset({
+ROLES = frozenset({
     "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell", "checkbox",
     "code", "columnheader", "combobox", "complementary", "contentinfo", "definition", "deletion", "dialog",
     "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell", "group", "heading",
@@ -117,8 +117,8 @@ def _role_fault(body: str) -> Fault | None:
     if match.end() != len(body):
         what = _unbalanced(body) or f"'{clip(body[match.end() :], 30)}' after the role"
         return Fault('a selector like role=button[name="Save"]', f"{what} in 'role={clip(body)}'")
-    if role not in _ROLES:
-        hint = near(role, _ROLES)
+    if role not in ROLES:
+        hint = near(role, ROLES)
         return Fault("an ARIA role", f"'{clip(role)}'", hint if hint.startswith("did") else "")
     for attribute in _ATTRIBUTE.finditer(match.group(2)):
         if attribute.group(1) not in _ROLE_ATTRIBUTES:

@@ -16,13 +16,14 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import SiteError, TaskError, TrialError
-from pytest_webarena.evidence import StepRecord, Usage
+from pytest_webarena.evidence import Evidence, StepRecord, TargetRecord, Usage
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
+    from pytest_webarena.signals import Signal
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["Tryout", "about", "converse", "tryout"]
@@ -55,6 +56,11 @@ class Tryout:
     def steps_left(self) -> int:
         """Steps of the solution that were not done yet."""
         return len(self._solution)
+
+    @property
+    def error(self) -> str:
+        """Why the last action had no effect; empty when it had one."""
+        return self._steps[-1].error if self._steps else ""
 
     def next_step(self) -> bool:
         """Do the solution's next step; False when there is none or it failed."""
@@ -91,17 +97,33 @@ class Tryout:
         self._say(f"  → {error or url}")
         return not error
 
-    def verdict(self) -> Verdict:
-        """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
+    def evidence(self) -> Evidence:
+        """Everything recorded so far, and the present state of the sites."""
         with self._stage.blaming_sites():
-            evidence = self._collector.finish(
+            return self._collector.finish(
                 answer=self._answer,
                 stop_reason="answered",
                 steps=self._steps,
                 answer_format=answer_format(self._task, REPAIRED),
                 used=Used(usage=Usage(), seconds=0.0),  # nobody asks a model here, and people may take their time
             )
-        return replace(judge_bounded(self._task, evidence), intent="")
+
+    def verdict(self) -> Verdict:
+        """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
+        return replace(judge_bounded(self._task, self.evidence()), intent="")
+
+    def answered(self, answer: str) -> None:
+        """Take this for the answer."""
+        self._answer = answer
+
+    def signals(self) -> tuple[Signal, ...]:
+        """What was done in the browser since the first pages came, whoever did it."""
+        log = self._stage.session.signals
+        return log.since(log.before)
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""
+        return self._stage.session.element_of(selector, patience)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the present state, or only what it says anew; whether it is a pass."""
@@ -158,9 +180,11 @@ def about(task: Task) -> str:
 
 
 @contextmanager
-def tryout(task: Task, resources: Resources, say: Callable[[str], None], pictures: Path) -> Iterator[Tryout]:
-    """Set the stage for ``task`` and hand out the means to play on it."""
-    holds = answers_dialogs(task.solution or ())
+def tryout(
+    task: Task, resources: Resources, say: Callable[[str], None], pictures: Path, *, by_hand: bool = False
+) -> Iterator[Tryout]:
+    """Set the stage for ``task`` and hand out the means to play on it. ``by_hand``: somebody answers the dialogs."""
+    holds = by_hand or answers_dialogs(task.solution or ())
     with set_stage(
         task,
         resources,

@@ -50,6 +50,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("llm_judge",),
     ("trials",),
     ("upkeep",),
+    ("recorder",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),
     ("commands", "__main__"),

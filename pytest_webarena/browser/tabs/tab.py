@@ -24,6 +24,7 @@ from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.dom_events import DomEvents
 from pytest_webarena.browser.tabs.navigation_events import Navigations
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.signals import AddressCause
 from pytest_webarena.text import shorten
 
 __all__ = ["Tab"]
@@ -85,6 +86,8 @@ class Tab:
         self._leaving: asyncio.Future[Any] | None = None
         self._requested = False
         self._navigating = False
+        self._cause: AddressCause = ""
+        """Who asked for the navigation that is going on."""
         self.destination = ""
         """Where the latest navigation leads."""
         self._pulses: set[asyncio.Future[None]] = set()
@@ -92,7 +95,7 @@ class Tab:
         self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
         page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
-        page.on("framenavigated", lambda frame: signals.shows(frame.url) if frame == page.main_frame else None)
+        page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
         signals.shows(page.url)  # a window may have come to one before it was told of
         page.on("request", self._on_request)
         page.on("response", self._on_response)
@@ -344,7 +347,16 @@ class Tab:
             self._requested = False
             self.pulse()
 
+    def _on_address(self, url: str) -> None:
+        # Links and scripts lead to another place in the same document without a start that is told.
+        cause: AddressCause = self._cause or "page"
+        self._cause = ""
+        self._signals.shows(url, cause if self._is_chromium else "")
+
     def _on_started(self, event: dict[str, Any]) -> None:
+        if self._is_main(event):
+            by_history = str(event.get("navigationType", "")).startswith("history")
+            self._cause = "page" if self._requested else "history" if by_history else "browser"
         if self._is_main(event) and not str(event.get("navigationType", "")).lower().endswith("samedocument"):
             self._requested, self._navigating = False, True
             self.destination = str(event.get("url", ""))
@@ -364,6 +376,7 @@ class Tab:
     def _on_stopped(self, event: dict[str, Any]) -> None:
         if self._is_main(event):  # also the end of a download, an empty answer or a broken-off navigation
             self._requested = self._navigating = False
+            self._cause = ""
             self.pulse()
 
     def _on_window_open(self, event: dict[str, Any]) -> None:

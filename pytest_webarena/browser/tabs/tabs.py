@@ -20,6 +20,7 @@ from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.signals import AddressCause
 from pytest_webarena.text import shorten
 
 __all__ = ["Tabs"]
@@ -187,8 +188,8 @@ class Tabs:
         except Unresponsive as error:
             raise BrowserError("a tab could not be closed: the browser no longer answers") from error
 
-    def _register(self, page: Page) -> Tab:
-        signals = self._signals.of_tab()
+    def _register(self, page: Page, cause: AddressCause = "") -> Tab:
+        signals = self._signals.of_tab(cause)
         dialogs = Dialogs(self._config.dialogs, self._report, signals)
         tab = Tab(page, dialogs, self._report, signals)
         page.on("download", self._on_download)
@@ -201,6 +202,7 @@ class Tabs:
     # Handlers of Playwright events must not raise.
 
     def _on_page(self, page: Page) -> None:
+        cause: AddressCause = "page" if any(tab.popups_expected for tab in self._tabs) else "browser"
         for tab in self._tabs:
             tab.popups_expected = max(0, tab.popups_expected - 1)
         if len(self._tabs) >= self._config.max_tabs:
@@ -208,7 +210,7 @@ class Tabs:
             self._report(PageEvent(kind="refused", text=text, url=page.url))
             self._tabs[0].in_background(page.close())
         else:
-            popup = self._register(page)
+            popup = self._register(page, cause)
             self._popups.append(popup)
         for tab in self._tabs:
             tab.pulse()

@@ -1,0 +1,5 @@
+"""Reads a solution out of what somebody did in a browser, whoever it was: the signals of the session tell it.
+
+`steps` makes steps of signals, `selectors` says by what their elements can be found again, `proving` does the steps on
+fresh sites and keeps of these what finds the same element, and `writing` writes the task.
+"""

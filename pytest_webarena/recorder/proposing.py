@@ -1,0 +1,148 @@
+"""Proposes checks for what was done: the author says which of them are meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from pytest_webarena.actions import Action, Select, Type
+from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
+from pytest_webarena.recorder.writing import plain_scalar
+from pytest_webarena.suites.writing import yaml_lines
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.upkeep.proposed_changes import Noise, propose, without_noise
+
+__all__ = ["ProposedCheck", "proposed_checks"]
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_PLAIN = re.compile(r"[A-Za-z_]\w*")
+_LONGEST = 100
+"""Characters of a text that a query compares: a longer one is kept cut in the ledger."""
+_ROWS = 5
+"""Rows of a table that get a query each; more are counted by the check ``changes``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedCheck:
+    """One check, and what it holds the agent to."""
+
+    about: str
+    """In words."""
+    lines: tuple[str, ...]
+    """As an item of ``checks:``, without indentation."""
+    recommended: bool = True
+
+
+def proposed_checks(
+    task: Task,
+    *,
+    answer: str,
+    url: str,
+    steps: Sequence[Action],
+    changes: Sequence[SiteChanges],
+    noise: Noise,
+) -> list[ProposedCheck]:
+    """What the recorded doing gives to check: the answer, rows in databases, nothing else changed, the last address.
+
+    ``url`` as task files have it. An address is recommended where nothing else is there to be checked.
+    """
+    found: list[ProposedCheck] = []
+    if answer:
+        found.append(_answer(answer))
+    quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
+    values = _Told({text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))))
+    for app in quiet:
+        site = next((site for site in task.sites if site in app.sites), app.sites[0])
+        for table in app.tables:
+            found += _rows(site, table, values, first=site == task.sites[0])
+    proposal = propose(task.id, [(task, changes)], noise)
+    if proposal.unknown:
+        pass  # there is no ledger that could be held against anybody
+    elif any(app.total for app in quiet):
+        found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
+    if url:
+        lines = (f"- url: {plain_scalar(url)}",)
+        found.append(ProposedCheck(about=f"the browser ends at {url}", lines=lines, recommended=not found))
+    return found
+
+
+def _answer(answer: str) -> ProposedCheck:
+    if _NUMBER.fullmatch(answer):
+        number: Any = float(answer) if "." in answer else int(answer)
+        return ProposedCheck(
+            about=f"the answer is the number {answer}", lines=tuple(yaml_lines([{"answer": {"number": number}}]))
+        )
+    return ProposedCheck(about=f"the answer is {answer!r}", lines=tuple(yaml_lines([{"answer": {"exact": answer}}])))
+
+
+def _written(step: Action) -> Iterator[str]:
+    if isinstance(step, Type):
+        yield step.text
+    elif isinstance(step, Select):
+        yield from step.options
+
+
+def _rows(site: str, table: TableChanges, values: _Told, *, first: bool) -> Iterator[ProposedCheck]:
+    """Rows that came, changed or went, each told by what was written into them."""
+    if table.table == FILES or table.total > _ROWS:
+        return
+    for row in table.rows:
+        where, told = _condition(row, values)
+        if not where:
+            continue
+        wanted = 0 if row.kind == "removed" else 1
+        spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {where}", "equals": wanted}
+        if not first:
+            spec = {"site": site, **spec}
+        about = f"{table.table}: a row is {row.kind}: {told}"
+        yield ProposedCheck(about=about, lines=tuple(yaml_lines([{"state": spec}])))
+
+
+def _condition(row: RowChange, values: _Told) -> tuple[str, str]:
+    """What a query asks of a row, and the same in words; empty when nothing of it says what the task was about."""
+    if row.kind == "removed":
+        asked: Mapping[str, Value] = row.key
+    else:
+        news = row.row if row.kind == "added" else row.now
+        asked = {name: value for name, value in news.items() if values.has(value)}
+        if not asked:
+            return "", ""
+        if row.kind == "changed":
+            asked = {**row.key, **asked}
+    if not asked or any(isinstance(value, str) and len(value) > _LONGEST for value in asked.values()):
+        return "", ""
+    told = ", ".join(f"{name} = {value}" for name, value in asked.items())
+    return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in asked.items()), told
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the task is about, by which a row's values are known to be meant."""
+
+    written: set[str]
+    """Into fields."""
+    words: str
+    """The intent, and the addresses that it begins at."""
+
+    def has(self, value: Value) -> bool:
+        """Whether a row's value was asked for, or somebody wrote it."""
+        if value is None or isinstance(value, bool) or str(value) == "":
+            return False
+        return str(value) in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
+
+
+def _starts(task: Task) -> list[str]:
+    return [unquote(start.path) for start in task.start]
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return "null" if value is None else str(int(value)) if isinstance(value, bool) else str(value)

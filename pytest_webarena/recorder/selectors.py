@@ -1,0 +1,114 @@
+"""By what an element can be found again: what people call it first, its place in the document last."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from pytest_webarena.signals import DomEvent, ElementRecord
+from pytest_webarena.tasks.syntax import ROLES
+
+__all__ = ["ways_to"]
+
+_FIELDS = frozenset({"input", "select", "textarea"})
+"""The label around a field is not what is clicked there."""
+_TEST_IDS = ("data-testid", "data-test-id", "data-test")
+_LONGEST = 80
+"""Characters of a name: a longer one is a paragraph that somebody will reword."""
+_MADE_UP = re.compile(r"\d{3,}|[0-9a-f]{8,}|^:|--")
+"""In an id: it was made by a program, for this page or this row."""
+_ENTER = " >> internal:control=enter-frame >> "
+
+
+def ways_to(event: DomEvent) -> tuple[str, ...]:
+    """Playwright selectors for what ``event`` happened to, the most lasting first, each at most once.
+
+    What is clicked is the link, button or the like around the target, if there is one. The last way is the element's
+    place in its document, as the listener saw it.
+    """
+    chain, place = event.chain, 0
+    name, text = event.target.name, event.target.text
+    in_field = event.target.tag in _FIELDS
+    if event.control is not None and event.control.place < len(chain) and not in_field:
+        place, name, text = event.control.place, event.control.name, event.control.text
+    element = chain[place] if chain else None
+    frame = _frame(chain)
+    if frame is None:
+        return ()  # nobody knows what is around it
+    found: dict[str, None] = {}
+    for way in _ways(event, element, place, name, text):
+        found.setdefault(frame + way)
+    return tuple(found)
+
+
+def _ways(event: DomEvent, element: ElementRecord | None, place: int, name: str, text: str) -> Iterator[str]:
+    role = event.target.role if place == 0 else _role(element)
+    attributes = element.attributes if element is not None else {}
+    for test_id in _TEST_IDS:
+        if attributes.get(test_id):
+            yield f"{test_id}={attributes[test_id]}"
+    words = " ".join(name.split())
+    if role in ROLES and role != "generic" and 0 < len(words) <= _LONGEST:
+        yield f"role={role}[name={_quoted(words)}s]"
+    id = attributes.get("id", "")
+    if id and len(id) <= _LONGEST and not _MADE_UP.search(id):
+        yield f"css=[id={_quoted(id)}]" if not re.fullmatch(r"[A-Za-z_][\w-]*", id) else f"css=#{id}"
+    label = " ".join(text.split())
+    if 1 < len(label) <= _LONGEST:
+        yield f"text={_quoted(label)}"
+    if element is not None:
+        for attribute in ("name", "aria-label", "placeholder", "href"):
+            value = attributes.get(attribute, "")
+            if 0 < len(value) <= _LONGEST and "…" not in value:
+                yield f"css={element.tag}[{attribute}={_quoted(value)}]"
+    if event.target.selector and place == 0:
+        yield f"css={event.target.selector}"
+    elif event.chain:
+        yield f"css={_path(event.chain[place:])}"
+
+
+def _frame(chain: tuple[ElementRecord, ...]) -> str | None:
+    """What leads into the element's frames, from the outermost; empty for none, None where that can't be said."""
+    entered: list[str] = []
+    for number, element in enumerate(chain):
+        if element.within == "frame":
+            entered.append(f"css={_path(chain[number + 1 :])}{_ENTER}")
+    return "".join(reversed(entered))
+
+
+def _path(chain: tuple[ElementRecord, ...]) -> str:
+    """CSS of the first element, by its place below the next one with an id, or below its document's root."""
+    parts: list[str] = []
+    for element in chain:
+        tag = re.sub(r"([^\w-])", r"\\\1", element.tag)
+        id = element.attributes.get("id", "")
+        if re.fullmatch(r"[A-Za-z_][\w-]*", id):
+            parts.append(f"#{id}")
+            break
+        parts.append(f"{tag}:nth-of-type({element.nth_of_type})" if element.of_type > 1 else tag)
+        if element.within != "element":
+            break
+    return " > ".join(reversed(parts))
+
+
+_BY_TAG = {"button": "button", "summary": "", "label": "", "option": "option"}
+
+
+def _role(element: ElementRecord | None) -> str:
+    """Of a control around the target, of which the listener told no role."""
+    if element is None:
+        return ""
+    given = element.attributes.get("role", "").split()
+    if given:
+        return given[0]
+    if element.tag == "a":
+        return "link" if "href" in element.attributes else ""
+    if element.tag == "input":
+        kind = element.attributes.get("type", "text").lower()
+        return {"checkbox": "checkbox", "radio": "radio", "button": "button", "submit": "button"}.get(kind, "")
+    return _BY_TAG.get(element.tag, "")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

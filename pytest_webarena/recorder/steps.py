@@ -1,0 +1,280 @@
+"""Makes steps of signals: what somebody did, said as a task's ``solution`` would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_webarena import actions
+from pytest_webarena.actions import Action, Selector
+from pytest_webarena.recorder.selectors import ways_to
+from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, DomEvent, Signal
+
+__all__ = ["RecordedStep", "steps_of"]
+
+_AT_ONCE = 0.3
+"""Seconds in which one thing that somebody did makes all of its events."""
+_OPENS = 5.0
+"""Seconds after a click in which a tab that comes up was opened by it."""
+_LEADS = 5.0
+"""The same of an address that the history leads to: scripts go back, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedStep:
+    """One step, and by what else its element can be found."""
+
+    action: Action
+    ways: tuple[str, ...] = ()
+    """Selectors of the target, the most lasting first; the action has the first. Empty for steps without a target."""
+    url: str = ""
+    """Where it was done."""
+    time: float = 0.0
+    """Unix time in seconds."""
+    problem: str = ""
+    """What of it could not be recorded, for whoever reads the solution; empty when all could."""
+
+    def aimed(self, selector: str) -> Action:
+        """The action at another target."""
+        action: Any = self.action
+        return replace(action, target=Selector(selector))  # type: ignore[no-any-return]
+
+
+def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedStep, ...]:
+    """What was done, in order. The first ``before`` signals came with the pages that were there at the start.
+
+    Told are: addresses that were typed or that the history led to, clicks, texts as they were in the end, keys that
+    submit, choices, ticks, files, drags, answers to dialogs and the change from tab to tab. What follows from one of
+    these by itself is no step.
+    """
+    reader = _Reader()
+    for number, signal in enumerate(signals):
+        reader.read(signal, begun=number >= before)
+    return tuple(reader.steps)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.steps: list[RecordedStep] = []
+        self._tab = 0
+        self._tabs = {0}
+        self._opened: dict[int, float] = {}
+        """Tabs that a page opened and that have not shown more than that: when they came up."""
+        self._event: DomEvent | None = None
+        """The latest DOM event."""
+        self._acted = 0.0
+        """When somebody did something last."""
+        self._entered: DomEvent | None = None
+        """The latest Enter."""
+        self._prompt = ""
+
+    def read(self, signal: Signal, *, begun: bool) -> None:
+        """The next signal."""
+        if isinstance(signal, AddressChanged):
+            self._address(signal, begun)
+        elif begun and isinstance(signal, DialogOpened):
+            self._prompt = signal.proposed if signal.dialog == "prompt" else ""
+        elif begun and isinstance(signal, DialogClosed):
+            self._closed(signal)
+        elif begun and isinstance(signal, DomEvent):
+            self._in_tab(signal)
+            self._dom(signal)
+            self._event = signal
+
+    # --- addresses and tabs
+
+    def _address(self, signal: AddressChanged, begun: bool) -> None:
+        known = signal.tab in self._tabs
+        self._tabs.add(signal.tab)
+        if not begun or signal.url.startswith("chrome-error:"):
+            return
+        if not known:  # a tab comes up
+            soon = self._acted > 0 and signal.time - self._acted <= _OPENS
+            self._tab = signal.tab
+            if signal.cause == "page" or (not signal.cause and soon):
+                self._opened[signal.tab] = signal.time
+                return
+            self._add(actions.NewTab(), signal)
+            if signal.url != "about:blank":
+                self._add(actions.Goto(signal.url), signal)
+            return
+        if signal.cause == "page" or signal.url == "about:blank":
+            return
+        if signal.time - self._opened.pop(signal.tab, 0.0) <= _OPENS:
+            return  # the page that it was opened for
+        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS:
+            return
+        if self.steps and isinstance(self.steps[-1].action, actions.NewTab) and signal.tab == self._tab:
+            self._add(actions.Goto(signal.url), signal)
+            return
+        self._in_tab(signal)
+        self._add(actions.Goto(signal.url), signal)
+
+    def _in_tab(self, signal: Signal) -> None:
+        if signal.tab == self._tab:
+            return
+        self._tabs.add(signal.tab)
+        self._tab = signal.tab
+        self._add(actions.FocusTab(sorted(self._tabs).index(signal.tab)), signal)
+
+    # --- dialogs
+
+    def _closed(self, signal: DialogClosed) -> None:
+        if not signal.accepted:
+            self._add(actions.DismissDialog(), signal)
+            return
+        text = signal.text if signal.text and signal.text != self._prompt else None
+        self._add(actions.AcceptDialog(text), signal)
+
+    # --- what was done to elements
+
+    def _dom(self, event: DomEvent) -> None:
+        match event.event:
+            case "click":
+                self._click(event)
+            case "dblclick":
+                self._double(event)
+            case "auxclick" | "contextmenu":
+                button: Any = "middle" if event.event == "auxclick" else "right"
+                self._add_aimed(lambda target: actions.Click(target, button=button), event)
+            case "input" | "change":
+                self._changed(event)
+            case "keydown":
+                self._enter(event)
+            case "drop":
+                self._dropped(event)
+            case "dragstart":
+                self._add_aimed(lambda target: actions.Drag(target, target), event)
+        self._acted = event.time
+
+    def _click(self, event: DomEvent) -> None:
+        if _is_choice(event):
+            return  # its change tells more
+        if self._entered is not None and event.time - self._entered.time <= _AT_ONCE:
+            entered, self._entered = self._entered, None
+            if _is_button(event) and not _same(event, entered):
+                return  # Enter in a field presses its form's button
+            if _same(event, entered) and self.steps and isinstance(self.steps[-1].action, actions.Press):
+                self.steps.pop()  # Enter on a link or a button clicks it
+        if self._is_label_of(event):
+            return
+        self._add_aimed(actions.Click, event)
+
+    def _is_label_of(self, event: DomEvent) -> bool:
+        """Whether it is the click that a click on a label makes on its field."""
+        before = self._event
+        return (
+            before is not None
+            and before.event == "click"
+            and event.time - before.time <= _AT_ONCE / 3
+            and not _same(before, event)
+            and _in_label(before)
+            and event.target.role in ("checkbox", "radio")
+        )
+
+    def _double(self, event: DomEvent) -> None:
+        clicks = [step for step in self.steps[-2:] if isinstance(step.action, actions.Click)]
+        if len(clicks) == 2 and clicks[0].ways == clicks[1].ways:
+            del self.steps[-2:]
+            self._add_aimed(lambda target: actions.Click(target, count=2), event)
+
+    def _changed(self, event: DomEvent) -> None:
+        kind, value = event.target.tag, event.value
+        if _is_box(event):
+            self._ticked(event)
+        elif _is_file(event):
+            if value:
+                files = tuple(value.split("\n"))
+                self._add_aimed(lambda target: actions.Upload(target, files), event, instead=True)
+        elif kind == "select":
+            if value is not None:
+                options = tuple(value.split("\n"))
+                self._add_aimed(lambda target: actions.Select(target, options), event, instead=True)
+        elif value is None:
+            problem = "what was typed is not recorded: a password; write it, or have the site signed in"
+            self._add_aimed(lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem)
+        elif event.event == "input" or not self._was_typed(event):
+            # An Enter that has become part of the text is no key of its own.
+            if self._entered is not None and _same(self._entered, event) and event.target.tag != "input":
+                self._entered = None
+                if self.steps and isinstance(self.steps[-1].action, actions.Press):
+                    self.steps.pop()
+            self._add_aimed(lambda target: actions.Type(target, value, clear=True), event, instead=True)
+
+    def _was_typed(self, event: DomEvent) -> bool:
+        """Whether a change says no more than the input before it."""
+        ways = ways_to(event)
+        typed = [step for step in self.steps if step.ways == ways and isinstance(step.action, actions.Type)]
+        return bool(typed) and getattr(typed[-1].action, "text", None) == event.value
+
+    def _ticked(self, event: DomEvent) -> None:
+        checked = event.value == "on"
+        last = self.steps[-1] if self.steps else None
+        if last is not None and isinstance(last.action, actions.Click) and event.time - last.time <= _AT_ONCE:
+            before = self._event
+            if last.ways == ways_to(event):
+                self.steps.pop()
+            elif before is not None and before.event in ("click", "input"):
+                return  # somebody clicked its label, or what stands for it
+        self._add_aimed(lambda target: actions.Check(target, checked=checked), event, instead=True)
+
+    def _enter(self, event: DomEvent) -> None:
+        self._entered = event
+        last = self.steps[-1] if self.steps else None
+        if last is not None and isinstance(last.action, actions.Click) and last.ways == ways_to(event):
+            self.steps.pop()  # it went into the field, and so does the key
+        self._add_aimed(lambda target: actions.Press("Enter", target), event)
+
+    def _dropped(self, event: DomEvent) -> None:
+        ways = ways_to(event)
+        if self.steps and isinstance(self.steps[-1].action, actions.Drag) and ways:
+            drag = self.steps[-1]
+            done: Any = drag.action
+            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])))
+
+    # --- adding
+
+    def _add(self, action: Action, signal: Signal) -> None:
+        self.steps.append(RecordedStep(action=action, url=signal.url, time=signal.time))
+
+    def _add_aimed(self, make: Any, event: DomEvent, *, instead: bool = False, problem: str = "") -> None:
+        """A step at the event's element; ``instead`` of the last one, if that did the same kind of thing to it."""
+        ways = ways_to(event)
+        if not ways:
+            problem = problem or "what was acted on is in a frame of which the page around it told nothing"
+        action = make(Selector(ways[0] if ways else "css=body"))
+        step = RecordedStep(action=action, ways=ways, url=event.url, time=event.time, problem=problem)
+        last = self.steps[-1] if self.steps else None
+        if last is not None and instead and last.ways == ways:
+            if type(last.action) is type(action):
+                self.steps.pop()
+            elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):
+                self.steps.pop()  # it went into the field to write there, and so does the step
+        self.steps.append(step)
+
+
+def _same(event: DomEvent, other: DomEvent) -> bool:
+    return event.tab == other.tab and event.frame == other.frame and event.target.selector == other.target.selector
+
+
+def _is_box(event: DomEvent) -> bool:
+    kind = event.chain[0].attributes.get("type", "").lower() if event.chain else ""
+    return event.target.tag == "input" and kind in ("checkbox", "radio")
+
+
+def _is_file(event: DomEvent) -> bool:
+    return event.target.tag == "input" and bool(event.chain) and event.chain[0].attributes.get("type", "") == "file"
+
+
+def _is_choice(event: DomEvent) -> bool:
+    return event.target.tag in ("select", "option") or _is_file(event)
+
+
+def _is_button(event: DomEvent) -> bool:
+    kind = event.chain[0].attributes.get("type", "submit").lower() if event.chain else ""
+    return event.target.tag in ("button", "input") and kind in ("submit", "image")
+
+
+def _in_label(event: DomEvent) -> bool:
+    return any(element.tag == "label" for element in event.chain)

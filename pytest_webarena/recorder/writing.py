@@ -1,0 +1,127 @@
+"""Writes actions and tasks as task files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from pytest_webarena import actions
+from pytest_webarena.actions import Action, Selector
+from pytest_webarena.suites.writing import yaml_lines
+
+__all__ = ["as_step", "plain_scalar", "step_lines", "task_lines"]
+
+_WIDTH = 110
+
+
+def as_step(action: Action) -> Any:
+    """A step of ``solution``, as YAML data. `ValueError` for an action that solutions have no step for.
+
+    >>> as_step(actions.Type(Selector("css=#title"), "Rye", clear=True))
+    {'fill': {'css=#title': 'Rye'}}
+    >>> as_step(actions.Click(Selector("text=Map"), button="right"))
+    {'click': {'selector': 'text=Map', 'button': 'right'}}
+    >>> as_step(actions.AcceptDialog())
+    'accept_dialog'
+    """
+    match action:
+        case actions.Goto(url):
+            return {"goto": url}
+        case actions.Click(target):
+            more = {"button": action.button, "count": action.count, "modifiers": list(action.modifiers)}
+            usual = {"button": "left", "count": 1, "modifiers": []}
+            told = {key: value for key, value in more.items() if value != usual[key]}
+            return {"click": {"selector": _selector(target), **told} if told else _selector(target)}
+        case actions.Type(target, text):
+            return {"fill" if action.clear else "type": {_selector(target): text}}
+        case actions.Press(keys, target):
+            return {"press": keys if target is None else {_selector(target): keys}}
+        case actions.Select(target, options):
+            return {"select": {_selector(target): _one_or_many(options)}}
+        case actions.Check(target, checked):
+            return {"check" if checked else "uncheck": _selector(target)}
+        case actions.Hover(target):
+            return {"hover": _selector(target)}
+        case actions.Drag(target, to):
+            return {"drag": {_selector(target): _selector(to)}}
+        case actions.Upload(target, files) if target is not None:
+            return {"upload": {_selector(target): _one_or_many(files)}}
+        case actions.FocusTab(index):
+            return {"tab": index}
+        case actions.AcceptDialog(text):
+            return "accept_dialog" if text is None else {"accept_dialog": text}
+        case actions.Stop(answer):
+            return {"stop": answer} if answer else "stop"
+        case actions.Back() | actions.Forward() | actions.Reload() | actions.NewTab() | actions.CloseTab():
+            return {"go_back": "back", "go_forward": "forward"}.get(action.kind, action.kind)
+        case actions.DismissDialog() | actions.Noop():
+            return action.kind
+    raise ValueError(f"expected an action that a solution can have, found {action.kind}")
+
+
+def task_lines(
+    task: Mapping[str, Any], checks: Sequence[Sequence[str]], steps: Sequence[tuple[Action, str]]
+) -> list[str]:
+    """One item of ``tasks:``, in lines.
+
+    ``task`` are the keys before the checks; ``checks`` the lines of each check, without indentation, as
+    `Proposal.lines` gives them; ``steps`` the solution, with what somebody should look at as a comment.
+    """
+    lines = yaml_lines([dict(task)], 2)
+    if checks:
+        lines.append("    checks:")
+        lines += [f"      {line}" for check in checks for line in check]
+    else:
+        lines.append("    checks: []")
+    if steps:
+        lines.append("    solution:")
+    for action, problem in steps:
+        if problem:
+            lines.append(f"      # look at this one: {' '.join(problem.split())}")
+        lines += [f"      {line}" for line in step_lines(action)]
+    return lines
+
+
+def step_lines(action: Action) -> list[str]:
+    """One item of a solution, without indentation.
+
+    >>> print(*step_lines(actions.Type(Selector('role=textbox[name="Title"]'), "Rye", clear=True)))
+    - fill: {'role=textbox[name="Title"]': Rye}
+    """
+    match as_step(action):
+        case str(word):
+            return [f"- {word}"]
+        case dict(step):
+            ((key, value),) = step.items()
+    if isinstance(value, str):
+        return [f"- {key}: {plain_scalar(value)}"]
+    if isinstance(value, dict) and key != "click" and all(isinstance(each, str) for each in value.values()):
+        ((selector, text),) = value.items()
+        line = f"- {key}: {{{plain_scalar(selector, flow=True)}: {plain_scalar(text, flow=True)}}}"
+        return [line] if len(line) <= _WIDTH else [f"- {key}:", f"    {plain_scalar(selector)}: {plain_scalar(text)}"]
+    return yaml_lines([{key: value}])
+
+
+def plain_scalar(text: str, *, flow: bool = False) -> str:
+    """A text in the plainest form that reads back as itself: selectors are full of quotes."""
+    if "{{" not in text and "{%" not in text:
+        for said in (text, "'" + text.replace("'", "''") + "'"):
+            line = f"[{said}, {{{said}: 1}}]" if flow else f"- {said}\n- {said}: 1"
+            try:
+                if said.isprintable() and yaml.safe_load(line) == [text, {text: 1}]:
+                    return said
+            except yaml.YAMLError:
+                continue
+    return yamlplain_scalar(text, flow=flow)
+
+
+def _selector(target: object) -> str:
+    if not isinstance(target, Selector):
+        raise ValueError(f"expected a selector, found {target!r}")
+    return target.selector
+
+
+def _one_or_many(values: Sequence[str]) -> Any:
+    return values[0] if len(values) == 1 else list(values)

@@ -1,0 +1,145 @@
+"""By which of its selectors a recorded element is found again, and what is proposed to be checked."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from pytest_webarena import actions
+from pytest_webarena.actions import Action, Click, Goto, Press, Select, Selector, Stop, Type
+from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
+from pytest_webarena.recorder.proposing import proposed_checks
+from pytest_webarena.recorder.proving import choose, prove, relative
+from pytest_webarena.recorder.steps import RecordedStep
+from pytest_webarena.recorder.writing import step_lines, task_lines
+from pytest_webarena.signals import TargetRecord
+from pytest_webarena.tasks import Task, parse_tasks
+
+SAVE, OTHER = TargetRecord(selector="#a", tag="button"), TargetRecord(selector="#b", tag="button")
+STEP = RecordedStep(action=Click(Selector("first")), ways=("first", "second", "place"))
+
+
+def finder(**page: TargetRecord) -> object:
+    return lambda selector, patience: page.get(selector)
+
+
+@pytest.mark.parametrize(
+    ("page", "selector", "problem"),
+    [
+        ({"first": SAVE, "second": SAVE, "place": SAVE}, "first", ""),
+        ({"first": OTHER, "second": SAVE, "place": SAVE}, "second", ""),  # a twin comes before it
+        ({"first": OTHER, "place": SAVE}, "place", ""),
+        ({"second": SAVE}, "second", "not where it was recorded; found by its name"),
+        ({}, "first", "its element is not there"),
+    ],
+)
+def test_the_first_way_that_finds_the_recorded_element(
+    page: dict[str, TargetRecord], selector: str, problem: str
+) -> None:
+    chosen = choose(STEP, lambda selector, patience: page.get(selector))
+    assert (chosen.action, chosen.problem) == (Click(Selector(selector)), problem)
+
+
+def test_nothing_is_done_after_a_step_without_effect() -> None:
+    done: list[Action] = []
+
+    def act(action: Action) -> str:
+        done.append(action)
+        return "covered"
+
+    chosen = list(prove([STEP, STEP], lambda selector, patience: SAVE, act))
+    assert [each.problem for each in chosen] == ["it had no effect: covered"]
+    assert done == [Click(Selector("first"))]
+
+
+def test_addresses_are_written_as_task_files_have_them() -> None:
+    sites = {"shop": "http://shop.test", "map": "http://map.test"}
+    urls = ["http://shop.test/a?b#c", "http://map.test", "http://map.test:81/", "http://else.test/"]
+    found = [relative(Goto(url), sites) for url in urls]
+    assert found == [Goto("/a?b#c"), Goto("map:/"), Goto("http://map.test:81/"), Goto("http://else.test/")]
+
+
+STEPS: tuple[Action, ...] = (
+    Goto("map:/x?y=1#z"),
+    Click(Selector('role=button[name="It\'s: {{ mine }} #1"s]')),
+    Click(Selector("css=td"), button="right", count=2),
+    Type(Selector('role=textbox[name="Title, or name"s]'), "a: b\n- 'c' {{ d }} “e” \u2028 # no", clear=True),
+    Type(Selector("css=#a"), "no"),
+    Press("Enter", Selector("css=#a")),
+    Press("Control+a"),
+    Select(Selector("css=#s"), ("A", "B, c")),
+    actions.Check(Selector("css=#t")),
+    actions.Check(Selector("css=#t"), checked=False),
+    actions.Hover(Selector("text=x")),
+    actions.Drag(Selector("css=#a"), Selector("css=#b")),
+    actions.Upload(Selector("css=#f"), ("a.csv",)),
+    actions.FocusTab(1),
+    actions.NewTab(),
+    actions.CloseTab(),
+    actions.Back(),
+    actions.Forward(),
+    actions.Reload(),
+    actions.AcceptDialog("yes: 1"),
+    actions.AcceptDialog(),
+    actions.DismissDialog(),
+    Stop("84.97"),
+)
+
+
+def test_whatever_is_written_reads_back_as_the_same() -> None:
+    lines = task_lines(
+        {"id": "t", "intent": "i", "sites": ["a"]}, [["- answer: x"]], [(step, "look") for step in STEPS]
+    )
+    [task] = parse_tasks("\n".join(["tasks:", *lines]))
+    assert task.solution == STEPS
+
+
+@pytest.mark.parametrize(
+    "selector", ["- a", "a: b", "'a'", '"a"', "{a}", "[a]", "&a", "*a", "!a", "a #b", "a,b", "%a", "?"]
+)
+def test_selectors_are_written_as_texts(selector: str) -> None:
+    for step in (Click(Selector(selector)), Type(Selector(selector), selector, clear=True)):
+        [data] = yaml.safe_load("\n".join(step_lines(step)))
+        assert data in ({"click": selector}, {"fill": {selector: selector}})
+
+
+TASK = Task(id="t", intent="Add a note titled 'Rye' for Ann.", sites=("shop", "map"))
+
+
+def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges:
+    kinds = [row.kind for row in rows]
+    counts = {kind: kinds.count(kind) for kind in ("added", "changed", "removed")}
+    columns = tuple(name for row in rows for name in row.now)
+    table = TableChanges(table="notes", database="main", columns=columns, rows=rows, **counts)  # type: ignore[arg-type]
+    return SiteChanges(app=sites[0], sites=sites, tables=(table,), strict=True)
+
+
+def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
+    steps = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
+    found = proposed_checks(TASK, answer=answer, url=url, steps=steps, changes=changes, noise={})
+    return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
+
+
+def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
+    added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "title": "Rye", "body": "it's 5", "made": "2026"})
+    assert lines_of(changed(added)) == [
+        "*- state: {sql: \"select count(*) from notes where title = 'Rye' and body = 'it''s 5'\", equals: 1}",
+        "*- changes: {notes: {added: 1}}",
+        " - url: /x",
+    ]
+
+
+def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
+    high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "high"})
+    gone = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
+    found = lines_of(changed(high, gone, sites=("map",)))
+    assert found[:2] == [
+        "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'high'\", equals: 1}",
+        '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
+    ]
+
+
+def test_answers_and_where_nothing_changes_the_address() -> None:
+    assert lines_of(answer="84.97") == ["*- answer: {number: 84.97}", " - url: /x"]
+    assert lines_of(answer="Ann") == ["*- answer: {exact: Ann}", " - url: /x"]
+    assert lines_of() == ["*- url: /x"]

@@ -1,0 +1,224 @@
+"""What somebody did, read out of a session's signals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import pytest
+
+from pytest_webarena.recorder.steps import steps_of
+from pytest_webarena.recorder.writing import as_step
+from pytest_webarena.signals import (
+    AddressChanged,
+    ControlRecord,
+    DialogClosed,
+    DialogOpened,
+    DomEvent,
+    ElementRecord,
+    Signal,
+    TargetRecord,
+)
+
+FIELD = {"id": "title"}
+ROLES = {"input": "textbox", "textarea": "textbox", "select": "combobox", "button": "button", "a": "link"}
+
+
+class Browser:
+    """Makes signals on a clock of its own."""
+
+    def __init__(self) -> None:
+        self.clock = (each / 100 for each in count(100_000))
+        self.signals: list[Signal] = []
+
+    def wait(self, seconds: float) -> None:
+        for _ in range(round(seconds * 100)):
+            next(self.clock)
+
+    def dom(
+        self, event: str, tag: str, value: str | None = None, *, tab: int = 0, role: str = "", name: str = "",
+        around: Sequence[ElementRecord] = (), control: ControlRecord | None = None, **attributes: str,
+    ) -> None:  # fmt: skip
+        selector = f"#{attributes['id']}" if "id" in attributes else tag
+        target = TargetRecord(selector=selector, role=role or ROLES.get(tag, "generic"), name=name, tag=tag, text=name)
+        chain = (ElementRecord(tag=tag, attributes=attributes, nth=1, nth_of_type=1, of_type=1), *around)
+        self.signals.append(
+            DomEvent(
+                time=next(self.clock), tab=tab, url="http://a.test/", event=event, target=target, value=value,
+                chain=chain, control=control,
+            )
+        )  # fmt: skip
+
+    def shows(self, url: str, cause: Any = "page", tab: int = 0) -> None:
+        self.signals.append(AddressChanged(time=next(self.clock), tab=tab, url=url, cause=cause))
+
+    def dialog(self, kind: str, *, accepted: bool, text: str = "", proposed: str = "") -> None:
+        at: Mapping[str, Any] = {"tab": 0, "url": "http://a.test/"}
+        opened = DialogOpened(time=next(self.clock), dialog=kind, message="?", proposed=proposed, **at)
+        self.signals += [opened, DialogClosed(time=next(self.clock), accepted=accepted, text=text, **at)]
+
+    def steps(self, before: int = 0) -> list[Any]:
+        return [as_step(step.action) for step in steps_of(self.signals, before=before)]
+
+
+@pytest.fixture
+def browser() -> Browser:
+    return Browser()
+
+
+def test_what_is_typed_is_one_text_and_no_click(browser: Browser) -> None:
+    browser.dom("click", "input", "", **FIELD)
+    for text in ("R", "Ry", "Rye"):
+        browser.dom("input", "input", text, **FIELD)
+    browser.dom("change", "input", "Rye", **FIELD)
+    assert browser.steps() == [{"fill": {"css=#title": "Rye"}}]
+
+
+def test_two_fields_and_back_are_three_texts(browser: Browser) -> None:
+    for id, text in (("a", "x"), ("b", "y"), ("a", "z")):
+        browser.dom("input", "input", text, id=id)
+    assert browser.steps() == [{"fill": {"css=#a": "x"}}, {"fill": {"css=#b": "y"}}, {"fill": {"css=#a": "z"}}]
+
+
+def test_enter_that_sends_a_form_presses_no_button_of_its_own(browser: Browser) -> None:
+    browser.dom("input", "input", "Rye", **FIELD)
+    browser.wait(1)
+    browser.dom("click", "input", "Rye", **FIELD)
+    browser.dom("keydown", "input", "Rye", **FIELD)
+    browser.dom("change", "input", "Rye", **FIELD)
+    browser.dom("click", "button", type="submit", name="Find")
+    browser.dom("submit", "form")
+    browser.shows("http://a.test/found?q=Rye")
+    assert browser.steps() == [{"fill": {"css=#title": "Rye"}}, {"press": {"css=#title": "Enter"}}]
+
+
+def test_a_button_that_is_clicked_after_enter_is_a_step(browser: Browser) -> None:
+    browser.dom("keydown", "input", "", **FIELD)
+    browser.wait(2)
+    browser.dom("click", "button", type="submit", name="Find")
+    assert browser.steps() == [{"press": {"css=#title": "Enter"}}, {"click": 'role=button[name="Find"s]'}]
+
+
+def test_enter_on_a_link_is_its_click(browser: Browser) -> None:
+    browser.dom("keydown", "a", href="/map", name="Map")
+    browser.dom("click", "a", href="/map", name="Map")
+    assert browser.steps() == [{"click": 'role=link[name="Map"s]'}]
+
+
+def test_enter_in_a_text_of_many_lines_is_part_of_it(browser: Browser) -> None:
+    browser.dom("input", "textarea", "one", **FIELD)
+    browser.dom("keydown", "textarea", "one", **FIELD)
+    browser.dom("input", "textarea", "one\n", **FIELD)
+    browser.dom("input", "textarea", "one\ntwo", **FIELD)
+    assert browser.steps() == [{"fill": {"css=#title": "one\ntwo"}}]
+
+
+def test_a_box_is_ticked_and_unticked_not_clicked(browser: Browser) -> None:
+    for value in ("on", "off"):
+        for event in ("click", "input", "change"):
+            browser.dom(
+                event, "input", None if event == "click" else value, type="checkbox", id="terms", role="checkbox"
+            )
+        browser.wait(1)
+    assert browser.steps() == [{"uncheck": "css=#terms"}]  # where it is in the end; both would be the same
+
+
+def test_a_label_that_was_clicked_is_clicked(browser: Browser) -> None:
+    label = ElementRecord(tag="label")
+    browser.dom(
+        "click", "span", name="I agree", around=[label], control=ControlRecord(place=1, name="I agree", text="I agree")
+    )
+    browser.dom("click", "input", type="checkbox", id="terms", role="checkbox", around=[label])
+    browser.dom("input", "input", "on", type="checkbox", id="terms", role="checkbox", around=[label])
+    browser.dom("change", "input", "on", type="checkbox", id="terms", role="checkbox", around=[label])
+    assert browser.steps() == [{"click": 'text="I agree"'}]
+
+
+def test_choices_and_files_are_told_by_what_was_chosen(browser: Browser) -> None:
+    browser.dom("click", "select", "A", id="sort")
+    browser.dom("change", "select", "A\nB", id="sort")
+    browser.dom("click", "input", "", type="file", id="file")
+    browser.dom("change", "input", "a.csv", type="file", id="file")
+    assert browser.steps() == [{"select": {"css=#sort": ["A", "B"]}}, {"upload": {"css=#file": "a.csv"}}]
+
+
+def test_a_password_is_named_as_what_is_missing(browser: Browser) -> None:
+    browser.dom("input", "input", None, type="password", id="pass")
+    [step] = steps_of(browser.signals)
+    assert as_step(step.action) == {"fill": {"css=#pass": ""}}
+    assert "password" in step.problem
+
+
+def test_double_right_and_middle_clicks(browser: Browser) -> None:
+    for event in ("click", "click", "dblclick"):
+        browser.dom(event, "td", id="cell")
+    browser.dom("contextmenu", "td", id="cell")
+    browser.dom("auxclick", "a", id="link")
+    assert browser.steps() == [
+        {"click": {"selector": "css=#cell", "count": 2}},
+        {"click": {"selector": "css=#cell", "button": "right"}},
+        {"click": {"selector": "css=#link", "button": "middle"}},
+    ]
+
+
+def test_drags_end_where_they_were_dropped(browser: Browser) -> None:
+    browser.dom("dragstart", "li", id="card")
+    browser.dom("drop", "ul", id="done")
+    assert browser.steps() == [{"drag": {"css=#card": "css=#done"}}]
+
+
+def test_only_addresses_that_somebody_typed_are_steps(browser: Browser) -> None:
+    browser.shows("http://a.test/")
+    browser.dom("click", "a", href="/x", name="X")
+    browser.shows("http://a.test/x")
+    browser.shows("http://a.test/typed", "browser")
+    assert browser.steps(before=1) == [{"click": 'role=link[name="X"s]'}, {"goto": "http://a.test/typed"}]
+
+
+def test_going_back_is_a_step_and_a_script_that_does_is_none(browser: Browser) -> None:
+    browser.shows("http://a.test/x", "history")
+    assert browser.steps() == [{"goto": "http://a.test/x"}]
+    browser.dom("click", "button", name="Back")
+    browser.shows("http://a.test/", "history")
+    assert browser.steps()[1:] == [{"click": 'role=button[name="Back"s]'}]
+
+
+def test_tabs_of_somebody_and_of_a_page(browser: Browser) -> None:
+    browser.shows("http://a.test/")
+    browser.dom("click", "a", href="/x", name="X", target="_blank")
+    browser.shows("http://a.test/x", "page", tab=1)
+    browser.dom("click", "button", name="Yes", tab=1)
+    browser.dom("click", "button", name="No", tab=0)
+    browser.shows("http://b.test/", "browser", tab=2)
+    assert browser.steps(before=1) == [
+        {"click": 'role=link[name="X"s]'},
+        {"click": 'role=button[name="Yes"s]'},
+        {"tab": 0},
+        {"click": 'role=button[name="No"s]'},
+        "new_tab",
+        {"goto": "http://b.test/"},
+    ]
+
+
+def test_answers_to_dialogs(browser: Browser) -> None:
+    browser.dialog("confirm", accepted=False)
+    browser.dialog("prompt", accepted=True, text="Rye", proposed="Oat")
+    browser.dialog("prompt", accepted=True, text="Oat", proposed="Oat")
+    assert browser.steps() == ["dismiss_dialog", {"accept_dialog": "Rye"}, "accept_dialog"]
+
+
+def test_the_ways_to_an_element_the_most_lasting_first(browser: Browser) -> None:
+    browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save", "name_": ""})
+    [step] = steps_of(browser.signals)
+    assert step.ways == ("data-testid=save", 'role=button[name="Save"s]', 'text="Save"', "css=#save-4711")
+
+
+def test_a_frame_is_entered_first(browser: Browser) -> None:
+    around = [
+        ElementRecord(tag="html", within="frame"), ElementRecord(tag="iframe", attributes={"id": "pay"}),
+        ElementRecord(tag="html", within="root"),
+    ]  # fmt: skip
+    browser.dom("click", "button", name="Pay", around=around)
+    [step] = steps_of(browser.signals)
+    assert step.ways[0] == 'css=#pay >> internal:control=enter-frame >> role=button[name="Pay"s]'

@@ -114,7 +114,7 @@ def plain_scalar(text: str, *, flow: bool = False) -> str:
                     return said
             except yaml.YAMLError:
                 continue
-    return yamlplain_scalar(text, flow=flow)
+    return yaml_scalar(text, flow=flow)
 
 
 def _selector(target: object) -> str:

@@ -36,10 +36,10 @@ def ways_to(event: DomEvent) -> tuple[str, ...]:
     frame = _frame(chain)
     if frame is None:
         return ()  # nobody knows what is around it
-    found: dict[str, None] = {}
-    for way in _ways(event, element, place, name, text):
-        found.setdefault(frame + way)
-    return tuple(found)
+    position = event.target.selector if place == 0 else ""
+    last = f"css={position or _path(chain[place:])}"
+    found = dict.fromkeys(frame + way for way in _ways(event, element, place, name, text) if way != last)
+    return (*found, frame + last)
 
 
 def _ways(event: DomEvent, element: ElementRecord | None, place: int, name: str, text: str) -> Iterator[str]:
@@ -62,10 +62,6 @@ def _ways(event: DomEvent, element: ElementRecord | None, place: int, name: str,
             value = attributes.get(attribute, "")
             if 0 < len(value) <= _LONGEST and "…" not in value:
                 yield f"css={element.tag}[{attribute}={_quoted(value)}]"
-    if event.target.selector and place == 0:
-        yield f"css={event.target.selector}"
-    elif event.chain:
-        yield f"css={_path(event.chain[place:])}"
 
 
 def _frame(chain: tuple[ElementRecord, ...]) -> str | None:

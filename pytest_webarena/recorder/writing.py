@@ -9,7 +9,7 @@ import yaml
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
-from pytest_webarena.suites.writing import yaml_lines
+from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
 
 __all__ = ["as_step", "plain_scalar", "step_lines", "task_lines"]
 

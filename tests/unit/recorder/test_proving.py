@@ -88,7 +88,7 @@ STEPS: tuple[Action, ...] = (
 
 def test_whatever_is_written_reads_back_as_the_same() -> None:
     lines = task_lines(
-        {"id": "t", "intent": "i", "sites": ["a"]}, [["- answer: x"]], [(step, "look") for step in STEPS]
+        {"id": "t", "intent": "i", "sites": ["a", "map"]}, [["- answer: x"]], [(step, "look") for step in STEPS]
     )
     [task] = parse_tasks("\n".join(["tasks:", *lines]))
     assert task.solution == STEPS

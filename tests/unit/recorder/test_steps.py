@@ -214,6 +214,12 @@ def test_the_ways_to_an_element_the_most_lasting_first(browser: Browser) -> None
     assert step.ways == ("data-testid=save", 'role=button[name="Save"s]', 'text="Save"', "css=#save-4711")
 
 
+def test_the_place_in_the_document_is_the_last_way_even_where_it_is_an_id(browser: Browser) -> None:
+    browser.dom("change", "select", "Owner", id="role", name="Role of Ann", **{"data-test": "role"})
+    [step] = steps_of(browser.signals)
+    assert step.ways == ("data-test=role", 'role=combobox[name="Role of Ann"s]', 'text="Role of Ann"', "css=#role")
+
+
 def test_a_frame_is_entered_first(browser: Browser) -> None:
     around = [
         ElementRecord(tag="html", within="frame"), ElementRecord(tag="iframe", attributes={"id": "pay"}),

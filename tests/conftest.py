@@ -102,6 +102,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item in kept]
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
+        longest: dict[Path, float] = {}
+        for item in items:
+            limit = item.get_closest_marker("timeout")
+            longest[item.path] = max(longest.get(item.path, 0), limit.args[0] if limit else 0)
+        items.sort(key=lambda item: -longest[item.path])  # nobody may wait at the end for who asks for more time
         items[:] = spread(items, workers)
 
 

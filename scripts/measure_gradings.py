@@ -16,7 +16,7 @@ import argparse
 import collections
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,17 +96,21 @@ def verdict(task: Task, answer: str, grading: Grading) -> Verdict:
     return judge(only, evidence, grading=grading)
 
 
-def measure(answers: Iterable[Labelled], rules: frozenset[str] | None = None) -> Iterator[Judged]:
-    """Judge all answers by all gradings."""
+def measure(
+    answers: Iterable[Labelled], rules: frozenset[str] | None = None, *, by: Collection[str] = ()
+) -> Iterator[Judged]:
+    """Judge all answers by all gradings, or only by those named in ``by``."""
     for each in answers:
         task = tasks()[each.task]
         for name in gradings_of(task):
             grading = find_grading(name)
             if name == "repaired" and rules is not None:
                 grading = Grading(name="repaired", rules=rules)
-            elif name == "repaired":
+            elif name == "repaired" and (not by or "rules" in by):
                 alone = verdict(task, each.answer, find_grading("repaired", ["unsure"]))
                 yield Judged(labelled=each, grading="rules", passed=alone.passed)
+            if by and name not in by:
+                continue
             found = verdict(task, each.answer, grading)
             unsure = any(result.why.startswith(UNSURE) for result in found.results)
             yield Judged(labelled=each, grading=name, passed=None if unsure else found.passed, unsure=unsure)

@@ -1,6 +1,7 @@
 """What holds for the whole suite: how fast the machine is decides no test.
 
-With workers, each begins with its share of what takes long, and the quick tests come last.
+With workers, each begins with its share of what takes long, and the quick tests come last. ``--cases=8`` runs at most
+so many cases of each test.
 """
 
 from __future__ import annotations
@@ -88,10 +89,37 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cases", type=int, metavar="N", help="run at most N cases of each parametrised test, from all its parts"
+    )
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if most := config.getoption("--cases"):
+        kept = some_cases(items, most)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
+        longest: dict[Path, float] = {}
+        for item in items:
+            limit = item.get_closest_marker("timeout")
+            longest[item.path] = max(longest.get(item.path, 0), limit.args[0] if limit else 0)
+        items.sort(key=lambda item: -longest[item.path])  # nobody may wait at the end for who asks for more time
         items[:] = spread(items, workers)
+
+
+def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
+    """Of each test at most so many cases, the first and the last among them."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = set()
+    for each in cases.values():
+        last, steps = len(each) - 1, max(most - 1, 1)
+        kept |= {each[number * last // steps] for number in range(most)} if len(each) > most else set(each)
+    return kept
 
 
 def spread(items: list[pytest.Item], workers: int) -> list[pytest.Item]:

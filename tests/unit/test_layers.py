@@ -16,6 +16,8 @@ import pytest
 
 import pytest_webarena.errors
 
+pytestmark = pytest.mark.corpus
+
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (

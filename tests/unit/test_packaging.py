@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+pytestmark = pytest.mark.corpus
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "pytest_webarena"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -1,7 +1,8 @@
-"""How this suite is handed out to workers."""
+"""How this suite is handed out to workers, and how a part of it is chosen."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,9 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import spread
+from tests.conftest import some_cases, spread
 
 HERE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    nodeid: str
 
 
 def room_with(room: str, modules: int, each: int) -> list[Any]:
@@ -38,3 +44,17 @@ def test_slow_tests_alone_keep_their_order() -> None:
     items = room_with("browser", 9, 5)
     assert spread(items, 2) == items
     assert spread([], 2) == []
+
+
+def test_of_many_cases_some_of_all_parts_are_run() -> None:
+    items: list[Any] = [Case(nodeid=f"a.py::test_many[{number}]") for number in range(50)]
+    few: list[Any] = [Case(nodeid=f"a.py::test_few[{number}]") for number in range(4)]
+    alone: list[Any] = [Case(nodeid="a.py::test_alone")]
+
+    def chosen(most: int) -> list[str]:
+        kept = some_cases([*items, *few, *alone], most)
+        return [each.nodeid for each in [*items, *few, *alone] if each in kept]
+
+    many = [f"a.py::test_many[{number}]" for number in (0, 16, 32, 49)]
+    assert chosen(4) == [*many, *(each.nodeid for each in few), "a.py::test_alone"]
+    assert chosen(1) == ["a.py::test_many[0]", "a.py::test_few[0]", "a.py::test_alone"]

@@ -26,6 +26,8 @@ from pytest_webarena.results.comparing.significance import flip_test, flip_test_
 from pytest_webarena.results.records import JudgeErrors
 from pytest_webarena.results.statistics import wilson_interval
 
+pytestmark = pytest.mark.corpus
+
 
 @pytest.mark.parametrize("freedom", [1, 2, 3.7, 9, 40, 500])
 @pytest.mark.parametrize("probability", [0.005, 0.2, 0.5, 0.9, 0.95, 0.975, 0.9995])

@@ -16,6 +16,8 @@ from scripts.measure_gradings import FOLDER, Judged, Labelled, main, measure, ne
 from scripts.measure_gradings import read as read_anew
 from scripts.plain_words import OPENED, plain_words
 
+pytestmark = pytest.mark.corpus
+
 FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = tuple(Path(__file__).with_name(name) for name in ("phrasings.yaml", "more_phrasings.yaml"))
 WRONG_THAT_MAY_PASS = 0.0
@@ -34,7 +36,7 @@ def read(path: Path) -> tuple[Labelled, ...]:
 
 @pytest.fixture(scope="module", params=["open.yaml", "second.yaml", "third.yaml", "fourth.yaml"])
 def judged(request: pytest.FixtureRequest) -> list[Judged]:
-    return list(measure(read(FOLDER / request.param)))
+    return list(measure(read(FOLDER / request.param), by=("original", "rules", "repaired")))
 
 
 def by(judged: list[Judged], grading: str, *, right: bool) -> list[Judged]:
@@ -72,7 +74,7 @@ def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> No
     others = plain_words(answer for path in OPENED if path.name != name for answer in read(path))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(unexplained, "__defaults__", (frozenset(others),))
-        judged = list(measure(read(FOLDER / name)))
+        judged = list(measure(read(FOLDER / name), by=("original", "repaired")))
     found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
     decided = [each for each in found if not each.unsure]
     assert len(decided) > 0.70 * len(found)
@@ -103,9 +105,7 @@ def test_families_of_phrasing_are_read_right(path: Path) -> None:
     """Variants of what was misread once, for other tasks too: each as labelled, by what is worked on."""
     answers = read(path)
     assert min(sum(each.right is right for each in answers) for right in (True, False)) > 400
-    misread = [
-        each.labelled for each in measure(answers) if each.grading == "rules" and each.passed is not each.labelled.right
-    ]
+    misread = [each.labelled for each in measure(answers, by=["rules"]) if each.passed is not each.labelled.right]
     assert misread == []
 
 

@@ -22,6 +22,8 @@ from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import Check, Location, Task, load_tasks
 from tests.unit.suites.made import raw, write
 
+pytestmark = pytest.mark.corpus
+
 
 def installed(name: str) -> str:
     try:

@@ -43,6 +43,7 @@ def check_of(pair: dict[str, Any]) -> str:
     return f"symbolic: {json.dumps({key: reference, **pair.get('options', {})})}"
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize("start", range(0, len(PAIRS), 25))
 def test_labelled_pairs(start: int) -> None:
     pairs = PAIRS[start : start + 25]

@@ -20,6 +20,8 @@ from pytest_webarena.embedded import map as atlas
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
+pytestmark = pytest.mark.corpus
+
 _SITES: Mapping[str, ModuleType] = {"gitlab": gitlab, "reddit": reddit, "wikipedia": wikipedia, "map": atlas}
 _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = [*sorted(_FOLDER.glob("gitlab/*.yaml")), _FOLDER / "cross_site/code_hosting.yaml"]

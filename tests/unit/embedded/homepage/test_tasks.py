@@ -14,6 +14,8 @@ from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
+pytestmark = pytest.mark.corpus
+
 _FOLDER = Path(__file__).parents[4] / "tasks" / "homepage"
 _TASKS = [task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path)]
 

@@ -22,6 +22,8 @@ from pytest_webarena.embedded.gitlab.seeding.drafts import all_drafts
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, Page, PristineJudge, said
 
+pytestmark = pytest.mark.corpus
+
 _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = sorted(path for name in ("map", "cross_site") for path in _FOLDER.glob(f"{name}/*.yaml"))
 _EVERY = [task for path in _FILES for task in load_tasks(path) if "map" in task.sites]

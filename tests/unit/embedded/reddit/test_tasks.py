@@ -18,6 +18,8 @@ from pytest_webarena.embedded import homepage, landscape, reddit, wikipedia
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
+pytestmark = pytest.mark.corpus
+
 _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = [*sorted(_FOLDER.glob("reddit/*.yaml")), _FOLDER / "cross_site" / "forum_and_others.yaml"]
 _ALL = [task for path in _FILES for task in load_tasks(path)]

@@ -21,6 +21,8 @@ from pytest_webarena.embedded.wikipedia.seed import all_drafts
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
+pytestmark = pytest.mark.corpus
+
 _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = sorted(path for name in ("wikipedia", "cross_site") for path in _FOLDER.glob(f"{name}/*.yaml"))
 _TASKS = [

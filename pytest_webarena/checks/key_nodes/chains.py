@@ -41,7 +41,7 @@ def hits(selector: Selector, event: DomEvent) -> Known:
     chain = _Chain(event)
     if not chain.elements:
         return None
-    inside = _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.open_above(0))
+    inside = _or((chain.located(selector, index) for index in chain.document(0)), open_end=chain.open_above(0))
     return inside if inside is False else _and([inside, chain.shown_in(selector.frame, 0)])
 
 
@@ -93,14 +93,16 @@ class _Chain:
         told = sum(len(value) for each in event.chain for value in each.attributes.values())
         self._longest = _LONGEST_VALUE if told < _MOST_CHARACTERS else 1
         """From how many characters on a value may have been cut."""
+        ends = [number for number, each in enumerate(event.chain, start=1) if each.within in ("frame", "root")]
+        self._ends = (*ends, len(event.chain))
+        """Where documents end in the chain; the last one may be cut off."""
 
-    def document(self, index: int) -> Iterator[int]:
+    def _end(self, index: int) -> int:
+        return next((end for end in self._ends if end > index), index)
+
+    def document(self, index: int) -> range:
         """``index`` and what is around it in its document, outwards, through shadow trees."""
-        while index < len(self.elements):
-            yield index
-            if self.elements[index].within in ("frame", "root"):
-                return
-            index += 1
+        return range(index, self._end(index))
 
     def _around_target(self, index: int) -> bool:
         """Whether the target is in this element: what a frame shows is no text of its element."""
@@ -110,12 +112,13 @@ class _Chain:
         """What is around the target in its document."""
         return (self.elements[each] for each in self._around(0))
 
-    def _around(self, index: int) -> Iterator[int]:
-        return (each for each in self.document(index) if each != index)
+    def _around(self, index: int) -> range:
+        return range(index + 1, self._end(index))
 
     def open_above(self, index: int) -> bool:
         """Whether there is no telling what else of its document is around it."""
-        return not any(self.elements[each].within in ("frame", "root") for each in self.document(index))
+        end = self._end(index)
+        return end == index or self.elements[end - 1].within not in ("frame", "root")
 
     def located(self, selector: Selector, index: int) -> Known:
         """Whether the selector means this element, as far as its document tells."""
@@ -146,7 +149,7 @@ class _Chain:
         combinator = wanted.combinators[last - 1]
         if combinator in "+~":
             return False if self.elements[index].nth == 1 else None  # what is beside it is not recorded
-        around = list(self._around(index))
+        around = self._around(index)
         if combinator == ">":
             around = around[:1]
         rest = (self._complex(wanted, last - 1, each) for each in around)
@@ -154,7 +157,13 @@ class _Chain:
         return _and([own, _or(rest, open_end=is_open)])
 
     def _compound(self, tests: Compound, index: int) -> Known:
-        return _and(self._test(test, index) for test in tests)
+        found: Known = True
+        for test in tests:  # most elements are not meant, and the first test says so
+            known = self._test(test, index)
+            if known is False:
+                return False
+            found = None if known is None else found
+        return found
 
     def _test(self, test: Tag | Attribute | Nth | Pseudo | TextIs | Role | Opaque, index: int) -> Known:
         element = self.elements[index]

@@ -11,15 +11,16 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 __all__ = ["unanswered"]
 
 
-async def unanswered(backend: Backend, app: AppManifest, replica: Replica) -> str:
-    """Why an app does not answer as one that is ready does; empty when it does."""
+async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
+    """Why an app does not answer as one that is ready does; empty when it does. It is asked for its ``answer_timeout``,
+    and for ``least`` seconds."""
     site = app.sites[0] if app.sites else None
     return await answers(
         app.ready,
         replica.host,
         replica.port,
         server_name=site.host if site else replica.host,
-        timeout=app.answer_timeout,
+        timeout=max(app.answer_timeout, least),
         tls=site is not None and site.base.startswith("https:"),
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,

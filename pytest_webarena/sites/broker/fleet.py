@@ -23,6 +23,9 @@ from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
 __all__ = ["Fleet", "ReplicaBroke"]
 
+_LONGEST_ANSWER = 60.0
+"""Seconds for which an app that runs is asked, however long it took to start."""
+
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -174,7 +177,9 @@ class Fleet:
         """Empty when a leased replica answers requests; otherwise why not, after which it is broken."""
         if why := await self.examine(slot):
             return why
-        problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend()))
+        # A machine on which it took a minute to start lets it think longer, too: that is no fault of whoever visits it.
+        least = min(self._needs.replacement, _LONGEST_ANSWER)
+        problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
             self._broke(slot, f"it runs, but does not answer; {problem}")
         return slot.why if slot.state is State.BROKEN else ""

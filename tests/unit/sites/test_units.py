@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.sites.backends.base import Replica, Rows
+from pytest_webarena.sites.broker import fleet
 from pytest_webarena.sites.broker.pool import Pool
-from pytest_webarena.sites.broker.sizing import FleetLimits
+from pytest_webarena.sites.broker.sizing import Demand, FleetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, ExecReady
 from pytest_webarena.sites.catalogues.units import unit_of, units_of
@@ -194,3 +195,24 @@ def test_a_unit_is_broken_when_one_of_its_apps_is() -> None:
         await house.pool.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(("took", "asked"), [(0.5, 0.5), (45.0, 45.0), (90.0, 60.0)])
+def test_what_took_long_to_start_may_think_as_long(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
+    """Under load a Ruby server that needs a minute to start was called broken after ten seconds, and the agent blamed."""
+    patience: list[float] = []
+
+    async def unanswered(backend: object, least: float, app: AppManifest, replica: object) -> str:
+        patience.append(least)
+        return ""
+
+    async def main() -> None:
+        house = Units()
+        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        await house.pool.ask(lease)
+        await house.pool.close()
+
+    monkeypatch.setattr(fleet, "unanswered", unanswered)
+    monkeypatch.setattr(Demand, "replaced", lambda demand, seconds: setattr(demand, "replacement", took))
+    asyncio.run(main())
+    assert set(patience) == {asked}

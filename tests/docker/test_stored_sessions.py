@@ -19,6 +19,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, VolumeManifest
+from pytest_webarena.sites.cleanup import reaper
 from tests.docker.test_broker import broker_of, labelled
 from tests.docker.test_manifests import get
 from tests.forum import FORUM, SERVE, SITES, TASKS
@@ -123,15 +124,20 @@ def test_the_next_run_removes_what_a_dead_one_has_kept(
     from pytest_webarena.sites.backends.docker import DockerBackend
     from pytest_webarena.sites.backends.docker.cleanup import sweep
 
-    dead = DockerBackend(replace(broker, owner=f"{broker.owner}x"))
-    try:
-        run(dead.prepare(forum))
-        run(dead.keep(forum, run(dead.start(forum, "forum-1"))))
-        assert len(images(engine, dead)) == 1
-        sweep(engine)
-        assert not images(engine, dead)
-    finally:
-        run(dead.close())
+    # It lives until all is there: other tests' brokers sweep, too.
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as owner:
+        backend = DockerBackend(replace(broker, owner=reaper.identity(owner.pid)))
+        try:
+            run(backend.prepare(forum))
+            run(backend.keep(forum, run(backend.start(forum, "forum-1"))))
+            assert len(images(engine, backend)) == 1
+            owner.kill()
+            owner.wait()
+            sweep(engine)
+            assert not images(engine, backend)
+        finally:
+            owner.kill()
+            run(backend.close())
 
 
 def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path) -> None:

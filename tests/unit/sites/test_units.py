@@ -199,7 +199,7 @@ def test_a_unit_is_broken_when_one_of_its_apps_is() -> None:
 
 @pytest.mark.parametrize(("took", "asked"), [(0.5, 0.5), (45.0, 45.0), (90.0, 60.0)])
 def test_what_took_long_to_start_may_think_as_long(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
-    """Under load a Ruby server that needs a minute to start was called broken after ten seconds, and the agent blamed."""
+    """Under load a server that needs a minute to start was called broken after ten seconds, and the agent blamed."""
     patience: list[float] = []
 
     async def unanswered(backend: object, least: float, app: AppManifest, replica: object) -> str:

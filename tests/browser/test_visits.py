@@ -16,7 +16,7 @@ import pytest
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from pytest_webarena.checks import Verdict, collect, judge
-from pytest_webarena.evidence import LONGEST_PAGE, Evidence
+from pytest_webarena.evidence import Evidence
 from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
 from pytest_webarena.sites.protocol.messages import SiteAccess
 from pytest_webarena.testing import make_task
@@ -603,25 +603,37 @@ def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web
 
 @pytest.mark.skipif(BROWSER != "chromium", reason="what a Firefox does with such pages is its own")
 @pytest.mark.parametrize(
-    "content",
+    ("content", "conditions"),
     [
-        f"<script>document.write('x '.repeat({LONGEST_PAGE // 2 + 9}))</script>",
-        "<script>setTimeout(() => { while (true); }, 0)</script>",
-        "<script>setInterval(() => { while (true) alert(1) }, 0)</script>",
+        (
+            "<script>document.write('x '.repeat(60000))</script>",
+            (
+                "page: {open: /, includes: Milk}",
+                "not: {page: {open: /, includes: Milk}}",
+                "page: {open: /, excludes: Tea}",
+            ),
+        ),
+        # Each look at these keeps a core busy for seconds.
+        (
+            "<script>setTimeout(() => { while (true); }, 0)</script>",
+            ("not: {page: {open: /, includes: Milk}}", "page: {open: /, excludes: Tea}"),
+        ),
+        (
+            "<script>setInterval(() => { while (true) alert(1) }, 0)</script>",
+            ("not: {page: {open: /, includes: Milk}}", "page: {open: /, excludes: Tea}"),
+        ),
     ],
     ids=["much", "busy", "dialogs"],
 )
-def test_a_page_that_was_made_unreadable_meets_no_condition(open_session: OpenSession, web: Web, content: str) -> None:
+def test_a_page_that_was_made_unreadable_meets_no_condition(
+    open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, content: str, conditions: tuple[str, ...]
+) -> None:
     """An agent can write into the pages of a site: that must not take its trial out of the rate."""
+    monkeypatch.setattr("pytest_webarena.browser.page_reading.LONGEST_PAGE", 100_000)
     web.put("/", f"<p>Milk</p>{content}")
-    conditions = (
-        "page: {open: /, includes: Milk}",
-        "not: {page: {open: /, includes: Milk}}",
-        "page: {open: /, excludes: Tea}",
-    )
     session = signed_in(open_session, QUICK)
     verdict = look(session, visit(session, web), f"[{', '.join(f'{{{each}}}' for each in conditions)}]")
-    assert [result.passed for result in verdict.results] == [False, False, False], str(verdict)
+    assert [result.passed for result in verdict.results] == [False] * len(conditions), str(verdict)
 
 
 def test_an_answer_of_an_api_beyond_all_bounds_meets_no_condition(

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class Masked(BaseException):
 
 
 OURS: list[Callable[[], BaseException]] = [
-    lambda kind=kind: kind("mine")
+    partial(kind, "mine")
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, errors.WebArenaError) and kind is not errors.TaskFileError
 ]

@@ -251,7 +251,10 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def store(pristine: Path) -> WSGIApplication:
-    return shop.create_app(pristine)
+    """The store, without the visits to 31 pages by which a server gets ready: each worker would pay for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEBARENA_WARM", "0")
+        return shop.create_app(pristine)
 
 
 @pytest.fixture

@@ -46,8 +46,8 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
     lacking = [step.index for step in evidence.steps if step.index not in pages]
     if elements and lacking:
         why = (
-            f"the page before step {lacking[0] + 1} was not recorded; a run with --grading=webcanvas-code records it, and "
-            "agents that drive the browser themselves have none"
+            f"the page before step {lacking[0] + 1} was not recorded; a run with --grading=webcanvas-code records it, "
+            "and agents that drive the browser themselves have none"
         )
         return Judgement.unknown(expected=expected, why=why)
     told: list[str] = []

@@ -13,6 +13,8 @@ __all__ = ["Flow", "Map", "drawings"]
 _MOST = 30
 """Tasks whose ways are drawn."""
 _GAP = 92
+_STUB = 18
+"""Pixels between two ends at the same stop, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ def drawings(title: str, maps: Mapping[str, Map], agents: Sequence[str]) -> Iter
     if not maps:
         return
     yield f"<h3>{escape(title)}</h3>"
-    kinds = {name: f"way-{number % 4}" for number, name in enumerate(agents)}
+    kinds = {name: f"way-{number % 4} turn-{min(2, number // 4)}" for number, name in enumerate(agents)}
     keys = "".join(f'<span><i class="{kind}"></i>{escape(name)}</span>' for name, kind in kinds.items())
     yield f'<p class="legend ways"><span><i class="reference"></i>the reference</span>{keys}</p>'
     strayed = sorted(maps, key=lambda task: (-maps[task].strayed, task))
@@ -92,7 +94,9 @@ def _drawing(drawn: Map, kinds: Mapping[str, str]) -> str:
             )
         for at, count in sorted(flow.ends.items()):
             thick = 1.5 + 6 * count / most
-            place = x(at) + 18 * (row - (len(drawn.flows) - 1) / 2)
+            beside = [other.agent for other in drawn.flows if at in other.ends]
+            apart = min(_STUB, (_GAP - _STUB) / len(beside))
+            place = x(at) + apart * (beside.index(flow.agent) - (len(beside) - 1) / 2)
             told = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
             shapes.append(
                 f'<path class="{kind} end" stroke-width="{thick:.1f}" d="M{place:.0f} {middle + 12}v26">'

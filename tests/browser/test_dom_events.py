@@ -124,6 +124,23 @@ def test_writing_letter_by_letter_is_one_signal(show: Show) -> None:
     assert said(session)[1:] == [("input", "#note", "abc"), ("input", "#note", "abcd")]
 
 
+def test_who_clicks_into_a_field_and_writes_is_told_of_in_one_go(show: Show) -> None:
+    session = show(
+        FORM + "<script>const go = document.getElementById('note');"
+        "go.onfocus = () => { go.className = 'in use'; };</script>"
+    )
+    session.execute(Type(Selector("#note"), "abc"))
+    session.observe()
+    assert said(session) == [("click", "#note", ""), ("input", "#note", "abc")]
+    click, written = events(session)
+    assert written.target == click.target
+    assert "class" in written.chain[0].attributes  # as it was when it was written in
+    session.execute(Click(Selector("#note")))
+    session.execute(Click(Selector("#name")))  # and what only was clicked is told with what comes next, or by itself
+    session.observe()
+    assert said(session)[2:] == [("click", "#note", "abc"), ("change", "#note", "abc"), ("click", "#name", "Ada")]
+
+
 def test_passwords_are_told_nowhere(show: Show) -> None:
     session = show(
         FORM + "<script>const show = () => { pw.type = 'text' }; pw.oninput = () => pw.setAttribute('value', pw.value)"
@@ -515,6 +532,7 @@ def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
     assert (last.chain[0].nth, last.chain[0].children) == (0, 0)  # too many to count
     first = next(each[1:].partition("]")[0] for each in lines if " textbox '" in each)
     session.execute(Click(Element(first)))
+    session.observe()  # somebody may write there at once, so it is told a moment later
     form = events(session)[-1].chain[1]
     assert (form.tag, form.attributes["id"], len(form.attributes)) == ("form", "form", 40)
     assert max(map(len, form.attributes.values())) == 300

@@ -34,9 +34,10 @@ const rectOf = method('Element', 'getBoundingClientRect');
 const hostOf = getter('ShadowRoot', 'host');
 const viewOf = getter('Document', 'defaultView');
 const urlOf = getter('Document', 'URL');
+const designMode = getter('Document', 'designMode');
 const rootElementOf = getter('Document', 'documentElement');
 const innerTextOf = getter('HTMLElement', 'innerText');
-const isEditable = getter('HTMLElement', 'isContentEditable');
+const isContentEditable = getter('HTMLElement', 'isContentEditable');
 const inputType = getter('HTMLInputElement', 'type');
 const inputValue = getter('HTMLInputElement', 'value');
 const inputChecked = getter('HTMLInputElement', 'checked');
@@ -68,6 +69,16 @@ const clip = (text, length) => {
 };
 const squeeze = (text, length) => `${text || ''}`.slice(0, CHARACTERS).replace(/\s+/g, ' ').trim().slice(0, length).toWellFormed();
 const isElement = node => kindOf(node) === 1;
+// Whether the browser has to be asked: it works out the styles of the page anew before it says so.
+const mayBeEditable = el => {
+  for (let n = el; n; n = parentOf(n) || hostAround(n)) {
+    const kind = kindOf(n);
+    if (kind === 9) return designMode(n) === 'on';
+    if (kind === 1 && attr(n, 'contenteditable') !== null) return true;
+  }
+  return false;
+};
+const isEditable = el => mayBeEditable(el) && isContentEditable(el);
 
 // --- what a field holds
 

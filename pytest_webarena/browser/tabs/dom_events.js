@@ -30,20 +30,26 @@ const numberOf = el => {
 };
 let writing = null;  // the field of the last event, if it was input
 let unsaid = null;  // and what is to be said of it, of which nobody has been told yet
-let latest = 0;  // when the last letter came
+let clickedInto = null;  // a field of text that was clicked, of which nobody has been told yet either, and what is said of that
+let latest = 0;  // when the last letter came, or that click
 let waiting = false;
 let leaving = false;
 // Each letter told by itself would cost as much as typing it. So letters are told together: a moment later (sooner than
 // anybody finds the page at rest), before the next event, before the address changes, before the document goes.
 const catchUp = () => {
-  if (unsaid === null) return;
-  const {said, field, text} = unsaid;
-  unsaid = null;
-  if (field !== null) said.value = textSaid(field, text);
-  send(JSON.stringify(said));
+  if (unsaid === null && clickedInto === null) return;
+  const all = clickedInto === null ? [] : [clickedInto.said];
+  clickedInto = null;
+  if (unsaid !== null) {
+    const {said, field, text} = unsaid;
+    unsaid = null;
+    if (field !== null) said.value = textSaid(field, text);
+    all.push(said);
+  }
+  send(JSON.stringify(all.length === 1 ? all[0] : all));
 };
 const look = () => {
-  const left = unsaid === null ? 0 : latest + PAUSE - performance.now();
+  const left = unsaid === null && clickedInto === null ? 0 : latest + PAUSE - performance.now();
   waiting = left > 0;
   if (waiting) setTimeout(look, left);
   else catchUp();
@@ -59,11 +65,11 @@ const later = () => {
     for (const type of ['beforeunload', 'pagehide', 'blur']) window.addEventListener(type, catchUp, true);
   }
 };
-const sayingOf = (el, event, value, sign) => {
+const sayingOf = (el, event, value, sign, known) => {
   const [chain, whole] = chainOf(el);
   const view = viewOf(ownerOf(el)) || globalThis;
   return {
-    event: event, target: targetOf(el), value: value, chain: chain, whole: whole, field: numberOf(el), sign: sign,
+    event: event, target: known ? null : targetOf(el), value: value, chain: chain, whole: whole, field: numberOf(el), sign: sign,
     control: CLICKS.has(event) ? controlAround(el) : null,
     frame: view === view.top ? '' : clip(view.location.href, 2000), maker: makerOf(view),
   };
@@ -76,9 +82,16 @@ const tell = (el, event, value, sign, letter, ready) => {
     later();
     return;
   }
-  catchUp();
+  // Who clicks into a field most often writes at once, and the field is who it was when it was clicked.
+  const known = letter && clickedInto !== null && clickedInto.el === el && unsaid === null;
+  if (!known) catchUp();
   writing = event === 'input' ? el : null;
-  const said = ready || sayingOf(el, event, value, sign);
+  const said = ready || sayingOf(el, event, value, sign, known);
+  if (event === 'click' && isText(el)) {
+    clickedInto = {el: el, said: said};
+    later();
+    return;
+  }
   if (!letter) {
     send(JSON.stringify(said));
     return;

@@ -142,6 +142,11 @@ class DomEvents:
     def _told(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
         try:
             said = json.loads(writable(payload[:_LONGEST]))
+            if isinstance(said, list):  # somebody clicked into a field and wrote in it, at once
+                click, first = said
+                self._happened(click, document, frame, len(payload))
+                self._happened({**first, "target": click["target"]}, document, frame, len(payload))
+                return
             if "listening" in said:
                 self._signals.document(frame, listening=True)
                 if said.get("enclosed"):
@@ -151,25 +156,28 @@ class DomEvents:
                 chain = tuple(map(_element, said["chain"]))
                 self._frames.told(said["around"], chain, whole=said["whole"], maker=said["maker"])
                 return
-            sign = said.get("sign")
-            if sign is not None and sign not in self._signs:
-                raise ValueError("not announced by the harness")
-            self._signs.discard(sign)
-            if "again" in said:
-                happening = self._written[document]
-                if happening.field != (*document, said["again"]):
-                    raise ValueError("another field")
-                happening = replace(happening, value=said["value"])
-            else:
-                happening = self._happening(said, document, frame, len(payload))
-            if happening.event == "input":
-                self._written.pop(document, None)
-                self._written[document] = happening
-                if len(self._written) > _DOCUMENTS:
-                    self._written.pop(next(iter(self._written)))
-            self._signals.dom_event(happening)
-        except (KeyError, TypeError, ValueError):  # too long, not announced, or the listener could not read the element
+            self._happened(said, document, frame, len(payload))
+        except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, not read, or no such thing
             self._signals.lost()
+
+    def _happened(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
+        sign = said.get("sign")
+        if sign is not None and sign not in self._signs:
+            raise ValueError("not announced by the harness")
+        self._signs.discard(sign)
+        if "again" in said:
+            happening = self._written[document]
+            if happening.field != (*document, said["again"]):
+                raise ValueError("another field")
+            happening = replace(happening, value=said["value"])
+        else:
+            happening = self._happening(said, document, frame, size)
+        if happening.event == "input":
+            self._written.pop(document, None)
+            self._written[document] = happening
+            if len(self._written) > _DOCUMENTS:
+                self._written.pop(next(iter(self._written)))
+        self._signals.dom_event(happening)
 
     def _happening(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
         own = tuple(map(_element, said["chain"]))

@@ -94,7 +94,7 @@ def _told(parts: Sequence[Part]) -> Iterator[str]:
         if part.forbidden and not part.open and not part.by:
             continue
         mark = "?" if part.open else "✗" if part.forbidden or not part.points else "✓"
-        when = "" if part.step is None else " at the start" if part.step < 0 else f" at step {part.step}"
+        when = "" if part.step is None else " at the start" if part.step < 0 else f" at step {part.step + 1}"
         why = f" ({part.why})" if part.why else ""
         yield f"{mark} {number} {clip(part.what, 60)}{when}{why}"
 

@@ -46,8 +46,8 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
     lacking = [step.index for step in evidence.steps if step.index not in pages]
     if elements and lacking:
         why = (
-            f"the page before step {lacking[0]} was not recorded; a run with --grading=webcanvas-code records it, and "
-            "agents that drive the browser themselves have none"
+            f"the page before step {lacking[0] + 1} was not recorded; a run with --grading=webcanvas-code records it, "
+            "and agents that drive the browser themselves have none"
         )
         return Judgement.unknown(expected=expected, why=why)
     told: list[str] = []
@@ -130,7 +130,7 @@ def _reply(view: View, subject: str, rule: str, told: list[str]) -> str:
 
 def _part(spec: KeyNodes, index: int, score: float, step: StepRecord | None, free: bool) -> Part:
     node = spec.nodes[index]
-    by = f"step {step.index} at {clip(step.url_before, 160)}" if step is not None else ""
+    by = f"step {step.index + 1} at {clip(step.url_before, 160)}" if step is not None else ""
     return Part(
         what=clip(str(node), 200),
         points=score,
@@ -146,5 +146,5 @@ def _part(spec: KeyNodes, index: int, score: float, step: StepRecord | None, fre
 
 def _line(number: int, part: Part) -> str:
     mark = "✓" if part.points == 1 else f"{part.points:g}" if part.points else "✗"
-    when = "" if part.step is None else f" before step {part.step}"
+    when = "" if part.step is None else f" before step {part.step + 1}"
     return f"{mark} {number} {clip(part.what, 60)}{when}"

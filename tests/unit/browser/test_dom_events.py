@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from playwright.async_api import CDPSession
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.dom_events import BINDING, DomEvents
+from pytest_webarena.signals import DomEvent
 
 
 class Protocol:
@@ -58,3 +60,29 @@ def test_what_comes_back_and_a_browsers_own_pages_need_no_listener() -> None:
     protocol.navigated("F", type="BackForwardCacheRestore")
     protocol.navigated("G", unreachableUrl="http://a.test/")
     assert log.unheard == 0
+
+
+def _event(name: str, selector: str | None, value: str) -> dict[str, Any]:
+    target = None if selector is None else {"selector": selector, "tag": "input"}
+    around = [["input", {}, 1, 1, 1, 1, "root"]]
+    return {
+        "event": name, "target": target, "value": value, "chain": around, "whole": True, "field": 1, "control": None,
+        "frame": "", "maker": "",
+    }  # fmt: skip
+
+
+def test_a_click_and_the_first_letters_after_it_come_together() -> None:
+    protocol, log = listened_to()
+    protocol.says(1, "F", json.dumps([_event("click", "#q", ""), _event("input", None, "k")]))
+    protocol.says(1, "F", json.dumps({"again": 1, "value": "kettle"}))
+    found = [(each.event, each.target.selector, each.value) for each in log.since() if isinstance(each, DomEvent)]
+    assert found == [("click", "#q", ""), ("input", "#q", "kettle")]
+    assert log.lost == 0
+
+
+def test_what_comes_together_otherwise_is_counted_as_lost() -> None:
+    protocol, log = listened_to()
+    protocol.says(1, "F", json.dumps([_event("click", "#q", "")]))
+    protocol.says(1, "F", json.dumps([_event("click", None, ""), _event("input", None, "k")]))
+    protocol.says(1, "F", "[[], []]")
+    assert (log.since(), log.lost) == ((), 3)

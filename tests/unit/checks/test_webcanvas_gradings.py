@@ -188,7 +188,7 @@ def test_without_pages_there_is_no_telling() -> None:
     nodes = "[{element: '#go'}]"
     told = result(nodes, recorded(click(0, "#go"), pages=False))
     assert told.score is None
-    assert "the page before step 0 was not recorded; a run with --grading=webcanvas-code records it" in told.why
+    assert "the page before step 1 was not recorded; a run with --grading=webcanvas-code records it" in told.why
     assert score("[{url: {includes: /find}}]", recorded(step(0, Stop(""), FOUND), pages=False)) == 1  # needs none
 
 

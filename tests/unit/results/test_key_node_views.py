@@ -162,6 +162,17 @@ def test_the_headline_of_a_long_name_keeps_its_count_within_80_columns() -> None
     assert line.endswith("… (node 1 of 12, 0 reached)")
 
 
+def test_ways_of_many_agents_can_be_told_apart() -> None:
+    agents = [f"agent-{letter}" for letter in "abcdefghi"]
+    drawn = run_section([record([part("home", 0), part("found")], agent=agent) for agent in agents])
+    keys = re.findall(r'<i class="(way-\d[^"]*)"></i>', drawn)
+    assert len(set(keys)) == len(agents)
+    ends = [float(place) for place in re.findall(r'<path class="way-[^"]* end"[^>]* d="M(\d+) ', drawn)]
+    assert len(set(ends)) == len(agents)
+    first = 40 + 92  # of the stop at which all of them ended
+    assert all(abs(place - first) < 92 / 2 for place in ends)
+
+
 def page_ways(text: str) -> list[str]:
     """What the drawings of pages say, one line each."""
     return re.findall(r"<title>([^<]*)</title>", text.partition("Ways from page to page")[2])

@@ -40,7 +40,7 @@ def test_each_node_says_when_it_was_reached_and_by_what() -> None:
     assert (bought.what, bought.function) == ("bought", "element path")
     assert (deleted.of, deleted.forbidden, deleted.by) == (0, True, "")
     assert got.actual == "1, missed searched"
-    assert got.why == "✗ 1 searched; ✓ 2 bought at step 1"
+    assert got.why == "✗ 1 searched; ✓ 2 bought at step 2"
 
 
 def test_the_headline_names_the_first_node_that_was_missed() -> None:

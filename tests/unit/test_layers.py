@@ -41,6 +41,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("checks",),
     ("suites",),
     ("gateway",),
+    ("live",),
     ("archives",),
     ("embedded",),
     ("sites",),

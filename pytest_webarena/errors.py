@@ -9,6 +9,7 @@
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
         │   ├── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   ├── SiteBlocked       cause "blocked": a live site turned its visitor away
         │   ├── SiteRestless      its page never stops writing
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
@@ -57,6 +58,7 @@ __all__ = [
     "RecordingError",
     "Shortfall",
     "SiteAbsent",
+    "SiteBlocked",
     "SiteBusy",
     "SiteError",
     "SiteMissing",
@@ -76,12 +78,13 @@ __all__ = [
     "unwritten",
 ]
 
-Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
+Cause = Literal["site", "blocked", "browser", "model", "agent", "judge", "task", "harness"]
 
-Shortfall = Literal["", "declared", "budget", "untold", "lacking"]
+Shortfall = Literal["", "declared", "budget", "untold", "lacking", "hindered"]
 """Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, its money (the run's
-``budget``) was spent before, it has left ``untold`` what it used, which a check asks for, or it went where an archived
-site is ``lacking``. What an agent says of itself, or chooses to visit, must never make its rate better."""
+``budget``) was spent before, it has left ``untold`` what it used, which a check asks for, it went where an archived
+site is ``lacking``, or where a live one turned it away or could not be had (``hindered``). What an agent says of
+itself, or chooses to visit, must never make its rate better."""
 
 
 class WebArenaError(Exception):
@@ -136,7 +139,7 @@ class TrialError(WebArenaError):
 class SiteError(TrialError):
     """A site could not be provisioned, reset, reached or queried."""
 
-    cause = "site"
+    cause: ClassVar[Cause] = "site"
 
 
 class SiteMissing(SiteError):
@@ -153,6 +156,13 @@ class SiteUnreached(SiteError):
 class SiteAbsent(SiteUnreached):
     """What such a site needs is not on this machine: another attempt would meet the same."""
 
+    again = False
+
+
+class SiteBlocked(SiteError):
+    """A live site turned its visitor away: a captcha, a status for robots, another region's site."""
+
+    cause = "blocked"
     again = False
 
 
@@ -255,7 +265,15 @@ def unwritten(path: Path, why: str) -> RecordingError:
 
 def error_of(cause: Cause, message: str) -> TrialError:
     """The error that has this cause."""
-    kinds: tuple[type[TrialError], ...] = (SiteError, BrowserError, ModelError, AgentError, JudgeError, TaskError)
+    kinds: tuple[type[TrialError], ...] = (
+        SiteError,
+        SiteBlocked,
+        BrowserError,
+        ModelError,
+        AgentError,
+        JudgeError,
+        TaskError,
+    )
     return next((kind for kind in kinds if kind.cause == cause), HarnessError)(message)
 
 

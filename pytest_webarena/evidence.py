@@ -44,7 +44,7 @@ record of requests had no room for; 5 signals; 6 that a check found more than ca
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
 have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
-11 who asked for an address."""
+11 who asked for an address, and what live sites kept back."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -230,6 +230,14 @@ class RequestRecord:
     """Of an archived site: that the archive does not have it, and what it was. A ``page`` to be shown; a ``part`` on
     which the page's working may depend; an ``extra`` that only decorates or reports. Empty otherwise, and in evidence
     of older versions."""
+    intercepted: bool = False
+    """Of a live site: that it may have changed something there and nobody had allowed it, so it was answered for the
+    site (403) and not sent."""
+    obstacle: Literal["", "blocked", "site"] = ""
+    """Of a live site: that it did not answer as it does to people. ``blocked``: it turned the visitor away (a captcha,
+    429, another region's site, robots.txt); ``site``: it could not be had (its name, its TLS, time). Empty otherwise,
+    and in evidence of older versions."""
+    obstacle_why: str = ""
     response_body: str | None = None
     """Text of a JSON response, decoded. None for others, for those that were too long to keep, and when none of the
     task's checks looks at responses."""

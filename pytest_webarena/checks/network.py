@@ -35,6 +35,7 @@ class NetworkSpec:
     status: tuple[int, ...] = ()
     body: TextMatch = ANY_TEXT
     count: Count = AT_LEAST_ONE
+    attempted: bool = False
 
     def __str__(self) -> str:
         parts = [" or ".join(self.method) or "any request"]
@@ -46,6 +47,8 @@ class NetworkSpec:
             parts.append("answered " + " or ".join(map(str, self.status)))
         if self.body:
             parts.append(f"with a body: {self.body}")
+        if self.attempted:
+            parts.append("sent or attempted")
         return f"{self.count} × {' '.join(parts)}"
 
 
@@ -138,6 +141,16 @@ FORM: Record[NetworkSpec] = Record(
             example="- network: {method: POST, url: /basket/add/*, count: 1}",
         ),
         Field(
+            key="attempted",
+            shape=Bool(),
+            default=False,
+            doc=(
+                "On [live sites](live.md), what may write is intercepted unless the task allows it: such requests "
+                "count, too, as they would have been sent. Their status is 403, and nobody has answered."
+            ),
+            example="- network: {method: POST, url: 'https://www.example.com/basket/add', attempted: true}",
+        ),
+        Field(
             key="none",
             shape=Bool(),
             default=False,
@@ -147,7 +160,8 @@ FORM: Record[NetworkSpec] = Record(
     ],
     rule=_fault,
     doc=(
-        "Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count. "
+        "Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count "
+        "(but for what `attempted` says). "
         "The gateway records up to 20,000 requests and 64 MiB of a trial, a quarter of that for those that may change "
         "something (POST, PUT, …). Of more, it counts methods and paths; where these leave open whether the check "
         "holds, it is inconclusive. Where what was cut off a long body (64 KiB are kept), or one that can't be "
@@ -168,7 +182,8 @@ def judge(spec: NetworkSpec, view: View) -> Judgement:
     found: list[RequestRecord] = []
     doubtful: list[str] = []
     for request in evidence.requests:
-        if request.refused or not _matches(spec, request, evidence):
+        kept = request.refused and not (spec.attempted and request.intercepted)
+        if kept or not _matches(spec, request, evidence):
             continue
         body, doubt = read_body(request) if spec.body else ("", "")
         holds = not spec.body or judge_text(spec.body, body).holds

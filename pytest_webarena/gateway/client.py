@@ -10,9 +10,10 @@ from typing import Protocol
 from pytest_webarena.gateway.exchange import Exchange
 from pytest_webarena.gateway.framing import BodyReader, request_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
+from pytest_webarena.gateway.lacking import is_navigation
 from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog
-from pytest_webarena.gateway.pages import COMING, answer
-from pytest_webarena.gateway.routes import Refused, RouteTable
+from pytest_webarena.gateway.pages import COMING, answer, answer_script
+from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused, RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
 from pytest_webarena.gateway.upstream import Route, end_writing, reset
@@ -164,10 +165,11 @@ class BrowserConnection(asyncio.Protocol):
                     f"{route.host} can only be read",
                     f"{route.host} is shared by all who visit it and can't be changed: {unsafe} is not allowed",
                 )
+            route.admit(request, path, unsafe)
         except BadMessage as error:
             if has_body:
                 self._read_refused(request, entry)
-            self._refuse_entry(entry, error, close=request.close or has_body)
+            self.refuse(entry, error, close=request.close or has_body, request=request)
             return
         if unsafe:
             self._mark_unsafe(route, unsafe, entry.url)
@@ -180,7 +182,7 @@ class BrowserConnection(asyncio.Protocol):
         except BadMessage as error:
             exchange.abort()
             self._exchange = None
-            self._refuse_entry(entry, error, close=True)
+            self.refuse(entry, error, close=True)
             return
         if used < len(data) and self._exchange is exchange:
             self._buffer = data[used:]
@@ -216,7 +218,7 @@ class BrowserConnection(asyncio.Protocol):
             route = self._owner.routes.resolve_connect(request.target, visits=self._owner.visits)
             self._owner.visited_hosts.add(route.host)
         except BadMessage as error:
-            self._refuse_entry(entry, error, close=has_body)
+            self.refuse(entry, error, close=has_body)
             return
         if route.tls and not route.read:
             self._mark_unsafe(route, "CONNECT", request.target)
@@ -225,7 +227,7 @@ class BrowserConnection(asyncio.Protocol):
         if route.tls:
             if self._buffer:  # asyncio can't begin TLS with bytes that it has already handed out
                 early = BadMessage("expected nothing behind CONNECT before it is answered")
-                self._refuse_entry(entry, early, close=True)
+                self.refuse(entry, early, close=True)
                 return
             self._inside = route
             self._securing = asyncio.get_running_loop().create_task(self._end_tls(route, entry))
@@ -289,11 +291,21 @@ class BrowserConnection(asyncio.Protocol):
         line = request_line(text)
         entry = self._begin(*line, text) if line else self._begin("", "", "")
         self._head_only = False
-        self._refuse_entry(entry, error, close=True)
+        self.refuse(entry, error, close=True)
 
-    def _refuse_entry(self, entry: Entry, error: BadMessage, *, close: bool) -> None:
+    def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
+        """Answer with why not; scripts of a live site's page are told so as JSON."""
         entry.refused = str(error)
-        if isinstance(error, Refused):
+        entry.intercepted = isinstance(error, Intercepted)
+        if isinstance(error, Hindered):
+            entry.hinder(error.obstacle, str(error))
+        if isinstance(error, Intercepted) and request is not None and not is_navigation(request.method, request.fields):
+            entry.status, entry.own = error.status, f"{error}."
+            origin = next((f[7:].strip() for f in request.fields if f[:7].lower() == "origin:"), "")
+            entry.response_head, data = answer_script(error.status, f"{error}.", origin=origin, close=close)
+            self.transport.write(data)
+            self.exchange_done(close=close)
+        elif isinstance(error, Refused):
             self.reply(entry, error.status, error.title, f"{error}.", close=close)
         else:
             # Sent by something that speaks another dialect: better not to guess at its next message.
@@ -318,7 +330,10 @@ class BrowserConnection(asyncio.Protocol):
         self.reply(entry, 503, f"{route.host} is being made ready", reason, close=False, refresh=_AGAIN)
 
     def upstream_failed(self, route: Route, reason: str) -> None:
-        if route.open and not self._owner.upstream_error:
+        if route.abroad:
+            if self._entry is not None:
+                self._entry.hinder("site", reason)
+        elif route.open and not self._owner.upstream_error:
             self._owner.upstream_error = f"{route}: {reason}"
 
     # --- ends ---

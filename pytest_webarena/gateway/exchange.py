@@ -12,6 +12,7 @@ from pytest_webarena.gateway.framing import BodyReader, OpenBody, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
 from pytest_webarena.gateway.lacking import LACKING, lack_of
 from pytest_webarena.gateway.log import Entry, RequestLog
+from pytest_webarena.gateway.routes import Refused
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writing
@@ -37,6 +38,7 @@ class Exchange:
         "_orphan",
         "_over",
         "_partial",
+        "_path",
         "_pending",
         "_request",
         "_response",
@@ -65,6 +67,7 @@ class Exchange:
         self._settings = settings
         self._route = route
         self._request = request
+        self._path = path
         self._entry = entry
         lines = [
             f"{request.method} {path} HTTP/1.{request.minor}",
@@ -194,7 +197,10 @@ class Exchange:
 
     async def _open(self) -> None:
         try:
-            connection = await self._route.connect(self._settings.connect_timeout)
+            connection = await self._route.open_for(self._request, self._path, self._settings.connect_timeout)
+        except Refused as error:
+            self._task = None
+            self._turn_away(error)
         except TimeoutError:
             self._task = None
             self._upstream_fault(f"no connection within {self._settings.connect_timeout:g} s")
@@ -225,13 +231,18 @@ class Exchange:
             connection.transport.write(data)
         else:
             connection.transport.write(self._head)
-        if self._settings.response_timeout is not None:
+        if (within := self._within) is not None:
             self._cancel_timer()
-            self._timer = asyncio.get_running_loop().call_later(self._settings.response_timeout, self._timed_out)
+            self._timer = asyncio.get_running_loop().call_later(within, self._timed_out)
+
+    @property
+    def _within(self) -> float | None:
+        own = self._route.answer_within
+        return self._settings.response_timeout if own is None else own
 
     def _timed_out(self) -> None:
         if self._response is None:
-            self._upstream_fault(f"no answer within {self._settings.response_timeout:g} s", 504)
+            self._upstream_fault(f"no answer within {self._within:g} s", 504)
 
     # --- the response ---
 
@@ -298,6 +309,7 @@ class Exchange:
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
             self._note_lack(head)
+        self._route.heard(self._request, head, self._entry)
         out = _serialise(head, ("Connection: close",) if self._close else ())
         self._browser.transport.write(out + data[:used] if used else out)
         if body is not None:
@@ -364,6 +376,16 @@ class Exchange:
         self._browser.exchange_done(close=self._close)
 
     # --- faults ---
+
+    def _turn_away(self, error: Refused) -> None:
+        """What it takes to send the request showed that it must not be sent."""
+        if self._over:
+            return
+        orphan, pending = self._orphan, self.wants_body
+        self._entry.refused = str(error)
+        self._end()
+        if not orphan:
+            self._browser.refuse(self._entry, error, close=pending or self._close, request=self._request)
 
     def _upstream_fault(self, reason: str, status: int = 502) -> None:
         if self._over:

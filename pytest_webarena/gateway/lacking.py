@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["LACKING", "Lack", "lack_of"]
+__all__ = ["LACKING", "Lack", "is_navigation", "lack_of"]
 
 LACKING = "Webarena-Archive-Lacks"
 """Field by which an archive's server tells the gateway that it has nothing. No answer of a site comes with it."""
@@ -39,3 +39,15 @@ def lack_of(method: str, fields: Sequence[str]) -> Lack:
     # Beacons ask for no answer that a page could look at.
     beacon = to == "empty" and known.get("sec-fetch-mode") == "no-cors" and method == "POST"
     return "part" if to in _PARTS and not beacon else "extra"
+
+
+def is_navigation(method: str, fields: Sequence[str]) -> bool:
+    """Whether a browser asks for something to show, in a tab or a frame, whatever the method; not for a script.
+
+    >>> is_navigation("POST", ["Sec-Fetch-Mode: cors", "Accept: text/html"])
+    False
+    >>> is_navigation("POST", ["Accept: text/html,*/*"])
+    True
+    """
+    known = {name.lower(): value.strip().lower() for name, _, value in (field.partition(":") for field in fields)}
+    return known.get("sec-fetch-mode", "navigate") == "navigate" and known.get("accept", "").startswith("text/html")

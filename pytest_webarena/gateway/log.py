@@ -16,6 +16,7 @@ from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.gateway.framing import Capture
 from pytest_webarena.gateway.heads import header_pairs
 from pytest_webarena.gateway.lacking import Lack
+from pytest_webarena.gateway.obstacles import Obstacle
 
 __all__ = ["SAFE_METHODS", "Entry", "RequestLog", "Totals"]
 
@@ -62,9 +63,12 @@ class Entry:
     __slots__ = (
         "abandoned",
         "body",
+        "intercepted",
         "kept",
         "lacks",
         "method",
+        "obstacle",
+        "obstacle_why",
         "own",
         "refused",
         "reply",
@@ -96,6 +100,11 @@ class Entry:
         """What the gateway itself answered; empty when the site did."""
         self.lacks: Lack = ""
         """What an archive did not have."""
+        self.intercepted = False
+        """Whether it was to change something on a site of the world, and we answered it."""
+        self.obstacle: Obstacle = ""
+        """What kept a site of the world from answering as it does to people."""
+        self.obstacle_why = ""
         self.abandoned = False
         """Whether the browser went away before all of the answer had come."""
         self.request_bytes = 0
@@ -109,6 +118,11 @@ class Entry:
         self.seconds: float | None = None
         self.time = time.time()
         self.started = time.monotonic()
+
+    def hinder(self, obstacle: Obstacle, why: str) -> None:
+        """Note what kept a site of the world from answering; the first that was found stays."""
+        if not self.obstacle:
+            self.obstacle, self.obstacle_why = obstacle, why
 
     @property
     def writes(self) -> bool:
@@ -137,6 +151,9 @@ class Entry:
             status=self.status,
             refused=self.refused,
             lacks=self.lacks,
+            intercepted=self.intercepted,
+            obstacle=self.obstacle,
+            obstacle_why=self.obstacle_why,
             request_headers=header_pairs(self.request_head),
             request_body=_text(bytes(body.data), cut=self.request_bytes > len(body.data)) if body is not None else None,
             response_headers=header_pairs(self.response_head),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Sequence
 from http import HTTPStatus
 
-__all__ = ["COMING", "SERVER", "answer"]
+__all__ = ["COMING", "SERVER", "answer", "answer_script"]
 
 SERVER = "pytest-webarena-gateway"
 """Value of the Server field by which a page of the gateway differs from one of a site."""
@@ -56,6 +57,24 @@ def answer(
         lines.append("Connection: close")
     head = "\r\n".join(lines) + "\r\n"
     return head, head.encode("latin-1") + b"\r\n" + (content if body else b"")
+
+
+def answer_script(status: int, text: str, *, origin: str = "", close: bool = False) -> tuple[str, bytes]:
+    """The same for a script, as JSON; ``origin`` is told that it may read it."""
+    content = json.dumps({"error": "not sent", "by": SERVER, "message": text}).encode()
+    lines = [
+        f"HTTP/1.1 {status} {_phrase(status)}",
+        f"Server: {SERVER}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(content)}",
+        "Cache-Control: no-store",
+    ]
+    if origin:
+        lines += [f"Access-Control-Allow-Origin: {origin}", "Access-Control-Allow-Credentials: true", "Vary: Origin"]
+    if close:
+        lines.append("Connection: close")
+    head = "\r\n".join(lines) + "\r\n"
+    return head, head.encode("latin-1") + b"\r\n" + content
 
 
 def _phrase(status: int) -> str:

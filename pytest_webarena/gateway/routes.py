@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
 from pytest_webarena.gateway.heads import BadMessage
+from pytest_webarena.gateway.obstacles import Obstacle
 from pytest_webarena.gateway.upstream import Route
 
-__all__ = ["Refused", "RouteTable"]
+__all__ = ["Guarded", "Hindered", "Intercepted", "Refused", "RouteTable"]
 
 _ABSOLUTE = re.compile(r"(?i:(https?))://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
 _AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -23,11 +25,35 @@ class Refused(BadMessage):
         self.title = title
 
 
+class Intercepted(Refused):
+    """A request that may change something on a site of the world, and that nobody has allowed: we answer it."""
+
+
+class Hindered(Refused):
+    """What could not be asked of a site of the world, which is nobody's fault here; ``obstacle`` says what kind."""
+
+    def __init__(self, title: str, reason: str, obstacle: Obstacle, status: int = 403) -> None:
+        super().__init__(title, reason)
+        self.status = status
+        self.obstacle = obstacle
+
+
+class Guarded(Protocol):
+    """Gives routes to hosts that no other route serves: the world, under guard."""
+
+    def route(self, host: str, port: int) -> Route:
+        """The one route to a host and port of the world. `Refused` where nothing may be asked."""
+
+
 class RouteTable:
     """Host and port to route."""
 
     def __init__(self) -> None:
         self._routes: dict[tuple[str, int], Route] = {}
+        self.world: Guarded | None = None
+        """Who is asked for what no route serves; None: it is refused."""
+        self.abroad: dict[tuple[str, int], Route] = {}
+        """Routes that it gave, which are not listed."""
 
     def put(self, route: Route) -> Route | None:
         """Serve ``route`` from now on; the route it replaces, if any."""
@@ -96,6 +122,10 @@ class RouteTable:
             if route.arrival is not None and not visits:
                 raise Refused(f"{host} can't be reached", f"{host} is not one of this task's sites, nor visited so far")
             return route
+        if self.world is not None:
+            if (host, port) not in self.abroad:
+                self.abroad[host, port] = self.world.route(host, port)
+            return self.abroad[host, port]
         ports = sorted(route.port for route in self if route.host == host)
         if ports:
             served = " and ".join(map(str, ports))

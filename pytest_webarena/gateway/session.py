@@ -14,7 +14,7 @@ from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
 from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog, Totals
-from pytest_webarena.gateway.routes import RouteTable
+from pytest_webarena.gateway.routes import Guarded, RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Arrival, Route
 
@@ -196,6 +196,10 @@ class GatewaySession:
         if before is not None:
             self._retire(before)
 
+    def enter(self, world: Guarded) -> None:
+        """From now on ``world`` is asked for hosts that no route serves."""
+        self.routes.world = world
+
     def serves(self, host: str, port: int) -> bool:
         """Whether there is a route for it."""
         return self.routes.has(host.lower(), port)
@@ -344,7 +348,7 @@ class GatewaySession:
             connection.abort()
         for transport in list(self.pipes):
             transport.abort()
-        routes = [*self.routes, *self._retired]
+        routes = [*self.routes, *self.routes.abroad.values(), *self._retired]
         for route in routes:
             route.cut()
         # The loop reports each end in its next rounds.

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from pytest_webarena.gateway.heads import BadMessage, RequestHead
 from pytest_webarena.gateway.log import Entry
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Route, end_writing
@@ -22,6 +23,9 @@ class BrowserSide(Protocol):
 
     def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
         """Answer with a page of our own."""
+
+    def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
+        """Answer with why it is not passed on."""
 
     def not_yet(self, route: Route, entry: Entry) -> None:
         """The site is still to come: answer with a page that asks again."""

@@ -8,7 +8,11 @@ import socket
 import ssl
 import struct
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pytest_webarena.gateway.heads import RequestHead, ResponseHead
+    from pytest_webarena.gateway.log import Entry
 
 __all__ = [
     "Arrival",
@@ -54,6 +58,11 @@ class ResponseSink(Protocol):
 
 class Route:
     """One address of the browser's world and the replica that serves it."""
+
+    abroad = False
+    """Whether it is the world's, asked under guard: what fails there is noted with the request; no replica broke."""
+    answer_within: float | None = None
+    """Seconds until the head of a response, if not as the gateway's settings say."""
 
     def __init__(
         self,
@@ -109,6 +118,16 @@ class Route:
         # Whoever reads dots and escapes otherwise than this would be led past it.
         odd = "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
         return odd or not plain.startswith(self.reads)
+
+    def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
+        """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""
+
+    def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+        """The head of an answer has come."""
+
+    async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
+        """What one request is sent on; as `connect`, and `routes.Refused` for one that must not be sent."""
+        return await self.connect(timeout)
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:
         """A request's field lines as the replica gets them."""

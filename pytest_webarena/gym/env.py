@@ -31,8 +31,10 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.abroad import with_obstacles
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
+from pytest_webarena.trials.lacking import with_lacks
 from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.stage import Stage, set_stage
@@ -183,6 +185,9 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             evidence = self._gather(said)
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=said.ending.reason, stop_detail=said.ending.detail)
+        decided, _ = with_lacks(decided, evidence)
+        if self._stage.lease is not None and self._stage.lease.live:
+            decided, _ = with_obstacles(decided, evidence)
         if decided.cause is not None or verdict.score is None:
             raise error_of(decided.cause or "harness", decided.message)
         info |= {

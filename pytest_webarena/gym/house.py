@@ -17,6 +17,7 @@ from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import Lease
+from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.run_info import RunInfo
@@ -92,9 +93,10 @@ class Guest:
         holder: str,
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        live: LiveWishes | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``, and what is in reach."""
-        return self._house.runtime.lease(sites, users=users, holder=holder, reach=reach, now=now)
+        return self._house.runtime.lease(sites, users=users, holder=holder, reach=reach, now=now, live=live)
 
     def engine(self) -> BrowserEngine:
         """The browser that the environments of this process share."""

@@ -67,7 +67,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="CATALOGUE",
         help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, webarena, webarena-verified, "
-        "external, or a catalogue file. With --suite the default is the suite's own.",
+        "external, live, or a catalogue file. With --suite the default is the suite's own.",
     )
     add_suite_options(group)
     group.addoption(

@@ -24,6 +24,7 @@ _FATES: Mapping[Shortfall, str] = {
     "budget": "not_run",
     "untold": "errors",
     "lacking": "errors",
+    "hindered": "errors",
 }
 """What became of a trial with an error, by its `TrialRecord.shortfall`."""
 

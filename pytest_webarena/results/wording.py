@@ -39,6 +39,7 @@ STOP_WORDS = {
 
 CAUSE_WORDS = {
     "site": "a site failed",
+    "blocked": "a live site turned the visitor away",
     "browser": "the browser failed",
     "model": "the model endpoint failed",
     "agent": "the agent could not be run",
@@ -52,6 +53,7 @@ _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
     "budget": "without a run for want of money",
     "lacking": "where an archived site lacks something",
+    "hindered": "where a live site turned the visitor away or could not be had",
     "untold": "without a word of the agent on what it used, which a check asks for",
 }
 

@@ -9,6 +9,7 @@ from pytest_webarena.tasks.check_form import CHECKS
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.images import ImageShape
 from pytest_webarena.tasks.kinds import find_kind
+from pytest_webarena.tasks.live_form import LIVE
 from pytest_webarena.tasks.model import Check, Limits, Start
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf, MapOf, Record
@@ -153,6 +154,14 @@ TASK_FIELDS = (
             "command line wins."
         ),
         example="reach: environment",
+    ),
+    Field(
+        key="live",
+        shape=LIVE,
+        default=None,
+        default_text="pages of its own domains can be read, and nothing else",
+        doc="Of a task on [live sites](live.md): further domains, and requests that are sent although they may write.",
+        example="live: {domains: [booking.example], reads: [POST /search], writes: [POST /basket/add/*]}",
     ),
     Field(
         key="mutates",

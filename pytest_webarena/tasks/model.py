@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pytest_webarena.actions import Action
 
-__all__ = ["Check", "ImageSource", "Limits", "Location", "SetupStep", "Start", "Task"]
+__all__ = ["Check", "ImageSource", "Limits", "LiveTerms", "Location", "SetupStep", "Start", "Task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,20 @@ class Limits:
 
     steps: int | None = None
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTerms:
+    """What a trial may do on live sites, besides reading pages of the domains that it starts on."""
+
+    domains: tuple[str, ...] = ()
+    """Further domains that tabs may go to."""
+    reads: tuple[str, ...] = ()
+    """Requests that only read whatever their method says, as ``POST /search`` or with a full address."""
+    writes: tuple[str, ...] = ()
+    """Requests that really may change something."""
+    robots: Literal["", "obey", "ignore"] = ""
+    """What robots.txt counts for; empty: as whoever else has a say says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +124,8 @@ class Task:
     """What the oracle does; targets are Playwright selectors. None: nobody wrote one down."""
     reach: Literal["task", "environment"] = "task"
     """What an agent can visit beside `sites`: nothing, or every site of the catalogue, as in WebArena's paper."""
+    live: LiveTerms | None = None
+    """What it may do on live sites; None: nothing but look at those that it starts on."""
     mutates: bool | None = None
     """Whether doing the task changes a site. False: whoever changes something where a ledger is kept has failed; else a
     hint for readers and schedulers, never trusted."""

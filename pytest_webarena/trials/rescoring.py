@@ -19,6 +19,7 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.trials.abroad import with_obstacles
 from pytest_webarena.trials.lacking import with_lacks
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
@@ -83,7 +84,7 @@ class Rescorer:
         before = Verdict.from_json(record.verdict) if record.verdict else None
         # Of a model's agent, whose calls are counted here, such a verdict has had no shortfall from the start.
         counted_here = before is not None and bool(shortfall_of(before)) and record.shortfall != "untold"
-        if record.shortfall in ("untold", "lacking"):
+        if record.shortfall in ("untold", "lacking", "hindered"):
             record = replace(record, shortfall="")
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
@@ -95,6 +96,8 @@ class Rescorer:
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
             decided, lacking = with_lacks(decided, evidence)
+            if record.environment.get("live"):
+                decided, lacking = with_obstacles(decided, evidence)
             cleared = {
                 "score": verdict.score,
                 "verdict": verdict.to_json(),

@@ -35,6 +35,7 @@ from pytest_webarena.trials.trial import run_trial
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
+    from pytest_webarena.sites.protocol.messages import LiveWishes
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.run_info import RunInfo
@@ -277,9 +278,12 @@ class Runtime:
         holder: str,
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        live: LiveWishes | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in before, where it can."""
-        return self.lease_within(self._config.lease_timeout, sites, users=users, holder=holder, reach=reach, now=now)
+        return self.lease_within(
+            self._config.lease_timeout, sites, users=users, holder=holder, reach=reach, now=now, live=live
+        )
 
     def lease_within(
         self,
@@ -290,10 +294,13 @@ class Runtime:
         holder: str,
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        live: LiveWishes | None = None,
     ) -> Lease:
         """The same, with seconds of its own to wait."""
         self._logins.prepare(sites, users)
-        return self._trusting(self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now))
+        return self._trusting(
+            self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now, live=live)
+        )
 
     def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
         return self._trusting(

@@ -12,6 +12,7 @@ from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import needs
 from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.trials.abroad import wishes_of
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session, SessionConfig
     from pytest_webarena.evidence import RequestRecord, StepRecord, Unrecorded
     from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.sites.protocol.messages import LiveWishes
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
 
@@ -43,11 +45,12 @@ class Resources(Protocol):
         holder: str,
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        live: LiveWishes | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``, to be visited as ``users``.
 
         ``reach``: other sites that can be visited, by nobody in particular (``*``: all); each is leased with the first
-        request for it, those in ``now`` at once.
+        request for it, those in ``now`` at once. ``live``: what may be done on live sites.
         """
 
     def engine(self) -> BrowserEngine:
@@ -197,6 +200,8 @@ def set_stage(
             if task.leased:
                 beside = in_reach(task, options)
                 more: dict[str, Any] = {"reach": beside, "now": tuple(visited)} if beside else {}
+                if (wishes := wishes_of(task)) is not None:
+                    more["live"] = wishes
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
         with timed("session"):
             if lease is not None:

@@ -24,8 +24,8 @@ BROWSER = "a browser"
 EQUAL_ERRORS = 5
 """Trials in a row, by completion, that may end in errors of one cause before the rest is not run."""
 
-_NEVER: frozenset[Cause] = frozenset({"task"})
-"""Causes that are each task's own: the next one may do."""
+_NEVER: frozenset[Cause] = frozenset({"task", "blocked"})
+"""Causes that are each task's own: the next one may do. Who turns visitors away is left alone by the gateway itself."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,9 @@ class Stops:
         with self._rows() as rows:
             if record.outcome != "error":
                 rows[:] = [row for row in rows if row.reason or not row.concerns(key.agent, key.browser, needs)]
-            elif cause is not None and cause not in _NEVER and record.shortfall != "budget":
+            elif (
+                cause is not None and cause not in _NEVER and not _of_the_world(record) and record.shortfall != "budget"
+            ):
                 row = _found(rows, _of(record, cause, needs))
                 row.count += 1
                 if 0 < self._limit <= row.count and not row.reason:
@@ -118,6 +120,11 @@ class Stops:
             if (after := json.dumps([asdict(row) for row in rows])) != before:
                 file.truncate(0)
                 file.write(after)
+
+
+def _of_the_world(record: TrialRecord) -> bool:
+    """Whether it is a page of a live site that could not be had: one name stands for many of them."""
+    return record.cause == "site" and bool(record.environment.get("obstacles"))
 
 
 def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _Row:

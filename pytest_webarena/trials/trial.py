@@ -23,6 +23,7 @@ from pytest_webarena.errors import (
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.trials.abroad import obstacles, with_obstacles
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
@@ -192,6 +193,10 @@ def _attempt(
                 progress.environment["not_archived"] = lacks
                 (outcome, cause, message), shortfall = with_lacks(Decided(outcome, cause, message), evidence)
                 again = not shortfall  # another attempt would meet the same
+            if progress.environment.get("live"):
+                progress.environment |= {"obstacles": obstacles(evidence)}
+                (outcome, cause, message), found = with_obstacles(Decided(outcome, cause, message), evidence)
+                shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
         except SiteMissing:
@@ -245,6 +250,8 @@ def _gather(
             progress.environment["participant"] = plan.agent.participant
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
+        if stage.lease is not None and stage.lease.live:
+            progress.environment["live"] = dict(stage.lease.live)
         writer.given(stage.images)
         see_pages = needs_pages(task, plan.options.grading)
         collector = Collector(task, stage, plan.options, see_pages=see_pages)

@@ -43,6 +43,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("checks",),
     ("suites",),
     ("gateway",),
+    ("live",),
     ("archives",),
     ("embedded",),
     ("sites",),

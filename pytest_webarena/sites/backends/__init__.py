@@ -20,6 +20,7 @@ BACKENDS: Mapping[str, str] = MappingProxyType(
         "archive": "pytest_webarena.sites.backends.archive:ArchiveBackend",
         "docker": "pytest_webarena.sites.backends.docker:DockerBackend",
         "external": "pytest_webarena.sites.backends.external:ExternalBackend",
+        "live": "pytest_webarena.sites.backends.live:LiveBackend",
         "process": "pytest_webarena.sites.backends.process:ProcessBackend",
     }
 )

@@ -15,6 +15,7 @@ from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.catalogues.running import Pulls
 
 if TYPE_CHECKING:
+    from pytest_webarena.live.world import World
     from pytest_webarena.sites.catalogues.manifest import AppManifest
     from pytest_webarena.sites.catalogues.units import Unit
     from pytest_webarena.sites.ledger.moment import Moment
@@ -30,6 +31,7 @@ __all__ = [
     "Replica",
     "Rows",
     "WatchingBackend",
+    "WorldBackend",
 ]
 
 
@@ -174,6 +176,14 @@ class AskingBackend(Protocol):
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
         """Empty when the program ends with 0; otherwise what it said. `SiteError` when it can't be run, or hangs."""
+
+
+@runtime_checkable
+class WorldBackend(Protocol):
+    """What a backend offers besides if its sites are the world's, which the gateway visits itself, under guard."""
+
+    def world(self, app: AppManifest) -> World:
+        """How they are reached, the same for all trials."""
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica
+from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica, WorldBackend
 from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -14,6 +14,8 @@ __all__ = ["unanswered"]
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
     """Why an app does not answer as one that is ready does; empty when it does. It is asked for its ``answer_timeout``,
     and for ``least`` seconds."""
+    if isinstance(backend, WorldBackend):
+        return ""  # what did not answer is noted with each request
     site = app.sites[0] if app.sites else None
     return await answers(
         app.ready,

@@ -26,7 +26,7 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import READY, REPORT, ReaperProcess, sweep
 from pytest_webarena.sites.protocol import keys
-from pytest_webarena.sites.protocol.messages import VERSION, ReleaseReport, error_line, line
+from pytest_webarena.sites.protocol.messages import VERSION, LiveWishes, ReleaseReport, error_line, line
 from pytest_webarena.sites.protocol.wire import decode, dumps
 
 __all__ = ["main"]
@@ -139,6 +139,7 @@ class _Client:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         trusts: bool = True,
+        live: Any = None,
     ) -> Any:
         return await self._service.lease(
             sites,
@@ -149,6 +150,7 @@ class _Client:
             reach=reach,
             now=now,
             trusts=trusts,
+            live=decode(LiveWishes, live) if live is not None else None,
         )
 
     async def _prepare(

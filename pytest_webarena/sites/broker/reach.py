@@ -19,6 +19,7 @@ from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import unit_of
 
@@ -35,8 +36,9 @@ def reachable(
 ) -> tuple[SiteManifest, ...]:
     """The sites called ``names`` (`ALL`: every one) that a lease of the sites ``beside`` may come to visit.
 
-    Left out: what other apps depend on, which comes with these; and sites that run elsewhere, unless the run may leave
-    them changed (``unreset``), or they can only be read and are asked in a way that the gateway can see to.
+    Left out: what other apps depend on, which comes with these; live sites, where only tasks go that list them; and
+    sites that run elsewhere, unless the run may leave them changed (``unreset``), or they can only be read and are
+    asked in a way that the gateway can see to.
     `UsageError` for an unknown name.
     """
     served = {site.host for site in beside}
@@ -44,7 +46,7 @@ def reachable(
     found: dict[str, SiteManifest] = {}
     for site in catalogue.sites.values() if ALL in names else map(catalogue.site, names):
         app = catalogue.apps[site.app]
-        if site.host in served or site.host in found or app.name in parts:
+        if site.host in served or site.host in found or app.name in parts or app.backend == LIVE:
             continue
         if app.backend == EXTERNAL and not unreset and not (app.read_only and site.url.startswith("http:")):
             continue

@@ -17,6 +17,7 @@ from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unr
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.sites.backends.base import KeepsLogs, Rows
+from pytest_webarena.sites.broker.abroad import enter_world, of_this_machine
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
@@ -33,7 +34,7 @@ from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
-from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess, Trust
+from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
 from pytest_webarena.sites.protocol.waits import Wait, Waits
 
@@ -104,13 +105,14 @@ class LeaseService:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         trusts: bool = True,
+        live: LiveWishes | None = None,
     ) -> Grant:
         """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail.
 
         ``ahead``: sites that the client will lease next. ``reach``: sites (`reach.ALL`: all) that may be visited
         beside, and are leased then; ``now``: those of them that are leased at once. ``trusts``: whether the client's
         browser can be told to trust the run's authority; otherwise https sites that run elsewhere are passed on unread,
-        and others can't be visited.
+        and others can't be visited. ``live``: what it may do on live sites.
         """
         if not sites:
             raise TaskError("a lease needs at least one site")
@@ -133,11 +135,14 @@ class LeaseService:
             raise unreached(error, self._pool.failing(apps) or len(every) == len(apps)) from None
         try:
             session = await self._gateway.open()
+            abroad = enter_world(session, (self.catalogue.apps[app] for app in apps), self._backends.get, live)
         except BaseException:
             self._background(self._pool.release(lease, unsafe={}))
             raise
         replicas = {app: lease.replicas[app] for app in apps}
-        for site in served:  # also those of apps that the asked ones depend on: pages may call them
+        for site in of_this_machine(
+            served, self.catalogue.apps, self._backends.get
+        ):  # also those of apps that the asked ones depend on: pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
@@ -172,6 +177,7 @@ class LeaseService:
             ),
             reach={site.name: site.url for site in others},
             trust=self._trust(session),
+            live=abroad,
         )
 
     def _is_ours(self, site: SiteManifest) -> bool:
@@ -189,7 +195,7 @@ class LeaseService:
 
     def _trust(self, session: GatewaySession) -> Trust | None:
         """What must be trusted to visit what a gateway serves; an authority is made for the first that needs one."""
-        if not any(route.read for route in session.routes):
+        if session.routes.world is None and not any(route.read for route in session.routes):
             return None
         authority = self._authority()
         return Trust(spki=authority.spki, certificate=authority.certificate)
@@ -375,6 +381,8 @@ class LeaseService:
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
                 archived=route.archived, arrival=route.arrival, reads=route.reads,
             )  # fmt: skip
+        if more.session.routes.world is not None:
+            held.session.enter(more.session.routes.world)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 

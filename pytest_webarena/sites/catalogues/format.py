@@ -24,7 +24,7 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if backend in ("process", "docker") and values[backend] is None:
         return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
     elsewhere = [name for name, site in values["sites"].items() if site["url"]]
-    if backend != "archive" and (
+    if backend not in ("archive", "live") and (
         (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1)
     ):
         expected = "one site, with a 'url', where and only where the backend is external"
@@ -48,10 +48,10 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker, external, archive, one of an installed package or module:class"),
+            Text("process, docker, external, archive, live, one of an installed package or module:class"),
             "What runs it: `process`, `docker`, `external` (it runs elsewhere), `archive` ([WARC or WACZ "
-            "files](archives.md), named in `options`), or the name or class of another backend "
-            "([packages](registries.md)).",
+            "files](archives.md), named in `options`), `live` ([the living web, under guard](live.md)), or the name or "
+            "class of another backend ([packages](registries.md)).",
             "backend: process",
         ),
         key(
@@ -141,7 +141,8 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "options",
             Json("a mapping"),
-            "For other backends; of an archive: `files`, and the moment `at` that captures shall be nearest to.",
+            "For other backends; of an archive: `files`, and the moment `at` that captures shall be nearest to; of "
+            "live sites: [how they are asked](live.md#settings).",
             "options: {files: shop.wacz, at: 2026-01-31}",
             default={},
         ),

@@ -23,6 +23,7 @@ from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
 from pytest_webarena.sites.catalogues.external import with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.catalogues.live import LIVE, live_app
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
     AppManifest,
@@ -232,12 +233,11 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         }
     )
     app = replace(app, digest=_digest(app))
-    if backend != ARCHIVE:
-        return app
     try:
-        return archived_app(app)
+        return archived_app(app) if backend == ARCHIVE else live_app(app) if backend == LIVE else app
     except UsageError as error:
-        source.reading.problem(source.node, "an archive that can be read", str(error))
+        expected = "an archive that can be read" if backend == ARCHIVE else "a live site"
+        source.reading.problem(source.node, expected, str(error))
         return None
 
 

@@ -22,6 +22,7 @@ from pytest_webarena.sites.protocol import keys
 from pytest_webarena.sites.protocol.messages import (
     VERSION,
     Grant,
+    LiveWishes,
     ReleaseReport,
     ReplicaInfo,
     SiteAccess,
@@ -75,16 +76,19 @@ class BrokerClient:
         ahead: Sequence[str] = (),
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
+        live: LiveWishes | None = None,
     ) -> Lease:
         """Lease the apps behind ``sites``, all in one atomic request, first come, first served.
 
         ``holder`` is what others are told they wait for. Waits up to ``timeout`` seconds, or as long as the run's
         lease time-out. Replicas of the sites ``ahead``, which will be leased next, are started meanwhile. ``reach``
         names sites (``*``: all there are) that can be visited beside and are leased when that is done, each with the
-        browser's first request for it; those of them in ``now`` are leased at once. Raises `SiteError` (who holds what;
-        why an app can't start) and `UsageError` (unknown site).
+        browser's first request for it; those of them in ``now`` are leased at once. ``live``: what may be done on live
+        sites. Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
         """
-        more = {name: list(value) for name, value in (("reach", reach), ("now", now)) if value}
+        more: dict[str, Any] = {name: list(value) for name, value in (("reach", reach), ("now", now)) if value}
+        if live is not None:
+            more["live"] = live
         lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout, ahead=list(ahead), **more)
         assert lease is not None
         return lease
@@ -164,6 +168,8 @@ class Lease:
         self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
         self.trust = grant.trust
         """Whom a visitor of its https sites must trust; None: it has none."""
+        self.live = grant.live
+        """On which terms live sites are visited; empty: there are none."""
         self.waited = grant.waited
         """Seconds from asking to granting."""
 

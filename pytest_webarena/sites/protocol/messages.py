@@ -18,7 +18,8 @@ hello      version, name, key                                  pid, log (path of
 lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of the sites ahead start meanwhile
            reach (sites to be leased when visited; ``*``: all),
            now (those of them to be leased at once),
-           trusts (the run's authority)
+           trusts (the run's authority),
+           live (`LiveWishes`; terms of the catalogue else)
 visited    lease                                               list of `evidence.ReachedSite`, once all are there
 reached    lease                                               the same as it is now
 release    lease                                               `ReleaseReport`
@@ -53,12 +54,15 @@ from typing import Any
 
 from pytest_webarena import errors
 from pytest_webarena.errors import HarnessError, WebArenaError
+from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.catalogues.manifest import Account, ApiRecipe, LoginRecipe
 from pytest_webarena.sites.protocol.wire import dumps
+from pytest_webarena.tasks.model import LiveTerms
 
 __all__ = [
     "VERSION",
     "Grant",
+    "LiveWishes",
     "ReleaseReport",
     "ReplicaInfo",
     "SiteAccess",
@@ -124,6 +128,16 @@ class ReplicaInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveWishes:
+    """What a trial means to do on live sites."""
+
+    starts: tuple[str, ...] = ()
+    """Full addresses that it begins with."""
+    terms: LiveTerms | None = None
+    """What its task says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
     """The run's certificate authority, as those get it who are to trust it (`gateway.authority`)."""
 
@@ -150,6 +164,8 @@ class Grant:
     """Other sites that can be visited: name to base URL."""
     trust: Trust | None = None
     """Whom a visitor of its https sites must trust; None: there are none."""
+    live: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Of live sites: what may be done there and how they are asked, for the record. Empty: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,7 +181,7 @@ class World:
     def route(self, session: GatewaySession, site_port: int, host: str = "homepage.test", **options: Any) -> None:
         self.call(session.route, host, "127.0.0.1", site_port, **options)
 
-    def site(self, answer: Answer = ok) -> Site:
+    def site(self, answer: Answer = ok, *, at: str = "127.0.0.1", port: int = 0) -> Site:
         async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             connection = site.connections
             while True:
@@ -208,10 +208,10 @@ class World:
                 if version_1_0 or b"connection: close" in data.lower():
                     return
 
-        site = self.raw_site(handler)
+        site = self.raw_site(handler, at=at, port=port)
         return site
 
-    def raw_site(self, handler: Handler) -> Site:
+    def raw_site(self, handler: Handler, *, at: str = "127.0.0.1", port: int = 0) -> Site:
         site = Site()
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -232,7 +232,7 @@ class World:
             task.add_done_callback(self._tasks.discard)
 
         async def work() -> asyncio.Server:
-            return await asyncio.start_server(accept, "127.0.0.1", 0)
+            return await asyncio.start_server(accept, at, port)
 
         server = self.run(work())
         self._servers.append(server)

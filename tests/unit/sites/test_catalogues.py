@@ -131,7 +131,7 @@ apps:
         ),
         (
             ("backend: process", "backend: dokcer"),
-            r"expected a backend \(archive, docker, external, process or module:class\)",
+            r"expected a backend \(archive, docker, external, live, process or module:class\)",
         ),
         (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),

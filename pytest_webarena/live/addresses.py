@@ -1,0 +1,111 @@
+"""Which network addresses are the public Internet's, and which host names are addresses in disguise."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TypeAlias
+
+__all__ = ["why_no_host", "why_not_public"]
+
+IPv4: TypeAlias = ipaddress.IPv4Address
+IPv6: TypeAlias = ipaddress.IPv6Address
+
+# Besides what Python calls not global, whose releases differ: IANA's special-purpose registries (RFC 6890 and later).
+_CLOSED_V4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+            "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+            "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+            "168.63.129.16/32",  # a cloud's metadata at a public address
+        ),
+    )
+)  # fmt: skip
+_OPEN_V6 = ipaddress.IPv6Network("2000::/3")
+"""All that is given out to the Internet; whatever is elsewhere is not its."""
+_CLOSED_V6 = tuple(
+    map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20", "2620:4f:8000::/48", "5f00::/16"))
+)
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_6TO4 = ipaddress.IPv6Network("2002::/16")
+_ISATAP = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}:[0-9a-f]{4}:[0-9a-f]{4}:0[02]00:5efe:.*")
+_NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
+
+
+def why_not_public(address: str) -> str:
+    """Why nobody may be asked at this address (IPv4 or IPv6, without port); empty for one of the public Internet.
+
+    Addresses within addresses count by what is inside, and must be public on the outside as well: IPv4-mapped, 6to4,
+    ISATAP, and NAT64 by the well-known prefix. A network's own NAT64 prefix looks like any public address.
+
+    >>> why_not_public("93.184.215.14"), why_not_public("169.254.169.254")
+    ('', '169.254.169.254 is link-local')
+    >>> why_not_public("::ffff:127.0.0.1")
+    '::ffff:127.0.0.1 is 127.0.0.1, which is loopback'
+    """
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return f"{address[:80]!r} is no address"
+    if isinstance(ip, IPv4):
+        return _closed(ip)
+    if ip.scope_id is not None:
+        return f"{address} is of one network alone"
+    if (inner := _within(ip)) is not None:
+        return f"{address} is {inner}, which is {why.partition(' is ')[2]}" if (why := _closed(inner)) else ""
+    if ip not in _OPEN_V6 or not ip.is_global or any(ip in net for net in _CLOSED_V6):
+        return f"{address} is {_kind(ip)}"
+    return ""
+
+
+def _closed(ip: IPv4) -> str:
+    closed = not ip.is_global or any(ip in net for net in _CLOSED_V4)
+    return f"{ip} is {_kind(ip)}" if closed else ""
+
+
+def _within(ip: IPv6) -> IPv4 | None:
+    if ip.ipv4_mapped is not None:
+        return ip.ipv4_mapped
+    if ip in _6TO4:
+        return ip.sixtofour
+    if ip in _NAT64 or _ISATAP.fullmatch(ip.exploded):
+        return IPv4(int(ip) & 0xFFFFFFFF)
+    return None
+
+
+def _kind(ip: IPv4 | IPv6) -> str:
+    if ip.is_unspecified:
+        return "no address of a host"
+    for kind in ("loopback", "link_local", "multicast"):
+        if getattr(ip, f"is_{kind}"):
+            return kind.replace("_", "-")
+    return "private" if ip.is_private else "not one of the public Internet"
+
+
+def why_no_host(host: str) -> str:
+    """Why a host can't be one of the public Internet, whatever its name is looked up to; empty if it can.
+
+    Spellings of an address that only some programs read (``0x7f.1``, ``2130706433``, ``127.1``) are none, and names
+    without a dot are a network's own.
+
+    >>> why_no_host("www.example.com"), why_no_host("93.184.215.14")
+    ('', '')
+    >>> why_no_host("0x7f.1")
+    '0x7f.1 is neither a name nor an address in the usual spelling'
+    """
+    if host.startswith("["):
+        return why_not_public(host.strip("[]"))
+    last = host.rstrip(".").rpartition(".")[2]
+    if _NUMBER.fullmatch(last):
+        try:
+            IPv4(host)
+        except ValueError:
+            return f"{host} is neither a name nor an address in the usual spelling"
+        return why_not_public(host)
+    if "." not in host.strip("."):
+        return f"{host} is a name of a local network"
+    if host.rstrip(".").endswith((".localhost", ".local", ".internal", ".localdomain", ".home.arpa")):
+        return f"{host} is a name of a local network"
+    return ""

@@ -1,0 +1,83 @@
+"""Connections to the world: a name is looked up, all of its addresses are judged, and one that was judged is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from pytest_webarena.gateway.upstream import tls_fault
+
+__all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted"]
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Addresses of a host; `OSError` when there are none."""
+
+
+class Forbidden(Exception):
+    """A host is, or turns out to be, where nobody may be asked; the text says where."""
+
+
+class _HasTransport(Protocol):
+    transport: asyncio.Transport
+
+
+async def look_up(host: str, port: int) -> Sequence[str]:
+    """By the machine's own resolver."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+async def permitted(host: str, port: int, find: LookUp, closed: Callable[[str], str]) -> Sequence[str]:
+    """All addresses of ``host``. `Forbidden` when one of them is closed: whoever mixes such with others is not asked
+    at the others either. `OSError` when it has none."""
+    try:
+        addresses = await find(host.strip("[]"), port)
+    except socket.gaierror as error:
+        raise OSError(f"its name can't be looked up: {error.strerror}") from error
+    except UnicodeError as error:
+        raise OSError(f"its name is none: {error}") from error
+    if not addresses:
+        raise OSError("its name has no address")
+    for address in addresses:
+        if why := closed(address):
+            raise Forbidden(why)
+    return addresses
+
+
+async def connect(
+    make: Callable[[], P],
+    host: str,
+    port: int,
+    *,
+    find: LookUp,
+    closed: Callable[[str], str],
+    secure: ssl.SSLContext | None,
+) -> P:
+    """A connection to one of the addresses that ``host`` has now: the very address that was judged, looked up no more.
+
+    `Forbidden`, or `OSError` of the last address that was tried.
+    """
+    loop = asyncio.get_running_loop()
+    last: OSError | None = None
+    for address in await permitted(host, port, find, closed):
+        try:
+            transport, protocol = await loop.create_connection(
+                make, address, port, ssl=secure, server_hostname=host.strip("[]").rstrip(".") if secure else None
+            )
+        except ssl.SSLError as error:
+            raise OSError(tls_fault(error)) from error
+        except OSError as error:
+            last = error
+            continue
+        peer = transport.get_extra_info("peername")
+        if why := closed(str(peer[0])):  # whatever brought us there
+            transport.abort()
+            raise Forbidden(why)
+        return protocol
+    assert last is not None
+    raise last

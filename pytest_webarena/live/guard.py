@@ -1,0 +1,153 @@
+"""One trial's way into the world: which hosts it may ask, for what, and what is made of how they answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from urllib.parse import urljoin, urlsplit
+
+from pytest_webarena.gateway.heads import RequestHead, ResponseHead
+from pytest_webarena.gateway.lacking import lack_of
+from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
+from pytest_webarena.gateway.upstream import Route, UpstreamConnection
+from pytest_webarena.live import signs
+from pytest_webarena.live.addresses import why_no_host
+from pytest_webarena.live.connecting import Forbidden
+from pytest_webarena.live.domains import registrable
+from pytest_webarena.live.terms import Terms
+from pytest_webarena.live.world import World
+
+__all__ = ["Guard"]
+
+_SENT_ON = 1000
+_IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
+
+
+class Guard:
+    """What the gateway of one lease asks for hosts of the world (`gateway.routes.Guarded`)."""
+
+    def __init__(self, world: World, terms: Terms) -> None:
+        self.world, self.terms = world, terms
+        self._sent_on: dict[str, str] = {}
+        """Address to the page that sent its visitor there."""
+
+    def route(self, host: str, port: int) -> Route:
+        """The way to one host and port. `Refused` for what can't be a host of the world."""
+        own = next((tls for at, number, tls in self.terms.ports if (at, number) == (host, port)), None)
+        if own is None and port not in (80, 443):
+            raise Refused(f"{host}:{port} can't be reached", f"port {port} of {host} is not one of the web's (80, 443)")
+        if why := why_no_host(host):
+            raise Refused(f"{host} can't be reached", f"{host} is no host of the Internet: {why}")
+        return _WorldRoute(self, host, port, tls=port == 443 if own is None else own)
+
+    def judge(self, route: Route, request: RequestHead, path: str, unsafe: str) -> None:
+        """Raise `Refused` for a request that must not be sent."""
+        url = route.url + path
+        if lack_of(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
+            self._elsewhere(route, url)
+        if not unsafe:
+            return
+        method = "WEBSOCKET" if unsafe == "WebSocket" else request.method
+        allowed = self.terms.allows(method, url)
+        # A method in disguise is another than it says: only who may write may send it.
+        if allowed == "write" or (allowed == "read" and not _overrides(request.fields)):
+            return
+        raise Intercepted(
+            "Not sent: live sites are only read",
+            f"{unsafe} {url} was not sent, for it may change something on a live site and the task does not allow it; "
+            "nothing was changed there",
+        )
+
+    def _elsewhere(self, route: Route, url: str) -> None:
+        domains = ", ".join(sorted(self.terms.domains)) or "no site"
+        sender = self._sent_on.get(url.partition("#")[0], "")
+        why = f"{route.host} is not of this task's domains ({domains})"
+        if sender and self._is_turning_away(sender, route.host):
+            raise Hindered(
+                f"{route.host} can't be reached", f"{sender} sends visitors on to {url}, and {why}", "blocked"
+            )
+        raise Refused(f"{route.host} can't be reached", why)
+
+    def _is_turning_away(self, sender: str, host: str) -> bool:
+        """Whether being sent on is what becomes of visitors like this one: from where the trial starts, or to the same
+        site under another country's domain. Else it may be a link that leads elsewhere."""
+        if sender in self.terms.starts:
+            return True
+        first, second = registrable(urlsplit(sender).hostname or ""), registrable(host)
+        return bool(first and second) and first.partition(".")[0] == second.partition(".")[0]
+
+    def note(self, route: Route, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+        """Make what there is to be made of the head of an answer."""
+        known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
+        page = lack_of(request.method, request.fields) == "page"
+        if page and 300 <= head.status < 400 and (to := known.get("location")):
+            url = entry.url.partition("#")[0]
+            target = urljoin(url, to).partition("#")[0]
+            parts = urlsplit(target)
+            target = target if parts.path else f"{parts.scheme}://{parts.netloc}/"
+            # Whoever is sent on by one of these was sent on by the first.
+            self._sent_on[target] = self._sent_on.get(url, url)
+            if len(self._sent_on) > _SENT_ON:
+                del self._sent_on[next(iter(self._sent_on))]
+        if head.status in (429, 503) and (wait := signs.retry_after(known.get("retry-after", ""))):
+            self.world.pace.hold(route.host, wait)
+        if why := signs.refusal(head.status, known, page=page):
+            entry.hinder("blocked", why)
+        elif page and signs.captcha_frame(entry.url):
+            entry.hinder("blocked", "a captcha")
+        elif page and head.status >= 500:
+            entry.hinder("site", f"status {head.status}")
+
+
+def _overrides(fields: Sequence[str]) -> bool:
+    names = ("x-http-method", "x-http-method-override", "x-method-override")
+    return any(field.partition(":")[0].lower() in names for field in fields)
+
+
+class _WorldRoute(Route):
+    """A host and port of the world. Each new connection is to an address that was judged for it."""
+
+    abroad = True
+
+    def __init__(self, guard: Guard, host: str, port: int, *, tls: bool) -> None:
+        super().__init__(host, port, host, port, tls=tls, read=tls)
+        self._guard = guard
+        self.answer_within = guard.world.manners.answer_within
+
+    def __str__(self) -> str:
+        return f"{self.authority} (live)"
+
+    def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
+        self._guard.judge(self, request, path, unsafe)
+
+    def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+        self._guard.note(self, request, head, entry)
+
+    def fields(self, sent: Sequence[str]) -> Sequence[str]:
+        agent = next((line.partition(":")[2].strip() for line in sent if line[:11].lower() == "user-agent:"), "")
+        rest = (line for line in super().fields(sent) if line[:11].lower() != "user-agent:")
+        return [*rest, f"User-Agent: {self._guard.world.user_agent(agent)}"]
+
+    def take(self) -> UpstreamConnection | None:
+        """None: each request has to wait for its turn (`open_for`)."""
+        return None
+
+    async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
+        world, page = self._guard.world, lack_of(request.method, request.fields) == "page"
+        try:
+            if page and self._guard.terms.robots == "obey":
+                await world.welcome(self.url, self.url + path)
+            await world.turn(self.host, page=page)
+            bodiless = not (request.chunked or request.length or request.websocket)
+            if bodiless and request.method in _IDEMPOTENT and (idle := super().take()) is not None:
+                return idle
+            return await self.connect(timeout)
+        except Forbidden as error:
+            raise Refused(
+                f"{self.host} can't be reached", f"{self.host} is where nobody may be asked: {error}"
+            ) from error
+
+    async def connect(self, timeout: float, *, raw: bool = False) -> UpstreamConnection:
+        async with asyncio.timeout(timeout):
+            return await self._guard.world.connect(lambda: UpstreamConnection(self), self.host, self.port, tls=self.tls)

@@ -1,0 +1,93 @@
+"""How often hosts of the world are asked, by all trials of a broker together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Pace", "TooOften"]
+
+_PAGES_AT_ONCE = 4
+_REQUESTS_AT_ONCE = 60
+"""As many as one page easily takes."""
+_HOSTS = 5000
+
+
+class TooOften(Exception):
+    """A host can't be asked within the time that a request may wait; the text says why."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Fills by ``rate`` a second up to ``size``; may be owed to, so that those who wait come one after the other."""
+
+    level: float
+    seen: float
+
+    def take(self, now: float, rate: float, size: float) -> float:
+        """Take one; the seconds until it is there."""
+        self.level = min(size, self.level + (now - self.seen) * rate)
+        self.seen = now
+        self.level -= 1
+        return max(0.0, -self.level / rate)
+
+    def give_back(self) -> None:
+        self.level += 1
+
+
+@dataclass(slots=True)
+class _Host:
+    pages: _Bucket
+    requests: _Bucket
+    delay: float = 0.0
+    until: float = 0.0
+    """The time before which it does not want to be asked."""
+
+
+class Pace:
+    """Holds requests back. Times in seconds, of ``clock``; rates per second."""
+
+    def __init__(self, *, pages: float, requests: float, patience: float, clock: Callable[[], float]) -> None:
+        self._pages, self._requests, self._patience, self._clock = pages, requests, patience, clock
+        self._hosts: dict[str, _Host] = {}
+
+    async def turn(self, host: str, *, page: bool) -> None:
+        """Wait until ``host`` may be asked. `TooOften` when that takes longer than a request may wait."""
+        if seconds := self.wait(host, page=page):
+            await asyncio.sleep(seconds)
+
+    def wait(self, host: str, *, page: bool) -> float:
+        """The same, told in seconds: the turn is taken."""
+        now = self._clock()
+        known = self._known(host, now)
+        if (left := known.until - now) > self._patience:
+            raise TooOften(f"{host} asked not to be asked again for {left:.0f} s")
+        seconds = max(0.0, left, known.requests.take(now, self._requests, _REQUESTS_AT_ONCE))
+        if page:
+            rate = min(self._pages, 1 / known.delay) if known.delay else self._pages
+            seconds = max(seconds, known.pages.take(now, rate, 1 if known.delay else _PAGES_AT_ONCE))
+        if seconds > self._patience:
+            known.requests.give_back()
+            if page:
+                known.pages.give_back()
+            raise TooOften(f"{host} is asked too often: its turn would come in {seconds:.0f} s")
+        return seconds
+
+    def hold(self, host: str, seconds: float) -> None:
+        """``host`` does not want to be asked for so long."""
+        now = self._clock()
+        known = self._known(host, now)
+        known.until = max(known.until, now + seconds)
+
+    def slow(self, host: str, delay: float) -> None:
+        """``host`` wants so many seconds between two pages."""
+        self._known(host, self._clock()).delay = delay
+
+    def _known(self, host: str, now: float) -> _Host:
+        known = self._hosts.get(host)
+        if known is None:
+            if len(self._hosts) >= _HOSTS:
+                del self._hosts[next(iter(self._hosts))]
+            known = self._hosts[host] = _Host(_Bucket(_PAGES_AT_ONCE, now), _Bucket(_REQUESTS_AT_ONCE, now))
+        return known

@@ -1,0 +1,73 @@
+"""What sites want of robots: their robots.txt, read once for a run, by the rules of RFC 9309."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import UsageError
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+__all__ = ["ROBOT", "Robots", "require_reader"]
+
+ROBOT = "pytest-webarena"
+"""What we are called there, and in the user agent."""
+_LONGEST_DELAY = 60.0
+_ORIGINS = 2000
+
+Fetch = Callable[[str], Awaitable[tuple[int, str]]]
+"""Status and text of what is at an address, after redirects; `OSError` when it can't be had."""
+
+
+class Robots:
+    """The rules of each origin, fetched with the first page that is asked of it."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+        self._known: dict[str, asyncio.Task[Protego | str]] = {}
+
+    async def rules(self, origin: str) -> Protego | str:
+        """The rules of ``https://host``; a text says why there are none and all of it is closed (RFC 9309 §2.3.1.4)."""
+        task = self._known.get(origin)
+        if task is None:
+            if len(self._known) >= _ORIGINS:
+                del self._known[next(iter(self._known))]
+            task = self._known[origin] = asyncio.get_running_loop().create_task(self._read(origin))
+        try:
+            rules = await asyncio.shield(task)
+        except BaseException:
+            if task.done():
+                self._known.pop(origin, None)
+            raise
+        if isinstance(rules, str):
+            self._known.pop(origin, None)  # it may be there later
+        return rules
+
+    async def _read(self, origin: str) -> Protego | str:
+        from protego import Protego
+
+        status, text = await self._fetch(f"{origin}/robots.txt")
+        if status == 429 or status >= 500:
+            return f"{origin}/robots.txt can't be had now (status {status}), which closes all of the site to robots"
+        if not 200 <= status < 300:
+            text = ""
+        return Protego.parse(text)
+
+    async def closed(self, origin: str, url: str) -> tuple[str, float]:
+        """Why a page must not be asked for, empty if it may be; and the seconds that the site wants between two."""
+        rules = await self.rules(origin)
+        if isinstance(rules, str):
+            return rules, 0.0
+        delay = min(float(rules.crawl_delay(ROBOT) or 0.0), _LONGEST_DELAY)
+        return "" if rules.can_fetch(url, ROBOT) else f"{origin}/robots.txt closes it to robots", delay
+
+
+def require_reader() -> None:
+    """`UsageError` when what reads the rules is not installed."""
+    try:
+        import protego  # noqa: F401
+    except ImportError as error:
+        raise UsageError("live sites need a reader of robots.txt: pip install 'pytest-webarena[live]'") from error

@@ -1,0 +1,93 @@
+"""How sites turn robots away: told by the head of an answer, the address of a frame, the text of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+__all__ = ["captcha_frame", "refusal", "retry_after", "wall"]
+
+_LONGEST = 3600.0
+
+_FRAMES = re.compile(
+    r"//(?:"
+    r"challenges\.cloudflare\.com/.*(?:turnstile|challenge)"
+    r"|(?:[a-z0-9-]+\.)*captcha-delivery\.com/(?:captcha|interstitial)"
+    r"|(?:[a-z0-9-]+\.)*(?:px-cdn\.net|perimeterx\.net|px-cloud\.net)/.*captcha"
+    r"|(?:[a-z0-9-]+\.)*(?:arkoselabs|funcaptcha)\.com/"
+    r"|(?:www\.)?(?:google\.com|recaptcha\.net)/sorry/"
+    r")",
+    re.IGNORECASE,
+)
+"""Frames and pages that are there to keep robots out. Not those that many pages carry unseen (the anchors of reCAPTCHA
+and hCaptcha): they block nobody."""
+
+_WALLS = re.compile(
+    r"verif(?:y|ying) (?:that )?you are (?:a )?human|are you a (?:robot|human)\b|confirm (?:that )?you(?:.re| are) "
+    r"(?:not a (?:ro)?bot|human|a human)|unusual traffic from your|complete the (?:captcha|security check)"
+    r"|(?:solve|enter) (?:the|this) captcha|press (?:&|and) hold to confirm|checking your browser before"
+    r"|pardon our interruption|access to this page has been denied|enable javascript and cookies to continue"
+    r"|(?:not available|unavailable) in your (?:country|region|location)|automated (?:access|queries|requests) "
+    r"(?:is|are|to|from)|you have been blocked|request (?:has been|was) blocked",
+    re.IGNORECASE,
+)
+_ROOM = 1500
+"""Characters of text on a page that shows nothing but a wall. Longer ones may well be about captchas."""
+
+
+def refusal(status: int, fields: Mapping[str, str], *, page: bool) -> str:
+    """Why an answer is none to what was asked, but to who asked; empty if it is one. ``fields`` by lower-case name.
+
+    >>> refusal(429, {"retry-after": "30"}, page=False)
+    'status 429, to be asked again in 30 s'
+    >>> refusal(403, {}, page=False), refusal(403, {}, page=True)
+    ('', 'status 403')
+    """
+    if fields.get("cf-mitigated", "").lower() == "challenge":
+        return f"status {status}, a challenge to show that one is no robot"
+    wait = retry_after(fields.get("retry-after", ""))
+    later = f", to be asked again in {wait:.0f} s" if wait else ""
+    if status == 429 or (status == 503 and wait):
+        return f"status {status}{later}"
+    return f"status {status}{later}" if page and status in (401, 403, 407, 418, 451, 511) else ""
+
+
+def retry_after(value: str, now: float | None = None) -> float:
+    """Seconds that ``Retry-After`` asks for, at most an hour; 0 for none.
+
+    >>> retry_after("120"), retry_after("Thu, 01 Jan 1970 00:00:40 GMT", now=10.0), retry_after("soon")
+    (120.0, 30.0, 0.0)
+    """
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value[:9]), _LONGEST)
+    try:
+        at = parsedate_to_datetime(value)
+    except (ValueError, TypeError):
+        return 0.0
+    moment = datetime.now(UTC).timestamp() if now is None else now
+    return min(max(0.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - moment), _LONGEST)
+
+
+def captcha_frame(url: str) -> bool:
+    """Whether an address is that of a challenge which is shown.
+
+    >>> captcha_frame("https://geo.captcha-delivery.com/captcha/?x=1"), captcha_frame("https://www.example.com/captcha")
+    (True, False)
+    """
+    parts = urlsplit(url)
+    return bool(_FRAMES.match(f"//{parts.netloc}{parts.path}"))
+
+
+def wall(text: str) -> str:
+    """The words by which a page's text shows itself to be a wall and nothing else; empty if it is none.
+
+    >>> wall("Please verify you are human\\nRay ID: 7")
+    'verify you are human'
+    """
+    text = " ".join(text.split())
+    match = _WALLS.search(text) if len(text) <= _ROOM else None
+    return match[0] if match else ""

@@ -1,0 +1,87 @@
+"""Live sites in catalogues: what their app says of how the world is asked, and what trials may do there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.live.terms import Manners, Terms, terms_of
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.tasks.live_form import named_fault
+from pytest_webarena.tasks.model import LiveTerms
+
+__all__ = ["LIVE", "NOWHERE", "live_app", "manners_of", "trial_terms"]
+
+LIVE = "live"
+"""Name of the backend of live sites, and of the catalogue that has a site for any of them."""
+
+NOWHERE = "https://live.invalid"
+"""Address of a site that stands for whatever its tasks start on."""
+
+_LISTS = {"domains", "reads", "writes"}
+_MANNERS = {field.name: field.type for field in fields(Manners)}
+
+
+def live_app(app: AppManifest) -> AppManifest:
+    """An app of the backend as it is run: shared by all, for there is one world. `UsageError` for bad options."""
+    manners_of(app)
+    _terms(app)
+    for site in app.sites:
+        if not site.base.startswith(("http://", "https://")):
+            raise _fault(app, f"a 'url' of the site {site.name}, such as https://www.example.com", "none")
+    return replace(app, read_only=True, max_replicas=1, spares=0, ready=())
+
+
+def manners_of(app: AppManifest) -> Manners:
+    """How it is asked. `UsageError` for bad options."""
+    options = app.options
+    if unknown := sorted(set(options) - _LISTS - set(_MANNERS)):
+        known = {*_LISTS, *_MANNERS}
+        raise UsageError(
+            f"the app {app.name!r}, whose backend is 'live', has no option {unknown[0]!r}; {closest(unknown[0], known)}"
+        )
+    given: dict[str, Any] = {}
+    for name, kind in _MANNERS.items():
+        if name not in options:
+            continue
+        value = options[name]
+        if name == "robots":
+            good, expected = value in ("obey", "ignore"), "obey or ignore"
+        elif kind == "float":
+            good, expected = (
+                isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
+                "a number above 0",
+            )
+        else:
+            good = isinstance(value, str) and value.isascii() and value.isprintable()
+            expected = "a text of plain characters"
+        if not good:
+            raise _fault(app, f"{expected} in the option {name!r}", repr(value))
+        given[name] = float(value) if kind == "float" else value
+    return Manners(**given)
+
+
+def _terms(app: AppManifest) -> LiveTerms:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in _LISTS:
+        value = app.options.get(name, [])
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            raise _fault(app, f"a list of texts in the option {name!r}", repr(value))
+        for each in value:
+            if name != "domains" and (expected := named_fault(each)):
+                raise _fault(app, f"{expected} in the option {name!r}", repr(each))
+        found[name] = tuple(value)
+    return LiveTerms(**found, robots=manners_of(app).robots)
+
+
+def _fault(app: AppManifest, expected: str, found: str) -> UsageError:
+    return UsageError(f"the app {app.name!r}, whose backend is 'live': expected {expected}, found {found}")
+
+
+def trial_terms(app: AppManifest, task: LiveTerms | None, starts: Mapping[str, Any] | list[str]) -> Terms:
+    """What a trial may do on an app's sites, given what its task says and the addresses that it starts on."""
+    urls = [site.start_url for site in app.sites if site.url != NOWHERE]
+    return terms_of(_terms(app), task, [*urls, *starts])

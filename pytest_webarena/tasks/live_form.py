@@ -1,0 +1,122 @@
+"""The key ``live`` of tasks: what a trial may do on live sites besides visiting the domains that it starts on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.model import LiveTerms
+from pytest_webarena.tasks.record_shapes import Field, ListOf, Record
+from pytest_webarena.tasks.shapes import Choice, Fault, Text
+
+__all__ = ["LIVE", "NamedRequest", "named_fault", "parse_named"]
+
+_NAMED = re.compile(r"(?:(POST|PUT|PATCH|DELETE|WEBSOCKET) +)?((?:https?://[^/\s?#]+)?/[^\s?#]*)")
+_DOMAIN = re.compile(
+    r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z0-9-]{2,}\.?|[0-9.]+|\[[0-9a-f:.]+\]", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRequest:
+    """Requests by method and address. Without an origin, on any of the task's domains."""
+
+    method: str
+    origin: str
+    """``https://www.example.com``; empty: of the task's domains."""
+    path: str
+    """``*`` stands for anything but ``/``, ``**`` for anything."""
+
+    def path_matches(self, path: str) -> bool:
+        """Whether the path of an address is so."""
+        return _pattern(self.path).fullmatch(path) is not None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.origin}{self.path}"
+
+
+@lru_cache(maxsize=256)
+def _pattern(path: str) -> re.Pattern[str]:
+    ways = {"**": ".*", "*": "[^/]*"}
+    return re.compile("".join(ways.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*)", path)))
+
+
+def parse_named(text: str) -> NamedRequest:
+    """``POST https://www.example.com/search*``; ValueError for what is none. Without a method it is POST.
+
+    >>> str(parse_named("/search"))
+    'POST /search'
+    """
+    match = _NAMED.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    parts = urlsplit(match[2])
+    origin = f"{parts.scheme}://{parts.netloc.lower()}" if parts.netloc else ""
+    return NamedRequest(method=match[1] or "POST", origin=origin, path=parts.path)
+
+
+def named_fault(text: str) -> str:
+    """What should have named requests; empty when it does."""
+    good = _NAMED.fullmatch(text.strip()) is not None and "@" not in text
+    return "" if good else "requests such as 'POST /search' or 'POST https://www.example.com/api/find*'"
+
+
+def _domain_fault(text: str) -> str:
+    return "" if _DOMAIN.fullmatch(text) else "a domain such as example.com, without scheme and path"
+
+
+def _check_named(text: str, _: Reading) -> Fault | None:
+    return Fault(expected, repr(text)) if (expected := named_fault(text)) else None
+
+
+def _check_domain(text: str, _: Reading) -> Fault | None:
+    return Fault(expected, repr(text)) if (expected := _domain_fault(text)) else None
+
+
+LIVE: Record[LiveTerms] = Record(
+    "live",
+    LiveTerms,
+    [
+        Field(
+            key="domains",
+            shape=ListOf(Text("a domain", strip=True, check=_check_domain), or_one=True),
+            default=(),
+            default_text="none",
+            doc="Domains that tabs may go to besides the registrable ones of the task's sites and start addresses.",
+            example="live: {domains: [booking.example]}",
+        ),
+        Field(
+            key="reads",
+            shape=ListOf(Text("a request", strip=True, check=_check_named), or_one=True),
+            default=(),
+            default_text="none",
+            doc=(
+                "Requests that only read, whatever their method says, such as a search by `POST`: method (`POST` "
+                "unless said, `WEBSOCKET` for one of these) and a path on the task's domains, or a full address. `*` "
+                "stands for anything but `/`, `**` for anything."
+            ),
+            example="live: {reads: [POST /search, 'POST https://api.example.com/graphql']}",
+        ),
+        Field(
+            key="writes",
+            shape=ListOf(Text("a request", strip=True, check=_check_named), or_one=True),
+            default=(),
+            default_text="none",
+            doc="Requests that really may change something there, named in the same way. All others are intercepted.",
+            example="live: {writes: [POST /basket/add/*]}",
+        ),
+        Field(
+            key="robots",
+            shape=Choice("obey", "ignore"),
+            default="",
+            default_text="as the catalogue says, else `obey`",
+            doc="Whether pages that robots.txt closes are left alone. Whoever says `ignore` has the site's leave.",
+            example="live: {robots: ignore}",
+        ),
+    ],
+    doc="What a trial may do on [live sites](live.md).",
+    owner="'live'",
+)

@@ -1,0 +1,114 @@
+"""Trials on live sites: what a task means to do there, and what the world's not answering makes of a trial."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.gateway.lacking import Lack, lack_of
+from pytest_webarena.live import signs
+from pytest_webarena.sites.protocol.messages import LiveWishes
+from pytest_webarena.text import shorten
+from pytest_webarena.trials.outcome import Decided
+
+if TYPE_CHECKING:
+    from pytest_webarena.errors import Cause, Shortfall
+    from pytest_webarena.evidence import Evidence, RequestRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["obstacles", "wishes_of", "with_obstacles"]
+
+_SHOWN = 5
+_LISTED = 200
+_UNSEEN = re.compile(
+    r"<!--.*?-->|<(script|style|template|noscript|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE
+)
+_TURNS = 15
+"""Redirects of one page. Browsers give up after 20."""
+_GIVEN_UP = 10.0
+"""Seconds after which a page that has not come is the site's fault: browsers wait longer, agents may not."""
+
+
+def wishes_of(task: Task) -> LiveWishes | None:
+    """What a task means to do if its sites are live; None: nothing but what its catalogue says."""
+    starts = tuple(start.path for start in task.start if start.path.startswith(("http://", "https://")))
+    return LiveWishes(starts=starts, terms=task.live) if starts or task.live is not None else None
+
+
+def _role(request: RequestRecord) -> Lack:
+    return lack_of(request.method, [f"{name}: {value}" for name, value in request.request_headers])
+
+
+def _found(evidence: Evidence) -> list[tuple[RequestRecord, Lack, Cause, str]]:
+    """Requests that the world did not answer as it does to people: what each was for, whose doing that is, and why."""
+    found: list[tuple[RequestRecord, Lack, Cause, str]] = []
+    for request in evidence.requests:
+        role = _role(request)
+        if request.obstacle:
+            found.append((request, role, request.obstacle, request.obstacle_why))
+        elif signs.captcha_frame(request.url) and request.method != "CONNECT" and not request.refused:
+            if role in ("page", "part"):
+                found.append((request, "page", "blocked", "a captcha"))
+        elif role == "page" and request.status is None and not request.refused and request.seconds >= _GIVEN_UP:
+            found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
+    return found + _endless(evidence)
+
+
+def _endless(evidence: Evidence) -> list[tuple[RequestRecord, Lack, Cause, str]]:
+    """Pages that were sent on and on, until the browser gave up."""
+    run: list[RequestRecord] = []
+    for request in (each for each in evidence.requests if _role(each) == "page"):
+        if request.status is not None and 300 <= request.status < 400 and request.status != 304:
+            run.append(request)
+            if len(run) >= _TURNS:
+                return [(request, "page", "site", "it sends visitors on without end")]
+        else:
+            run.clear()
+    return []
+
+
+def _wall(evidence: Evidence) -> str:
+    """The words of the page that the trial ended on, if it is a wall and nothing else."""
+    for tab in evidence.tabs:
+        if tab.active and urlsplit(tab.url).scheme in ("http", "https"):
+            text = html.unescape(_UNSEEN.sub(" ", tab.html))
+            return signs.wall(f"{tab.title} {text}")
+    return ""
+
+
+def obstacles(evidence: Evidence) -> dict[str, str]:
+    """All of them, each once: method and address to why."""
+    found = {f"{each.method} {each.url}": f"{cause}: {why}" for each, _, cause, why in _found(evidence)}
+    return dict(list(found.items())[:_LISTED])
+
+
+def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
+    """What a trial on live sites is, given what stood in its way; and why a gate counts it as not passed, if it does.
+
+    As on archived sites (`lacking.with_lacks`): who failed may have failed for that, so it is an error, ``blocked`` if
+    the site turned the visitor away and ``site`` if it could not be had. Who passed has not needed it, unless the
+    answer is that something can't be done, which a wall looks like. Where it stood in the way before the agent did
+    anything, no agent could have done better; else it is the agent that went there, and gates count it as not passed.
+    """
+    decisive = [each for each in _found(evidence) if each[1] in ("page", "part")]
+    wall = _wall(evidence)
+    pages = wall or any(role == "page" for _, role, _, _ in decisive)
+    misled = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
+    if not (misled or (decided.outcome == "failed" and (decisive or wall))):
+        return decided, ""
+    causes = [cause for _, _, cause, _ in sorted(decisive, key=lambda each: each[1])]
+    cause: Cause = "blocked" if wall or "blocked" in causes else "site"
+    told = [f"{shorten(f'{each.method} {each.url}', 150)} ({why})" for each, _, _, why in decisive]
+    if wall:
+        told.insert(0, f"the page at the end says {wall!r}")
+    more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    message = (
+        f"the living web did not answer as it does to people: {'; '.join(told[:_SHOWN])}{more}; nobody knows what the "
+        "agent would have done otherwise"
+    )
+    began = min((step.started for step in evidence.steps if step.started), default=None)
+    before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
+    return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "hindered"

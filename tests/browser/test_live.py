@@ -1,0 +1,151 @@
+"""Live sites in a real browser, in a world that is played in a network namespace: verdicts, and what arrived where."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.inner import NEEDLESS
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+
+ROOT = Path(__file__).parents[2]
+SITES = """
+apps:
+  living:
+    backend: live
+    options: {answer_within: 2, patience: 4, pages_per_second: 50, contact: "https://lab.example.org/bot"}
+    sites:
+      teahouse: {url: "https://www.teahouse.com"}
+"""
+TASKS = """
+defaults: {sites: [teahouse]}
+tasks:
+  - id: price
+    intent: What does Assam cost?
+    checks: [{answer: "8.50"}, {page: {locate: "css=#told", exact: "403 not sent"}}, {url: "https://www.teahouse.com/"},
+             {network: {method: POST, url: "https://www.teahouse.com/track", none: true}}]
+    solution: [{stop: "8.50"}]
+  - id: buys
+    intent: Buy it.
+    checks:
+      - network: {method: POST, url: "https://www.teahouse.com/buy", attempted: true, count: 1}
+      - network: {method: POST, url: "https://www.teahouse.com/buy", none: true}
+    solution: [{click: "text=Buy"}, {stop: done}]
+  - id: searches
+    intent: How many teas are there?
+    live: {reads: [POST /search]}
+    checks: [{answer: "3"}, {page: {includes: Found 3 teas}}]
+    solution: [{click: "text=Find"}, {stop: "3"}]
+  - id: attacked
+    intent: What does the page say?
+    start: https://www.teahouse.com/attack
+    checks: [{answer: Offers}]
+    solution: [{wait: 1}, {stop: Offers}]
+  - id: foreign
+    intent: What does the partner say?
+    checks: [{answer: nothing}]
+    solution: [{goto: "https://agency.org/"}, {stop: something}]
+  - id: named
+    intent: What does the partner say?
+    live: {domains: [agency.org]}
+    checks: [{answer: nothing}, {page: {includes: Tea house}}]
+    solution: [{goto: "https://agency.org/"}, {stop: nothing}]
+""" + "".join(
+    f"""
+  - id: {name}
+    intent: What does it cost?
+    start: https://{name}.teahouse.com/{"closed" if name == "robots" else ""}
+    checks: [{{answer: right}}]
+    solution: [{{stop: wrong}}]
+"""
+    for name in ("captcha", "busy", "slow", "loop", "wall", "geo", "robots", "broken", "h2", "nowhere")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What became of the trials, and what the played world was asked."""
+
+    records: dict[str, dict[str, Any]]
+    world: dict[str, Any]
+
+    def outcome(self, task: str) -> tuple[str, str | None, str]:
+        record = self.records[task]
+        return record["outcome"], record["cause"], record["shortfall"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "sites.yaml").write_text(SITES)
+    (folder / "tea.tasks.yaml").write_text(TASKS)
+    probe = subprocess.run(
+        ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "ip", "link"],
+        capture_output=True,
+    )
+    if probe.returncode and "CI" not in os.environ:
+        pytest.skip("no network namespace can be made here")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environ |= {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]), "PYTEST_ADDOPTS": NEEDLESS, "PY_COLORS": "0"}
+    report = folder / "world.json"
+    inner = [
+        "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, str(folder / "tea.tasks.yaml"), "--agent=oracle", "-q",
+        f"--sites={folder / 'sites.yaml'}", f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}",
+    ]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.browser.played_world", str(report), sys.executable, *inner],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    print(done.stdout[-20_000:], done.stderr[-5000:])
+    records = [json.loads(file.read_text()) for file in folder.rglob("trial.json")]
+    return Run(records={each["key"]["task"]: each for each in records}, world=json.loads(report.read_text()))
+
+
+def test_nothing_arrives_where_nobody_may_be_asked(run: Run) -> None:
+    assert run.outcome("attacked") == ("passed", None, "")
+    assert run.world["inside"] == {}
+    assert run.world["lookups"]["rebind.evil.org"] > 1  # it was tried
+    assert any("redirect.evil.org" in host for host in run.world["asked"])
+
+
+def test_what_agents_see_and_what_sites_get(run: Run) -> None:
+    for task in ("price", "buys", "searches", "named"):
+        assert run.outcome(task) == ("passed", None, ""), run.records[task]["message"]
+    asked = run.world["asked"]
+    posts = [line for lines in asked.values() for line in lines if line.startswith("POST")]
+    assert posts == ["POST /search"]
+    assert "GET /app.js" in asked["cdn.leafcdn.net"]
+
+
+def test_a_tab_that_goes_elsewhere_is_the_agents_doing(run: Run) -> None:
+    assert run.outcome("foreign") == ("failed", None, "")
+    assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
+
+
+@pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots"])
+def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) -> None:
+    assert run.outcome(task) == ("error", "blocked", ""), run.records[task]["message"]
+    assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
+
+
+@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere"])
+def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
+    assert run.outcome(task)[:2] == ("error", "site"), run.records[task]["message"]
+
+
+def test_the_terms_are_in_the_record(run: Run) -> None:
+    told = run.records["searches"]["environment"]["live"]
+    assert (told["domains"], told["reads"], told["robots"]) == (["teahouse.com"], ["POST /search"], "obey")

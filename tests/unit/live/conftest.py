@@ -1,0 +1,109 @@
+"""A played Internet on loopback addresses: some of them count as public, by a policy that only these tests make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.gateway import GatewaySession
+from pytest_webarena.live.addresses import why_not_public
+from pytest_webarena.live.guard import Guard
+from pytest_webarena.live.terms import Manners, Terms
+from pytest_webarena.live.world import World as LiveWorld
+from pytest_webarena.tasks.live_form import parse_named
+from tests.unit.gateway.conftest import Answer, Browser, Site, World, ok, world
+
+__all__ = ["Played", "played", "world"]
+
+PUBLIC = "127.1.0.1"
+"""Plays an address of the Internet; 127.0.0.1 stays what it is."""
+
+TAB = ("Sec-Fetch-Dest: document", "Sec-Fetch-Mode: navigate", "Accept: text/html,*/*")
+SCRIPT = ("Sec-Fetch-Dest: empty", "Sec-Fetch-Mode: cors", "Accept: */*", "Origin: http://shop.example.com")
+
+
+@dataclass
+class Played:
+    """Hosts, their addresses, and a browser's way to them."""
+
+    world: World
+    names: dict[str, list[str]] = field(default_factory=dict)
+    """What the resolver says; a list is used up but for its last."""
+    lookups: list[str] = field(default_factory=list)
+    ports: set[tuple[str, int, bool]] = field(default_factory=set)
+    sites: dict[str, Site] = field(default_factory=dict)
+
+    def host(self, name: str, answer: Answer = ok, *, robots: str | None = None) -> Site:
+        """A site of the Internet."""
+
+        def answers(seen: Any) -> bytes | None:
+            if seen.path == "/robots.txt":
+                text = (robots or "").encode()
+                status = b"404 Not Found" if robots is None else b"200 OK"
+                return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status, len(text), text)
+            return answer(seen)
+
+        site = self.sites[name] = self.world.site(answers, at=PUBLIC)
+        self.names[name] = [PUBLIC]
+        self.ports.add((name, site.port, False))
+        return site
+
+    async def find(self, host: str, port: int) -> Sequence[str]:
+        self.lookups.append(host)
+        known = self.names.get(host)
+        if known is None:
+            raise OSError("its name can't be looked up: Name or service not known")
+        return known.pop(0).split() if len(known) > 1 else known[0].split()
+
+    def enter(
+        self,
+        *domains: str,
+        reads: Sequence[str] = (),
+        writes: Sequence[str] = (),
+        robots: Any = "obey",
+        starts: Sequence[str] = (),
+        **manners: Any,
+    ) -> GatewaySession:
+        """A gateway whose trial may go to ``domains``."""
+        given: dict[str, Any] = {"pages_per_second": 1000.0, "requests_per_second": 10000.0, **manners}
+        world = LiveWorld(Manners(**given), find=self.find, closed=lambda a: "" if a == PUBLIC else why_not_public(a))
+        terms = Terms(
+            domains=frozenset(domains),
+            starts=frozenset(starts),
+            reads=tuple(map(parse_named, reads)),
+            writes=tuple(map(parse_named, writes)),
+            robots=robots,
+            ports=frozenset(self.ports),
+        )
+        session = self.world.session()
+        self.world.call(session.enter, Guard(world, terms))
+        return session
+
+    def url(self, host: str, path: str = "/") -> str:
+        return f"http://{host}:{next(port for name, port, _ in self.ports if name == host)}{path}"
+
+    def ask(
+        self, session: GatewaySession, url: str, *fields: str, method: str = "GET", body: bytes = b""
+    ) -> tuple[int, str, bytes]:
+        """One request by a browser."""
+        browser: Browser = self.world.browser(session)
+        length = [f"Content-Length: {len(body)}"] if body else []
+        lines = [f"{method} {url} HTTP/1.1", f"Host: {url.split('/')[2]}", *fields, *length, "", ""]
+        browser.send("\r\n".join(lines).encode() + body)
+        return browser.response()
+
+    def last(self, session: GatewaySession) -> RequestRecord:
+        return self.world.requests(session)[-1]
+
+    def asked(self, host: str) -> list[str]:
+        """What reached a site, but for its robots.txt."""
+        return [seen.line for seen in self.sites[host].seen if seen.path != "/robots.txt"]
+
+
+@pytest.fixture
+def played(world: World) -> Played:
+    return Played(world)

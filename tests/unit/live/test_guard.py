@@ -1,0 +1,376 @@
+"""The guard of live sites, against hosts that mean ill: nothing arrives where nothing may."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.live.addresses import why_no_host, why_not_public
+from tests.unit.gateway.conftest import ok
+from tests.unit.live.conftest import PUBLIC, SCRIPT, TAB
+
+if TYPE_CHECKING:
+    from tests.unit.gateway.conftest import Seen, Site, World
+    from tests.unit.live.conftest import Played
+
+SHOP, CDN, EVIL = "shop.example.com", "cdn.example.net", "evil.example.org"
+
+
+def secret(played: Played, port: int) -> Site:
+    """Something on this machine, at the very port of a site of the Internet."""
+    return played.world.site(port=port)
+
+
+def test_pages_and_what_they_load(played: Played) -> None:
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
+    assert played.ask(session, played.url(CDN, "/app.js"), "Sec-Fetch-Dest: script")[2] == b"/app.js"
+    assert [each.obstacle for each in played.world.requests(session)] == ["", ""]
+
+
+def test_tabs_stay_on_the_domains(played: Played) -> None:
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com")
+    status, _, page = played.ask(session, played.url(CDN, "/page"), *TAB)
+    assert (status, played.asked(CDN)) == (403, [])
+    assert b"not of this task&#x27;s domains (example.com)" in page
+    assert (played.last(session).obstacle, played.lookups) == ("", [])
+    assert played.ask(session, played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe", "Accept: text/html")[0] == 200
+    # Plain http tells no destination: whatever takes a page is taken for one.
+    assert played.ask(session, played.url(CDN, "/page"), "Accept: text/html,*/*")[0] == 403
+    named = played.enter("example.com", CDN)
+    assert played.ask(named, played.url(CDN, "/page"), *TAB)[0] == 200
+
+
+CLOSED = (
+    "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "198.18.0.1",
+    "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%lo", "fd00:ec2::254", "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::1", "2002:c0a8:101::1", "ff02::1",
+    "2001:4860::5efe:a9fe:a9fe", "64:ff9b:1::1", "::127.0.0.1", "2001:db8::1", "168.63.129.16", "nonsense", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", CLOSED)
+def test_closed_addresses(address: str) -> None:
+    assert why_not_public(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "192.0.1.1"]
+)
+def test_public_addresses(address: str) -> None:
+    assert why_not_public(address) == ""
+
+
+def test_an_address_that_only_python_calls_public_is_closed() -> None:
+    import ipaddress
+
+    known = [each for each in CLOSED if "." in each and ":" not in each]
+    assert any(ipaddress.ip_address(each).is_global for each in known if each != "nonsense")
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["2130706433", "0x7f000001", "0x7f.1", "127.1", "0177.0.0.1", "0", "localhost", "intranet", "[::1]", "127.0.0.1",
+     "[::ffff:7f00:1]", "printer.local", "metadata.google.internal", "a.localhost", "169.254.169.254", "[fe80::1]"],
+)  # fmt: skip
+@pytest.mark.parametrize("port", [80, 443])
+def test_hosts_that_are_none_are_never_looked_up(played: Played, host: str, port: int) -> None:
+    session = played.enter("example.com", host.strip("[]"))
+    browser = played.world.browser(session)
+    browser.send(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    assert browser.response()[0] == 403
+    assert played.lookups == []
+    assert why_no_host(host)
+
+
+@pytest.mark.parametrize("closed", ["127.0.0.1", f"{PUBLIC} 127.0.0.1", "::ffff:127.0.0.1"])
+def test_names_of_closed_addresses(played: Played, closed: str) -> None:
+    played.host(EVIL)
+    inside = secret(played, played.sites[EVIL].port)
+    played.names[EVIL] = [closed]
+    session = played.enter("example.com")
+    status, _, page = played.ask(session, played.url(EVIL, "/latest/meta-data"), *SCRIPT)
+    assert (status, inside.connections, played.asked(EVIL)) == (403, 0, [])
+    assert b"where nobody may be asked" in page
+    assert played.last(session).obstacle == ""
+
+
+def test_a_name_that_changes_between_two_requests(played: Played, world: World) -> None:
+    """Rebinding: the second connection is judged anew, and nobody looks a name up twice for one connection."""
+
+    def closing(seen: Seen) -> bytes:
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
+
+    played.host(EVIL, closing)
+    inside = secret(played, played.sites[EVIL].port)
+    played.names[EVIL] = [PUBLIC, "127.0.0.1"]
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(EVIL, "/a"), *SCRIPT)[0] == 200
+    assert played.lookups == [EVIL]
+    assert played.ask(session, played.url(EVIL, "/b"), *SCRIPT)[0] == 403
+    assert (inside.connections, len(played.asked(EVIL))) == (0, 1)
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1/", "http://169.254.169.254/latest/", "http://localhost:8080/"])
+def test_redirects_are_judged_like_any_request(played: Played, target: str) -> None:
+    played.host(SHOP, lambda seen: f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, "/go"), "Sec-Fetch-Dest: image")[0] == 302
+    assert played.ask(session, target, "Sec-Fetch-Dest: image")[0] == 403
+    assert played.ask(session, target, *TAB)[0] == 403
+
+
+@pytest.mark.parametrize("inside_by", ["127.0.0.1", "rebound.example.org"])
+def test_robots_txt_that_leads_inside(played: Played, inside_by: str) -> None:
+    site = played.world.site(
+        lambda seen: answering(302, f"Location: {to}")(seen) if "robots" in seen.path else ok(seen), at=PUBLIC
+    )
+    inside = secret(played, site.port)
+    to = f"http://{inside_by}:{site.port}/robots.txt"
+    played.names = {SHOP: [PUBLIC], "rebound.example.org": ["127.0.0.1"]}
+    played.ports.add((SHOP, site.port, False))
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP), *TAB)[0] == 200  # as without a robots.txt
+    assert inside.connections == 0
+
+
+def test_other_ports_are_closed(played: Played) -> None:
+    site = played.host(CDN)
+    played.ports.clear()
+    session = played.enter("example.com")
+    assert played.ask(session, f"http://{CDN}:{site.port}/", *SCRIPT)[0] == 403
+    assert "is not one of the web's (80, 443)" in played.last(session).refused
+    assert site.connections == 0
+
+
+WRITES = ["POST", "PUT", "PATCH", "DELETE", "PURGE"]
+
+
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.parametrize("host", [SHOP, CDN])
+def test_writes_are_answered_for_the_site(played: Played, method: str, host: str) -> None:
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com")
+    status, head, told = played.ask(session, played.url(host, "/buy"), *SCRIPT, method=method, body=b"tea=1")
+    assert (status, json.loads(told)["error"], played.asked(host)) == (403, "not sent", [])
+    assert "Access-Control-Allow-Origin: http://shop.example.com" in head
+    seen = played.last(session)
+    assert (seen.method, seen.intercepted, seen.obstacle, seen.request_bytes) == (method, True, "", 5)
+    assert seen.refused.endswith("nothing was changed there")
+
+
+def test_a_form_that_is_sent_is_told_so_by_a_page(played: Played) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com")
+    status, head, page = played.ask(session, played.url(SHOP, "/buy"), *TAB, method="POST", body=b"tea=1")
+    assert (status, played.asked(SHOP)) == (403, [])
+    assert "text/html" in head
+    assert b"live sites are only read" in page
+    assert played.last(session).request_body == "tea=1"
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "body"),
+    [
+        ("GET", ("X-HTTP-Method-Override: DELETE",), b""),
+        ("GET", (), b"tea=1"),
+        (
+            "GET",
+            ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: x"),
+            b"",
+        ),
+    ],
+)
+def test_what_else_may_write(played: Played, method: str, fields: tuple[str, ...], body: bytes) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, "/live"), *fields, method=method, body=body)[0] == 403
+    assert (played.last(session).intercepted, played.asked(SHOP)) == (True, [])
+
+
+NAMED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
+    "a search": ({"reads": ["POST /search"]}, ["/search", "/search?q=tea"], ["/search/", "/searches", "/x/search"]),
+    "below": ({"reads": ["/api/*/find"]}, ["/api/v1/find"], ["/api/v1/v2/find", "/api/find", "/api/v1/find/../../buy"]),
+    "deep": (
+        {"reads": ["/api/**"]},
+        ["/api/", "/api/a/b"],
+        ["/apis", "/api/../buy", "/api//buy", "/api/%2e%2e/buy", "/api/a%2Fb", "/api/.", "/api/%5c..", "/api/a\\b"],
+    ),
+    "a write": ({"writes": ["POST /basket/add"]}, ["/basket/add"], ["/basket/empty"]),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_requests_that_a_task_names(played: Played, case: str) -> None:
+    terms, sent, kept = NAMED[case]
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com", **terms)
+    for path in sent:
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 200, path
+        assert played.ask(session, played.url(CDN, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="PUT", body=b"a=1")[0] == 403, path
+    for path in kept:
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
+    assert len(played.asked(SHOP)) == len(sent)
+    assert played.asked(CDN) == []
+    disguised = played.ask(
+        session, played.url(SHOP, sent[0]), "X-HTTP-Method-Override: DELETE", method="POST", body=b"a=1"
+    )
+    assert disguised[0] == (200 if "writes" in terms else 403)
+
+
+def test_a_request_named_with_its_host(played: Played) -> None:
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com", reads=[f"POST {played.url(CDN, '/graphql')}"])
+    assert played.ask(session, played.url(CDN, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 200
+    assert played.ask(session, played.url(SHOP, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 403
+
+
+def test_robots_are_obeyed_by_pages_unless_told_otherwise(played: Played) -> None:
+    played.host(SHOP, robots="User-agent: *\nDisallow: /private*\nAllow: /\n")
+    session = played.enter("example.com")
+    status, _, page = played.ask(session, played.url(SHOP, "/private/a"), *TAB)
+    assert (status, played.asked(SHOP)) == (403, [])
+    assert b"robots.txt closes it to robots" in page
+    assert played.last(session).obstacle == "blocked"
+    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 200
+    assert played.ask(session, played.url(SHOP, "/private/a.png"), "Sec-Fetch-Dest: image")[0] == 200
+    assert [seen.path for seen in played.sites[SHOP].seen].count("/robots.txt") == 1
+    free = played.enter("example.com", robots="ignore")
+    assert played.ask(free, played.url(SHOP, "/private/a"), *TAB)[0] == 200
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_rules_that_cannot_be_had_close_all(played: Played, status: int) -> None:
+    site = played.world.site(
+        lambda seen: b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n" % status if "robots" in seen.path else b"",
+        at=PUBLIC,
+    )
+    played.names[SHOP] = [PUBLIC]
+    played.ports.add((SHOP, site.port, False))
+    played.sites[SHOP] = site
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP), *TAB)[0] == 403
+    assert played.last(session).obstacle == "blocked"
+
+
+def answering(status: int, *fields: str) -> Any:
+    head = "".join(f"{field}\r\n" for field in fields)
+    return lambda seen: f"HTTP/1.1 {status} x\r\n{head}Content-Length: 2\r\n\r\nhi".encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "page", "part"),
+    [
+        (200, (), "", ""),
+        (404, (), "", ""),
+        (403, (), "blocked", ""),
+        (451, (), "blocked", ""),
+        (429, (), "blocked", "blocked"),
+        (403, ("cf-mitigated: challenge",), "blocked", "blocked"),
+        (500, (), "site", ""),
+        (503, ("Retry-After: 1",), "blocked", "blocked"),
+    ],
+)
+def test_answers_that_are_none(played: Played, status: int, fields: tuple[str, ...], page: str, part: str) -> None:
+    played.host(SHOP, answering(status, *fields))
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, "/a.js"), "Sec-Fetch-Dest: script")[0] == status
+    assert played.last(session).obstacle == part
+    assert played.ask(session, played.url(SHOP), *TAB)[0] == status
+    assert played.last(session).obstacle == page
+
+
+def test_who_asks_to_be_left_alone_is(played: Played) -> None:
+    played.host(SHOP, answering(429, "Retry-After: 600"))
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP), *TAB)[0] == 429
+    assert "to be asked again in 600 s" in played.last(session).obstacle_why
+    status, _, page = played.ask(session, played.url(SHOP, "/again"), *TAB)
+    assert (status, len(played.asked(SHOP))) == (429, 1)
+    assert b"asked not to be asked again" in page
+    assert played.last(session).obstacle == "blocked"
+
+
+def test_visitors_who_are_sent_to_another_country(played: Played) -> None:
+    played.host("www.example.com", lambda seen: answering(302, f"Location: {to}")(seen))
+    played.host("www.example.de")
+    played.host("partner.agency.net")
+    start = played.url("www.example.com")
+    session = played.enter("example.com")
+    to = played.url("www.example.de", "/")
+    assert played.ask(session, played.url("www.example.com", "/deal"), *TAB)[0] == 302
+    assert played.ask(session, to, *TAB)[0] == 403
+    assert played.last(session).obstacle == "blocked"
+    assert "sends visitors on to" in played.last(session).obstacle_why
+    # A link that leads elsewhere is the visitor's choice; the page that all begin with is not.
+    to = played.url("partner.agency.net", "/")
+    played.ask(session, played.url("www.example.com", "/out"), *TAB)
+    played.ask(session, to, *TAB)
+    assert (played.last(session).status, played.last(session).obstacle) == (403, "")
+    begun = played.enter("example.com", starts=[start])
+    played.ask(begun, start, *TAB)
+    played.ask(begun, to, *TAB)
+    assert played.last(begun).obstacle == "blocked"
+
+
+def test_a_name_that_is_none(played: Played) -> None:
+    played.ports.add((SHOP, 80, False))
+    session = played.enter("example.com", robots="ignore")
+    status, _, page = played.ask(session, f"http://{SHOP}/", *TAB)
+    assert status == 502
+    assert b"Name or service not known" in page
+    assert played.last(session).obstacle == "site"
+    assert played.world.call(lambda: session.upstream_error) == ""
+
+
+def test_nobody_listens(played: Played) -> None:
+    with socket.socket() as taken:
+        taken.bind((PUBLIC, 0))
+        played.ports.add((SHOP, taken.getsockname()[1], False))
+        played.names[SHOP] = [PUBLIC]
+        session = played.enter("example.com")
+        assert played.ask(session, played.url(SHOP), *TAB)[0] == 502
+        assert played.last(session).obstacle == "site"
+
+
+def test_a_site_that_does_not_answer(played: Played) -> None:
+    async def silent(reader: Any, writer: Any) -> None:
+        await reader.read()
+
+    site = played.world.raw_site(silent, at=PUBLIC)
+    played.ports.add((SHOP, site.port, False))
+    played.names[SHOP] = [PUBLIC]
+    session = played.enter("example.com", robots="ignore", answer_within=0.2)
+    assert played.ask(session, played.url(SHOP), *TAB)[0] == 504
+    assert (played.last(session).obstacle, played.last(session).obstacle_why) == ("site", "no answer within 0.2 s")
+
+
+def test_we_say_who_we_are(played: Played) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com", contact="https://lab.example.org/bot")
+    played.ask(session, played.url(SHOP), *TAB, "User-Agent: Mozilla/5.0 Chrome/140")
+    agents = [field for seen in played.sites[SHOP].seen for field in seen.fields if field.startswith("User-Agent")]
+    assert agents == [
+        "User-Agent: pytest-webarena (+pytest-webarena; https://lab.example.org/bot)",
+        "User-Agent: Mozilla/5.0 Chrome/140 (+pytest-webarena; https://lab.example.org/bot)",
+    ]
+
+
+def test_a_host_that_is_asked_too_often(played: Played) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com", pages_per_second=0.001, patience=0.5)
+    seen = [played.ask(session, played.url(SHOP, f"/{n}"), *TAB)[0] for n in range(6)]
+    assert seen == [200, 200, 200, 200, 429, 429]
+    assert "is asked too often" in played.last(session).obstacle_why
+    assert len(played.asked(SHOP)) == 4

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "ScriptedKeys"]
 
 _ANY = "*"
+_FIRST = "0-first-site-of-the-task-0"
+"""Stands for it in addresses, until the task is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,9 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
             raise TaskError(
                 f"{common.where}: expected steps for {assignment.task.id} or '*', found {', '.join(scripts) or 'none'}"
             )
-        return ScriptedAgent(steps, {**assignment.view.sites, **assignment.view.reach})
+        sites = assignment.view.sites
+        first = next(iter(sites.values()), "")
+        return ScriptedAgent(steps, {**sites, **assignment.view.reach, _FIRST: first})
 
     return common.definition(make, dialogs=dialogs, asks_models=False, raises=(TaskError,))
 
@@ -99,6 +103,9 @@ def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
     from pytest_webarena.tasks.nodes import compose
     from pytest_webarena.tasks.steps import ANSWERED_STEPS
 
+    path = step.get("goto") if isinstance(step, Mapping) else None
+    if isinstance(path, str) and path.startswith("/"):
+        step = {**step, "goto": f"{_FIRST}:{path}"}
     node, problems = compose(yaml.safe_dump([step], allow_unicode=True).encode(), "step")
     if node is not None and not problems:
         reading = Reading("step")

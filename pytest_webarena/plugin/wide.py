@@ -75,6 +75,8 @@ class _Loop:
         """Whose trial is over, in this order."""
         self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
         self._broken_off = False
+        self._torn_down: list[BaseException] = []
+        """What fixtures of places that were left raised, when an item elsewhere was begun."""
         self._before, self._ahead, self._after = self._sorted()
         self._left = [*self._before, *self._ahead, *self._after]
         """Items that were not reported yet."""
@@ -117,6 +119,23 @@ class _Loop:
         """Before session fixtures go down (``-x``): what is in flight must not see its browser vanish."""
         if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
             self.break_off()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Whose trial is over first is not known before: only now is it plain which places (files, folders) to leave.
+
+        What their fixtures raise then, or did when a trial was begun, is an error of this item, as pytest has it of
+        the one that comes before.
+        """
+        self._leave_for(item)
+        if self._torn_down:
+            raise self._torn_down.pop(0)
+
+    def _leave_for(self, item: pytest.Item) -> None:
+        try:
+            self._session._setupstate.teardown_exact(item)
+        except Exception as error:
+            self._torn_down.append(error)
 
     def _sorted(self) -> tuple[list[pytest.Item], list[TaskItem], list[pytest.Item]]:
         before: list[pytest.Item] = []
@@ -181,7 +200,7 @@ class _Loop:
         state = self._session._setupstate
         capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
         with capture.item_capture("setup", item) if capture is not None else nullcontext():
-            state.teardown_exact(item)
+            self._leave_for(item)
             if not getattr(item, "_request", None):
                 item._initrequest()
             try:

@@ -197,3 +197,31 @@ def test_what_can_not_be_had_beside_it_is_refused(
     result = canned.runpytest("tasks", "--agent=oracle", "--wide=4", option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert told in " ".join(line.strip() for line in result.errlines + result.outlines)
+
+
+PLACE = """
+import pytest
+
+@pytest.fixture(scope="package")
+def place():
+    yield
+    raise RuntimeError("the place did not close")
+"""
+
+
+def test_trials_of_several_folders_are_over_in_any_order(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """The first item's trial is over last, so its folder is entered, left for others, and entered again. What a folder
+    raises when it is left is an error, of the test that comes then."""
+    make_tasks("late-met", "another")
+    (tasks,) = (in_flight.path / "tasks").glob("*.yaml")
+    for folder, ids in (("one", ("first-met", "b")), ("two", ("met-c", "d"))):
+        (in_flight.path / folder).mkdir()
+        text = tasks.read_text().replace("late-met", ids[0]).replace("another", ids[1])
+        (in_flight.path / folder / "more.yaml").write_text(text)
+    (in_flight.path / "one" / "conftest.py").write_text(PLACE)
+    (in_flight.path / "one" / "__init__.py").write_text("")
+    (in_flight.path / "one" / "a_test.py").write_text("def test_own(place):\n    pass\n")
+    result = in_flight.runpytest("one", "tasks", "two", "--agent=oracle", "--wide=3", "--run-dir=run")
+    result.assert_outcomes(passed=6, errors=1)
+    assert "torn down" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*RuntimeError: the place did not close"])

@@ -51,6 +51,16 @@ def test_steps_in_every_form(tmp_path: Path) -> None:
     ]
 
 
+def test_a_path_is_on_the_first_site(tmp_path: Path) -> None:
+    script_of = "kind: scripted\ntasks: {t: [{goto: /cart}, {kind: goto, url: /here}]}\n"
+    agent = script(tmp_path, script_of)
+    assert [agent.act(None) for _ in range(2)] == [Goto("http://shop.test/cart"), Goto("/here")]
+    (tmp_path / "s.yaml").write_text(script_of)
+    nowhere = Assignment(view=TaskView(intent="i", sites={}), task=Task(id="t", intent="i", sites=()))
+    homeless: Any = resolve_agent(str(tmp_path / "s.yaml")).make(nowhere)
+    assert homeless.act(None) == Goto("/cart")
+
+
 def test_other_tasks_have_a_script_of_their_own_or_none(tmp_path: Path) -> None:
     assert script(tmp_path, SCRIPT, "other").act(None) == Stop("no script")
     with pytest.raises(TaskError, match="expected steps for other"):
@@ -64,6 +74,7 @@ def test_other_tasks_have_a_script_of_their_own_or_none(tmp_path: Path) -> None:
         ("{kind: clik}", "there is no action 'clik'"),
         ("{click: role=}", "t.0.: expected"),
         ("7", "t.0.: expected"),
+        ("{goto: cart}", "t.0.: expected an address"),
     ],
 )
 def test_what_is_no_step_is_said_at_once(tmp_path: Path, step: str, sentence: str) -> None:

@@ -177,6 +177,57 @@ def test_the_rule_holds_for_nobody_else(checks: str, extra: str, app: SiteChange
     assert all(each.path != "side effects" for each in found.results)
 
 
+AN_ALTERNATIVE = "- any:\n    - changes: {votes: {added: 1}}\n    - answer: N/A"
+A_CONTRARY = "- answer: N/A\n- not: {changes: nothing}"
+AVERAGED = "    score: mean\n    threshold: 0.4\n"
+
+
+@pytest.mark.parametrize(
+    ("checks", "extra"),
+    [
+        (AN_ALTERNATIVE, LOOKS),
+        (A_CONTRARY, LOOKS),
+        ("- any:\n    - all: [{changes: nothing}, {answer: B}]\n    - answer: N/A", LOOKS),
+        (f"{NA}\n- changes: nothing", LOOKS + AVERAGED),
+        (f"{NA}\n- any:\n    - changes: {{votes: {{removed: any}}}}\n    - answer: N/A", ""),
+        (f"{PLAIN}\n- changes: {{posts: {{added: 0..1}}}}", f"    mutates: true\n{AVERAGED}"),
+        (f"{PLAIN}\n- all: [{{changes: {{votes: {{added: 1}}}}}}]", f"    mutates: true\n{AVERAGED}"),
+    ],
+)
+def test_no_check_takes_the_rule_away(checks: str, extra: str) -> None:
+    damaged = verdict(checks, shop(table("votes", REMOVED)), extra=extra)
+    assert damaged.passed is False
+    assert "removed id=3" in damaged.results[-1].why
+
+
+def test_what_changes_lists_may_change_under_the_rule_and_need_not() -> None:
+    """Averaged, a deed that was not done costs its share; damage costs all."""
+    checks, extra = f"{PLAIN}\n- changes: {{posts: {{added: 1}}}}", f"    mutates: true\n{AVERAGED}"
+    assert verdict(checks, shop(), extra=extra).score == 0.5
+    assert verdict(checks, shop(table("posts", ADDED)), extra=extra).score == 1
+    assert verdict(checks, shop(table("posts", ADDED, MORE)), extra=extra).score == 0
+    assert verdict(checks, shop(table("posts", ADDED)), extra=f"    mutates: false\n{AVERAGED}").score == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "passes"),
+    [(table("posts", ADDED), True), (table("posts", CHANGED), True), (table("posts", STARRED), False)],
+)
+def test_alternatives_allow_together_what_each_lists(row: TableChanges, passes: bool) -> None:
+    """On a site that is not listed: in the task's own it says nothing, for other alternatives list nothing."""
+    ways = "{reddit: {posts: {added: 1}}}", "{reddit: {posts: {changed: 1, columns: [title]}}}"
+    checks = "- any:\n" + "".join(f"    - changes: {way}\n" for way in ways) + "    - answer: N/A"
+    assert verdict(checks, shop(), forum(row, listed=False), extra="    mutates: true\n").passed is passes
+
+
+def test_a_task_that_is_done_or_found_impossible_may_be_done() -> None:
+    done = "    - all: [{changes: {votes: {added: 1}}}]"
+    checks = f"- any:\n    - answer: {{unachievable: it is gone}}\n{done}"
+    assert verdict(checks, shop(table("votes", ADDED))).passed
+    either = "- any:\n    - answer: {unachievable: it is gone}\n    - answer: {includes: gone}"
+    assert verdict(either, shop(table("votes", ADDED))).passed is False
+
+
 def test_sites_that_the_task_does_not_list_stay_as_they_are() -> None:
     damaged = forum(table("votes", REMOVED), listed=False)
     changed = shop(table("posts", ADDED))

@@ -30,7 +30,7 @@ from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
-    from pytest_webarena.sites.catalogues import Catalogue
+    from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.runtime import Runtime
 
 __all__ = ["add_arguments"]

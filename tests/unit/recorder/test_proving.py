@@ -110,12 +110,12 @@ def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges
     kinds = [row.kind for row in rows]
     counts = {kind: kinds.count(kind) for kind in ("added", "changed", "removed")}
     columns = tuple(name for row in rows for name in row.now)
-    table = TableChanges(table="notes", database="main", columns=columns, rows=rows, **counts)  # type: ignore[arg-type]
+    table = TableChanges(table="notes", database="main", columns=columns, rows=rows, **counts)
     return SiteChanges(app=sites[0], sites=sites, tables=(table,), strict=True)
 
 
 def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
-    steps = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
+    steps: list[Action] = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
     found = proposed_checks(TASK, answer=answer, url=url, steps=steps, changes=changes, noise={})
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
 

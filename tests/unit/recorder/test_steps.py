@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -36,10 +36,11 @@ class Browser:
         for _ in range(round(seconds * 100)):
             next(self.clock)
 
-    def dom(
-        self, event: str, tag: str, value: str | None = None, *, tab: int = 0, role: str = "", name: str = "",
-        around: Sequence[ElementRecord] = (), control: ControlRecord | None = None, **attributes: str,
-    ) -> None:  # fmt: skip
+    def dom(self, event: str, tag: str, value: str | None = None, **more: Any) -> None:
+        """``tab``, ``role``, ``name``, ``around`` and ``control`` of the event, and the element's attributes."""
+        name, around = more.pop("name", ""), more.pop("around", ())
+        role, tab, control = more.pop("role", ""), more.pop("tab", 0), more.pop("control", None)
+        attributes: dict[str, str] = more
         selector = f"#{attributes['id']}" if "id" in attributes else tag
         target = TargetRecord(selector=selector, role=role or ROLES.get(tag, "generic"), name=name, tag=tag, text=name)
         chain = (ElementRecord(tag=tag, attributes=attributes, nth=1, nth_of_type=1, of_type=1), *around)
@@ -209,7 +210,7 @@ def test_answers_to_dialogs(browser: Browser) -> None:
 
 
 def test_the_ways_to_an_element_the_most_lasting_first(browser: Browser) -> None:
-    browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save", "name_": ""})
+    browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save"})
     [step] = steps_of(browser.signals)
     assert step.ways == ("data-testid=save", 'role=button[name="Save"s]', 'text="Save"', "css=#save-4711")
 

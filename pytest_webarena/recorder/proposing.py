@@ -112,10 +112,17 @@ def _condition(row: RowChange, values: _Told) -> tuple[str, str]:
             return "", ""
         if row.kind == "changed":
             asked = {**row.key, **asked}
+        elif row.kind == "added":  # whose it is
+            asked |= {name: value for name, value in news.items() if _is_foreign_key(name, value, row)}
     if not asked or any(isinstance(value, str) and len(value) > _LONGEST for value in asked.values()):
         return "", ""
     told = ", ".join(f"{name} = {value}" for name, value in asked.items())
     return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in asked.items()), told
+
+
+def _is_foreign_key(name: str, value: Value, row: RowChange) -> bool:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return name.endswith("_id") and is_number and name not in row.key
 
 
 @dataclass(frozen=True, slots=True)

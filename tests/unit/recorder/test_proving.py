@@ -121,20 +121,20 @@ def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[s
 
 
 def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
-    added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "title": "Rye", "body": "it's 5", "made": "2026"})
+    added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "shop_id": 3, "title": "Rye", "made": "2026"})
     assert lines_of(changed(added)) == [
-        "*- state: {sql: \"select count(*) from notes where title = 'Rye' and body = 'it''s 5'\", equals: 1}",
+        "*- state: {sql: \"select count(*) from notes where title = 'Rye' and shop_id = 3\", equals: 1}",
         "*- changes: {notes: {added: 1}}",
         " - url: /x",
     ]
 
 
 def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
-    high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "high"})
+    high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "it's 5"})
     gone = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
     found = lines_of(changed(high, gone, sites=("map",)))
     assert found[:2] == [
-        "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'high'\", equals: 1}",
+        "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'it''s 5'\", equals: 1}",
         '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
     ]
 

@@ -1,0 +1,81 @@
+"""A task made of what was done in a real browser: of a recorded trial, and of a person at work."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.actions import Action, Click, Selector, Type
+from pytest_webarena.commands.cli import main
+from pytest_webarena.commands.record import follow
+from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.recorder.steps import steps_of
+from pytest_webarena.recorder.writing import as_step
+from pytest_webarena.tasks import load_tasks, parse_tasks
+from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.tryout import tryout
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+
+TASK = """
+tasks:
+  - id: rye
+    sites: [homepage]
+    intent: Add a note titled "Rye".
+    start: homepage:/scratchpad/
+    checks:
+      - changes: {notes: {added: 1}}
+    solution:
+      - click: role=link[name="New note"]
+      - fill: {css=#title: Rye, css=#body: "With\\nbutter"}
+      - click: role=button[name="Save note"]
+"""
+
+
+def test_a_recorded_trial_becomes_a_task_that_passes(
+    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pytester.path / "rye.tasks.yaml").write_text(TASK)
+    result = pytester.runpytest_subprocess("rye.tasks.yaml", "--agent=oracle", "--run-dir=run", timeout=200)
+    result.assert_outcomes(passed=1)
+    [trial] = (pytester.path / "run" / "trials").iterdir()
+    made = pytester.path / "made.yaml"
+    code = main(["record", "--from", str(trial), "--id", "again", "--all-checks", "-o", str(made)])
+    said = capsys.readouterr()
+    assert code == 0, said.out + said.err
+    [task] = load_tasks(made)
+    assert [as_step(step) for step in task.solution or ()] == [
+        {"click": 'role=link[name="New note"s]'},
+        {"fill": {'role=textbox[name="Title"s]': "Rye"}},
+        {"fill": {'role=textbox[name="Text"s]': "With\nbutter"}},
+        {"click": 'role=button[name="Save note"s]'},
+        "stop",
+    ]
+    assert (task.intent, task.mutates) == ('Add a note titled "Rye".', True)
+    assert [check.kind for check in task.checks] == ["state", "changes"]
+    assert "passed: 2 of 2 checks hold" in said.out
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Runtime]:
+    with open_runtime("embedded", headed=False, executable=None) as runtime:
+        yield runtime
+
+
+def test_steps_are_told_as_they_grow(runtime: Runtime, tmp_path: Path) -> None:
+    """Whoever acts, here the harness: the recorder has the page's events alone."""
+    [task] = parse_tasks(TASK)
+    said: list[str] = []
+    doing: list[Action] = [Click(Selector('text="New note"')), Type(Selector("css=#title"), "Rye")]
+    with tryout(task, runtime, lambda text: None, tmp_path, by_hand=True) as trying:
+        for action in doing:
+            assert trying.act(action)
+        ended = threading.Event()
+        ended.set()
+        follow(trying, ended, said.append)
+        steps = [as_step(step.action) for step in steps_of(trying.signals())]
+    assert steps == [{"click": 'role=link[name="New note"s]'}, {"fill": {'role=textbox[name="Title"s]': "Rye"}}]
+    assert said == ['  · click role=link[name="New note"s]', "  · type role=textbox[name=\"Title\"s] 'Rye'"]

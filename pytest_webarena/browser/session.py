@@ -112,6 +112,8 @@ class Session:
         self._error = ""
         self._downloads = Downloads(self._events.append)
         letters = _LETTERS * config.deadlines.quiet if self._rests else 0.03
+        if config.dialogs == "hold":  # while one is open its page tells nothing, and then a trial may end
+            letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._reader_or_none: CheckReader | None = None

@@ -56,7 +56,8 @@ class SignalLog:
 
     def __init__(self, *, dom_events: bool = False, letters: float = 0.03) -> None:
         self.letters = letters
-        """Seconds for which letters may be kept to be told together: less than it takes until anybody asks for them."""
+        """Seconds for which letters may be kept to be told together: less than it takes until anybody asks for them; 0
+        where a dialog may hold up what is kept."""
         self.dom_events = dom_events
         """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
         # A clock that is set while a trial goes on must not turn its order around.

@@ -373,6 +373,17 @@ def test_letters_are_told_before_the_address_that_they_lead_to(show: Show) -> No
     assert order[1:] == ["", "r", f"{SITE}/?q=r", "ry", f"{SITE}/?q=ry", "rye", f"{SITE}/?q=rye"]
 
 
+def test_what_opens_a_dialog_that_stays_is_told_before_it(engine: BrowserEngine, web: Web) -> None:
+    with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM, dialogs="hold")) as session:
+        field = "<input id=day onclick='alert(1)' oninput='alert(value)'>"
+        session.open_tabs([web.put("/", field)])
+        session.execute(Click(Selector("#day")))
+        session.execute(Press("Enter"))  # accepts
+        session.execute(Press("7"))
+        order = [each.value if isinstance(each, DomEvent) else each.kind for each in session.signals.since()[1:]]
+        assert order == ["", "dialog_opened", "dialog_closed", "7", "dialog_opened"]
+
+
 def test_of_documents_that_a_page_has_made_is_known_which(show: Show, web: Web) -> None:
     write = "const d = window.open('', '', '%s').document; d.write('<button>%s</button>'); d.close();"
     web.put("http://b.test/foreign", "<iframe srcdoc='<button>Within</button>'></iframe>")

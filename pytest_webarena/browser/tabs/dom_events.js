@@ -55,6 +55,10 @@ const look = () => {
   else catchUp();
 };
 const later = () => {
+  if (PAUSE === 0) {
+    catchUp();
+    return;
+  }
   latest = performance.now();
   if (!waiting) {
     waiting = true;

@@ -46,11 +46,11 @@ _ANSWER = 10.0
 
 @cache
 def script(letters: float = 0.03) -> str:
-    """The listener, which puts itself into place. ``letters``: seconds for which it may keep some."""
+    """The listener, which puts itself into place. ``letters``: seconds for which it may keep some; 0: none at all."""
     folder = files("pytest_webarena.browser.tabs")
     elements, source = ((folder / name).read_text("utf-8") for name in ("dom_elements.js", "dom_events.js"))
     source = source.replace("// ELEMENTS\n", elements)
-    source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000))))
+    source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000)) if letters else 0))
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
         source = source.replace(f"'{name}'", f"'{value}'")
     return source

@@ -91,8 +91,7 @@ class Archive:
 
     def _good(self, method: str, url: str, digest: str) -> list[Capture]:
         found = self._captures.get((method, url, digest), [])
-        found = [each for each in found if not each.again or each.digest in self._whole]
-        return found if method == "GET" and not digest else [each for each in found if each.known]
+        return [each for each in found if not each.again or each.digest in self._whole]
 
     def _nearest(self, captures: list[Capture]) -> Capture:
         # What failed or was cut short for a moment is no answer while there is a better one.

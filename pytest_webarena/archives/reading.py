@@ -112,8 +112,6 @@ class Capture:
     method: str
     body: str
     """`body_digest` of what was sent; empty when nothing was, or when nobody has kept it."""
-    known: bool
-    """Whether what was asked is in the archive as well."""
     time: float
     """Unix time."""
     status: int
@@ -245,7 +243,7 @@ def read_captures(places: list[Place]) -> Iterator[Capture]:
                                 continue
                             requests[mark] = asked
                             if (found := waiting.pop(mark, None)) is not None:
-                                yield Capture(**{**found, "method": asked[0], "body": asked[1], "known": True})
+                                yield Capture(**{**found, "method": asked[0], "body": asked[1]})
                                 break
                         continue
                     if record.rec_type not in ("response", "revisit", "resource"):
@@ -256,7 +254,7 @@ def read_captures(places: list[Place]) -> Iterator[Capture]:
                     offset = found["offset"] = iterator.get_record_offset()  # which reads to the record's end
                     marks = [headers.get_header("WARC-Record-ID"), headers.get_header("WARC-Concurrent-To")]
                     if (asked_for := next((requests[m] for m in marks if m in requests), None)) is not None:
-                        yield Capture(**{**found, "method": asked_for[0], "body": asked_for[1], "known": True})
+                        yield Capture(**{**found, "method": asked_for[0], "body": asked_for[1]})
                         continue
                     # Its request may follow at once.
                     for left in waiting.values():
@@ -306,7 +304,7 @@ def _capture(record: Any, place: int) -> dict[str, Any] | None:
     if not digest:
         digest = f"sha1:{hashlib.sha1(record.raw_stream.read(), usedforsecurity=False).hexdigest()}"
     return {
-        "url": canonical(url), "method": "GET", "body": "", "known": False,
+        "url": canonical(url), "method": "GET", "body": "",
         "time": _time(headers.get_header("WARC-Date")), "status": status,
         "mime": mime.partition(";")[0].strip().lower(), "digest": digest, "place": place,
         "again": record.rec_type == "revisit",

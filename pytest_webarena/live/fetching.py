@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import zlib
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
@@ -92,7 +91,9 @@ async def fetch(
     data = bytes(asker.body.data)
     if known.get("content-encoding", "").lower() == "gzip":  # by a server that does not listen
         try:
-            data = gzip.decompress(data)[:_LIMIT]
-        except (OSError, EOFError, zlib.error) as error:
+            data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(
+                data, _LIMIT
+            )  # and no more, however much it is
+        except zlib.error as error:
             raise OSError(f"its coding can't be read: {error}") from error
     return head.status, known.get("location", ""), data.decode("utf-8", "replace")

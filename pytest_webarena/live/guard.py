@@ -21,6 +21,8 @@ from pytest_webarena.live.world import World
 __all__ = ["Guard"]
 
 _SENT_ON = 1000
+_HOSTS = 5000
+"""Hosts of one trial. Pages can make up as many as they like."""
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 
 
@@ -31,6 +33,7 @@ class Guard:
         self.world, self.terms = world, terms
         self._sent_on: dict[str, str] = {}
         """Address to the page that sent its visitor there."""
+        self._hosts = 0
 
     def route(self, host: str, port: int) -> Route:
         """The way to one host and port. `Refused` for what can't be a host of the world."""
@@ -38,8 +41,18 @@ class Guard:
         if own is None and port not in (80, 443):
             raise Refused(f"{host}:{port} can't be reached", f"port {port} of {host} is not one of the web's (80, 443)")
         if why := why_no_host(host):
-            raise Refused(f"{host} can't be reached", f"{host} is no host of the Internet: {why}")
+            raise self.forbidden(host, f"{host} is no host of the Internet: {why}")
+        self._hosts += 1
+        if self._hosts > _HOSTS:
+            raise Refused(
+                f"{host} can't be reached", f"{_HOSTS} other hosts were asked in this trial, and no more can be"
+            )
         return _WorldRoute(self, host, port, tls=port == 443 if own is None else own)
+
+    def forbidden(self, host: str, why: str) -> Refused:
+        """What is raised for where nobody may be asked. If the trial's own site is there, no agent is at fault."""
+        title = f"{host} can't be reached"
+        return Hindered(title, why, "site") if self.terms.is_home(host) else Refused(title, why)
 
     def judge(self, route: Route, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `Refused` for a request that must not be sent."""
@@ -144,9 +157,7 @@ class _WorldRoute(Route):
                 return idle
             return await self.connect(timeout)
         except Forbidden as error:
-            raise Refused(
-                f"{self.host} can't be reached", f"{self.host} is where nobody may be asked: {error}"
-            ) from error
+            raise self._guard.forbidden(self.host, f"{self.host} is where nobody may be asked: {error}") from error
 
     async def connect(self, timeout: float, *, raw: bool = False) -> UpstreamConnection:
         async with asyncio.timeout(timeout):

@@ -26,6 +26,7 @@ INSIDE = ("127.0.0.1", "169.254.169.254", "10.0.0.5", "192.168.7.7", "::1", "fd0
 NAMES = {
     "www.teahouse.com": SHOP, "teahouse.com": SHOP, "captcha.teahouse.com": SHOP, "busy.teahouse.com": SHOP,
     "slow.teahouse.com": SHOP, "loop.teahouse.com": SHOP, "wall.teahouse.com": SHOP, "geo.teahouse.com": SHOP,
+    "consent.teahouse.com": SHOP,
     "robots.teahouse.com": SHOP, "www.teahouse.de": OTHER, "cdn.leafcdn.net": CDN, "agency.org": OTHER,
     "broken.teahouse.com": BROKEN, "h2.teahouse.com": H2,
     "meta.evil.org": "169.254.169.254", "home.evil.org": "127.0.0.1", "lan.evil.org": "10.0.0.5",
@@ -44,6 +45,10 @@ HOME = """
 fetch('/track', {method: 'POST', body: 'seen=1'})
     .then(async r => told.textContent = r.status + ' ' + (await r.json()).error);
 </script>
+"""
+CONSENT = """
+<div id=consent>We value your privacy.
+<button onclick="document.cookie = 'consent=yes'; location.reload()">Accept all</button></div>
 """
 ATTACK = "<h1>Offers</h1>" + "".join(
     f"<img src='{url}'><iframe src='{url}'></iframe><script>fetch('{url}', {{mode: 'no-cors'}}).catch(() => 0)</script>"
@@ -70,7 +75,7 @@ class World:
         self.inside: dict[str, list[str]] = defaultdict(list)
         self.lookups: dict[str, int] = defaultdict(int)
 
-    def answer(self, host: str, method: str, path: str) -> tuple[int, dict[str, str], str]:
+    def answer(self, host: str, method: str, path: str, cookie: str) -> tuple[int, dict[str, str], str]:
         """Of a site of the Internet."""
         if path == "/robots.txt":
             closed = "User-agent: *\nDisallow: /closed\n" if host == "robots.teahouse.com" else ""
@@ -94,6 +99,8 @@ class World:
             return 302, {"Location": f"/?n={int(path.rpartition('=')[2] or 0) + 1}"}, ""
         if name == "geo":
             return 302, {"Location": "https://www.teahouse.de/"}, ""
+        if name == "consent" and "consent=yes" not in cookie:
+            return 200, {"Content-Type": "text/html"}, PAGE.format(title="Teahouse", body=CONSENT)
         if method == "POST" and path == "/search":
             return 200, {"Content-Type": "text/html"}, PAGE.format(title="Found", body="<h1>Found 3 teas</h1>")
         body = ATTACK if path == "/attack" else HOME
@@ -111,7 +118,7 @@ class World:
                 if host == "slow.teahouse.com" and path != "/robots.txt":
                     await reader.read()
                     return
-                status, more, body = self.answer(host, method, path)
+                status, more, body = self.answer(host, method, path, known.get("cookie", ""))
                 lines = "".join(f"{name}: {value}\r\n" for name, value in more.items())
                 data = body.encode()
                 closing = "Connection: close\r\n" if host == REBINDING else ""

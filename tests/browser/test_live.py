@@ -24,6 +24,14 @@ apps:
     options: {answer_within: 2, patience: 4, pages_per_second: 50, contact: "https://lab.example.org/bot"}
     sites:
       teahouse: {url: "https://www.teahouse.com"}
+      walled:
+        url: "https://consent.teahouse.com"
+        user: visitor
+        sign_in:
+          path: /
+          steps: [{click: 'role=button[name="Accept all"]'}]
+          check: {path: /, locate: "css=h1", includes: Tea house}
+    users: {visitor: {password: none}}
 """
 TASKS = """
 defaults: {sites: [teahouse]}
@@ -49,6 +57,11 @@ tasks:
     start: https://www.teahouse.com/attack
     checks: [{answer: Offers}]
     solution: [{wait: 1}, {stop: Offers}]
+  - id: consent
+    sites: [walled]
+    intent: What does Assam cost?
+    checks: [{answer: "8.50"}, {page: {locate: "css=#price", includes: "8.50"}}]
+    solution: [{stop: "8.50"}]
   - id: foreign
     intent: What does the partner say?
     checks: [{answer: nothing}]
@@ -122,7 +135,7 @@ def test_nothing_arrives_where_nobody_may_be_asked(run: Run) -> None:
 
 
 def test_what_agents_see_and_what_sites_get(run: Run) -> None:
-    for task in ("price", "buys", "searches", "named"):
+    for task in ("price", "buys", "searches", "consent", "named"):
         assert run.outcome(task) == ("passed", None, ""), run.records[task]["message"]
     asked = run.world["asked"]
     posts = [line for lines in asked.values() for line in lines if line.startswith("POST")]

@@ -261,3 +261,14 @@ def test_a_value_can_not_pretend_to_be_another_field(end: str) -> None:
     assert not result("network: {method: POST, body: {regex: '(?m)^stars=5$'}}", seen).passed
     assert result("network: {method: POST, body: {regex: '(?m)^stars=1$'}}", seen).passed
     assert result(r"network: {method: POST, body: {regex: '(?m)^text=hello\\nstars=5$'}}", seen).passed
+
+
+@pytest.mark.parametrize(
+    ("attempted", "count", "holds"),
+    [("true", "count: 1", True), ("false", "count: 1", False), ("false", "none: true", True)],
+)
+def test_intercepted_writes_count_where_that_is_asked_for(attempted: str, count: str, holds: bool) -> None:
+    kept = request("POST", "/buy", status=403, body="tea=1", refused="not sent", intercepted=True)
+    refused = request("POST", "/buy", status=403, body="tea=1", refused="not allowed")
+    check = f"network: {{method: POST, url: /buy, body: tea=1, attempted: {attempted}, {count}}}"
+    assert (result(check, evidence(requests=(kept, refused))).score == 1) is holds

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,6 +102,47 @@ def test_names_of_closed_addresses(played: Played, closed: str) -> None:
     assert (status, inside.connections, played.asked(EVIL)) == (403, 0, [])
     assert b"where nobody may be asked" in page
     assert played.last(session).obstacle == ""
+
+
+def test_a_site_of_the_task_where_nobody_may_be_asked_is_nobodys_fault(played: Played) -> None:
+    played.host(SHOP)
+    played.names[SHOP] = ["10.0.0.7"]
+    session = played.enter("example.com", "127.0.0.1", robots="ignore")
+    for url in (played.url(SHOP), "http://127.0.0.1/"):
+        assert played.ask(session, url, *TAB)[0] == 403
+        assert (played.last(session).obstacle, played.asked(SHOP)) == ("site", [])
+
+
+def test_hosts_of_a_trial_have_an_end(played: Played) -> None:
+    session = played.enter("example.com")
+
+    def meet(count: int) -> None:
+        for number in range(count):
+            session.routes.resolve(f"http://h{number}.example.com/")
+
+    played.world.call(meet, 5000)
+    assert "no more can be" in played.ask(session, "http://one-more.example.com/", *SCRIPT)[2].decode()
+
+
+def test_rules_that_unpack_without_end(played: Played) -> None:
+    bomb = gzip.compress(b"#" * (64 << 20))
+    site = played.world.site(
+        lambda seen: (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb
+            if "robots" in seen.path
+            else ok(seen)
+        ),
+        at=PUBLIC,
+    )
+    played.names[SHOP] = [PUBLIC]
+    played.ports.add((SHOP, site.port, False))
+    session = played.enter("example.com")
+    tracemalloc.start()
+    try:
+        assert played.ask(session, played.url(SHOP), *TAB)[0] == 200
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_name_that_changes_between_two_requests(played: Played, world: World) -> None:

@@ -1,0 +1,79 @@
+"""What the living web's not answering makes of a trial: an error of whose it is, never the agent's failure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabState
+from pytest_webarena.trials.abroad import obstacles, with_obstacles
+from pytest_webarena.trials.outcome import Decided
+
+FAILED, PASSED = Decided("failed", None, "why"), Decided("passed", None, "")
+PAGE = (("Sec-Fetch-Dest", "document"),)
+SCRIPT, IMAGE = (("Sec-Fetch-Dest", "script"),), (("Sec-Fetch-Dest", "image"),)
+
+
+def request(
+    obstacle: str = "", headers: Any = PAGE, *, time: float = 5.0, url: str = "/", **more: Any
+) -> RequestRecord:
+    given: dict[str, Any] = {"status": 200, "method": "GET", "request_headers": headers, "obstacle": obstacle, **more}
+    why = "status 429" if obstacle == "blocked" else "no connection" if obstacle else ""
+    return RequestRecord(
+        time=time, url=url if "//" in url else f"https://www.example.com{url}", obstacle_why=why, **given
+    )
+
+
+def evidence(*requests: RequestRecord, answer: str = "42", html: str = "", began: float = 10.0) -> Evidence:
+    tabs = (TabState(url="https://www.example.com/", title="", html=html, active=True),) if html else ()
+    steps = (StepRecord(index=0, action={"kind": "stop"}, raw="", started=began),)
+    return Evidence(answer=answer, stop_reason="answered", requests=requests, tabs=tabs, steps=steps)
+
+
+WALL = "<html><head><title>x</title><script>var robots</script></head><body>Please verify you are human</body></html>"
+LONG = f"<body>{'All about captchas. ' * 100} How to answer: are you a robot?</body>"
+TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
+
+
+@pytest.mark.parametrize(
+    ("given", "cause", "shortfall"),
+    [
+        (evidence(request("blocked")), "blocked", ""),
+        (evidence(request("site")), "site", ""),
+        (evidence(request(), request("blocked", time=12.0)), "blocked", "hindered"),
+        (evidence(request("site"), request("blocked", SCRIPT)), "blocked", ""),
+        (evidence(request(), request("site", SCRIPT)), "site", "hindered"),
+        (evidence(request(), html=WALL), "blocked", "hindered"),
+        (evidence(request(status=None, seconds=11.0)), "site", ""),
+        (evidence(*TURNS), "site", ""),
+        (evidence(request(), request("", IMAGE, url="https://geo.captcha-delivery.com/captcha/a")), None, ""),
+        (evidence(request(), request("", (("Sec-Fetch-Dest", "iframe"),), url="https://geo.captcha-delivery.com/captcha/a")),
+         "blocked", ""),
+        (evidence(request("blocked", IMAGE)), None, ""),
+        (evidence(request(), html=LONG), None, ""),
+        (evidence(request(refused="elsewhere", status=403)), None, ""),
+        (evidence(request(refused="not sent", status=403, intercepted=True, method="POST")), None, ""),
+        (evidence(*TURNS[:10], request(), *TURNS[:10]), None, ""),
+        (evidence(request(status=None, seconds=2.0)), None, ""),
+    ],
+)  # fmt: skip
+def test_who_failed_may_have_failed_for_that(given: Evidence, cause: str | None, shortfall: str) -> None:
+    decided, found = with_obstacles(FAILED, given)
+    assert (decided.outcome, decided.cause, found) == ("error" if cause else "failed", cause, shortfall)
+    assert "why" in decided.message
+    assert bool(obstacles(given)) or given.tabs or cause is None
+
+
+def test_who_passed_has_not_needed_it() -> None:
+    hindered = evidence(request("blocked"))
+    assert with_obstacles(PASSED, hindered) == (PASSED, "")
+    misled = evidence(request("blocked"), answer="N/A: the page can't be reached")
+    assert with_obstacles(PASSED, misled)[0].cause == "blocked"
+    only_parts = evidence(request("blocked", SCRIPT), answer="N/A: there is no such tea")
+    assert with_obstacles(PASSED, only_parts) == (PASSED, "")
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    other = Decided("error", "judge", "no word")
+    assert with_obstacles(other, evidence(request("blocked"))) == (other, "")

@@ -15,7 +15,7 @@ from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.numbers import final_answer, mask_words
 from pytest_webarena.checks.opposed import opposed
 from pytest_webarena.checks.plain_answers import unaccented, unmarked
-from pytest_webarena.checks.refusals import declines
+from pytest_webarena.checks.refusals import declines, takes_back
 from pytest_webarena.checks.settled import normalise_kept, places_of, settles, within
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
 from pytest_webarena.tasks.file_reading import Reading
@@ -136,12 +136,14 @@ FORM: Any = Either(
                     "The task can't be done, for this reason, and the agent must say so: it answers with "
                     + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
                     + " (in any case), alone or followed by punctuation and a reason of its own, as in "
-                    "`N/A: there is no such page`. Sentences that say so count as well (`Issues can't be "
-                    "pinned.`, `There is "
-                    "no such forum.`, `Only moderators may do that.`), unless they also give up, doubt, tell "
-                    "of a deed or "
-                    "give a number. The reason given here is not compared. Where another answer is "
-                    "right, one that begins so is wrong, whatever it says besides."
+                    "`N/A: there is no such page`; a value, a guess, a deed or a breakdown behind it is no reason "
+                    "(`N/A, but 8.40`, `N/A: the site was down`). Sentences that say so count as well (`Issues "
+                    "can't be pinned.`, `There is no such forum.`, `Only moderators may do that.`, `This wiki is "
+                    "read-only.`), unless they also give up, doubt, tell of a breakdown or a deed, or give a "
+                    "number. The reason given here is compared in one thing: if it says that something can't or "
+                    "may not be done, it is no reason that there is no such thing (but that there is no button "
+                    "for it). Where another answer is right, one that begins with `N/A` is wrong, whatever it "
+                    "says besides."
                 ),
                 example="- answer: {unachievable: the shop lists no phone number}",
             ),
@@ -203,8 +205,7 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         return Judgement.of(False, expected=expected, actual="no answer", why=why)
     actual = f'"{answer}"'
     if spec.unachievable:
-        holds = says_unachievable(answer) or declines(answer, view.intent, spec.unachievable)
-        why = "" if holds else "the agent did not say that the task can't be done"
+        holds, why = _judge_refusal(answer, view.intent, spec.unachievable)
         return Judgement.of(holds, expected=expected, actual=actual, why=why)
     why = _judge_said(spec.text, answer, view.intent) if spec.text else ""
     if not why and (spec.json or spec.schema is not None):
@@ -212,6 +213,16 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
     if says_unachievable(answer) and (why or not _wants_refusal(spec.text, answer, view.intent)):
         why = "the agent said that the task can't be done, but it can"
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
+
+
+def _judge_refusal(answer: str, question: str, reason: str) -> tuple[bool, str]:
+    """Whether an answer says that the task can't be done, and else why not."""
+    if said := _SAYS.match(text := normalise(answer).strip(_AROUND)):
+        if takes_back(text[said.end() :], question, reason):
+            return False, "it says that the task can't be done, and then something else than why"
+        return True, ""
+    holds = declines(answer, question, reason)
+    return holds, "" if holds else "the agent did not say that the task can't be done"
 
 
 def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:

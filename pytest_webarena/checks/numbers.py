@@ -34,6 +34,7 @@ _POINTS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+")
 _NUMERAL = re.compile(
     rf"""
       \d{{1,3}}(?:[_'\u2019\u00a0\u2009\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?   # 1'234.50
+    | (?<![\d.,]\ )(?<![\d.,])[1-9]\d{{0,2}}(?:\ \d{{3}})+(?![\d]|\ \d)(?:[.,]\d+)?(?![\d%])   # 1 234.50
     | (?:{_POINTS.pattern})(?!\d)
     | \d{{1,3}}(?:,\d{{2,3}})*,\d{{3}}(?!\d)(?:\.\d+)?                # 1,234,567.89 and 12,34,567
     | \d+(?:\.\d+|,\d+)?                                              # 84.97 and 84,97
@@ -53,7 +54,7 @@ _OTHER = re.compile(
     """,
     re.VERBOSE,
 )
-_CODES = re.compile(r"\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD)(?=\d)")
+_CODES = re.compile(r"\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|[Kk]r\.?)(?=\d)")
 _SIGN = re.compile(rf"(?:^|[^\w%)\]{_CURRENCY}]|(?<![-\w])[{_CURRENCY}])([-\u2212\u2010\u2011\u2013+])[{_CURRENCY}]?$")
 _POWER = re.compile(r"[eE]([-+\u2212]?)(\d{1,3})(?!\w)|\s?[×x*·]\s?10(?:\^|\*\*)\(?([-+\u2212]?)(\d{1,3})\)?")
 _OVER = re.compile(r"\s?[/\u2044]\s?(\d{1,9})(?![\d/,]|\.\d)")
@@ -186,7 +187,7 @@ def _value(numeral: str) -> Fraction | None:
     """The value of digits with separators: several equal separators group, a single last one is the decimal one."""
     if len(numeral) > _LONGEST_NUMERAL:
         return None
-    bare = re.sub("[_'\u2019\u00a0\u2009\u202f]", "", numeral)
+    bare = re.sub("[ _'\u2019\u00a0\u2009\u202f]", "", numeral)
     if _POINTS.fullmatch(bare):
         bare = bare.replace(".", "").replace(",", ".")
     elif re.fullmatch(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?", bare):

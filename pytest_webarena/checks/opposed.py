@@ -9,12 +9,14 @@ from fractions import Fraction
 from pytest_webarena.checks.numbers import final_answer, mask_words, numbers_in
 from pytest_webarena.text import clip
 
-__all__ = ["opposed"]
+__all__ = ["NOT", "opposed"]
 
+NOT = r"\w+n't|(?:ai|are|ca|could|did|do|does|had|has|have|is|must|should|wo|was|were|would)nt"
+"""Contracted denials. Without the apostrophe only known ones are: *spent*, *amount* and *cent* end so, too."""
 _AROUND = r"[\s\"'*_(]*[$€£¥]?\s*$"
 # Few words may stand between, for much else is denied in a right answer: "not counting the postage, 84.97".
 _DENIED = re.compile(
-    r"(?:\b(?:not|never|cannot|\w+n'?t|none\s+of\s+(?:\w+\s+){1,3}(?:is|are|was|were|costs?|has|have)|nothing\s+is"
+    rf"(?:\b(?:not|never|cannot|{NOT}|none\s+of\s+(?:\w+\s+){{1,3}}(?:is|are|was|were|costs?|has|have)|nothing\s+is"
     r"|(?:anything|everything)\s+(?:else\s+)?(?:but|than|except)|rather\s+than|instead\s+of)"
     r"(?:\s+(?:exactly|equal\s+to|the|a|be|been|have|has|cost|about|really|necessarily|likely))*|≠|!=)" + _AROUND,
     re.IGNORECASE,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from fractions import Fraction
 
 from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.checks.plain_answers import unmarked
 from pytest_webarena.checks.text import normalise
 
-__all__ = ["declines"]
+__all__ = ["declines", "takes_back"]
 
 _LONGEST = 600
 """Characters. A reason needs no more; who says more says other things, too."""
@@ -29,7 +31,11 @@ _NO_RIGHT = re.compile(
     r"\b(?:no|lacks?|without|missing|insufficient|(?:don't|do not|doesn't|does not) have(?: the| any| enough)?)"
     r" (?:\w+ )?(?:permissions?|rights?|access|authority|privileges?)\b|\b(?:access|permission) (?:is |was )?denied\b"
     r"|\bonly (?:the |its |an? )?(?:[\w']+ ){0,3}(?:can|may|is allowed|are allowed|has|have)\b|\bforbidden\b"
-    r"|\bno longer\b"
+    r"|\bno longer\b|\bread-only\b|\bfor good\b|\birreversibl[ey]\b"
+    r"|^(?:unfortunately,? |sorry,? )?not (?:\w+ )?(?:permitted|allowed|available|accessible|supported"
+    r"|authori[sz]ed)\b"
+    r"|\b(?:needs?|requires?|have|has) (?:to be )?(?:an? |the )?(?:\w+ )?(?:maintainer|owner|admin\w*|moderator|member"
+    r"|permission|rights|role)s?\b"
 )
 _THERE_IS_NONE = re.compile(
     rf"\bthere(?:'s| is| are| was| were) (?:no|none)\b|\bno such\b|\b(?:does|do|did){_NOT} exist\b|\bhas no\b"
@@ -43,12 +49,52 @@ _THERE_IS_NONE = re.compile(
     r"|include)\b|\bno [\w ]{1,40} (?:is|are|was|were) (?:given|listed|recorded|mentioned|known|told|stated|shown"
     r"|named)\b"
     r"|\bnothing (?:says|tells|mentions)\b|\bno function\b|\bno option\b|\bno feature\b|\bnobody can\b"
+    r"|(?:^|[.:;,] )no (?!longer)(?:[\w']+ ){1,6}?(?:exists?|(?:can|could) be found|(?:was|were) found)\b"
+    r"|\b(?:has|have|is|are|found|shows?|lists?) none\b|\bnone (?:is|are|of (?:them|these|which)) (?:about|on|for|is"
+    r"|are|has)\b"
+    r"|(?:^|[.;] )(?:i |we )?(?:found|see) no \w"
+    rf"|\b(?:is|are|was|were){_NOT} (?:a |an |any |the )?(?:feature|function|option|part|thing)\b"
+    rf"|\b(?:is|are){_NOT} (?:on|in|among|part of) (?:the|this|that|its)\b"
+    rf"|\b(?:has|have){_NOT} (?:been \w+|an?|any)\b|\b(?:does|do){_NOT} have\b"
+    r"|\b(?:nobody|no one|no-one) (?:has|have|is|was|did|\w+ed)\b|\bnever (?:been )?(?:\w+ed|built|made|wrote|had"
+    r"|was)\b"
+    r"|\bpremise\b"
 )
+"""What is asked for is not there."""
+_FUNCTION = re.compile(
+    r"\b(?:no|not an?|not any|n't (?:a|an|any)|not have an?|n't have an?) (?:\w+ ){0,2}?(?:functions?|options?"
+    r"|features?|ways?|buttons?"
+    r"|links?|means|possibility|settings?|permissions?|rights?|access|accounts?|pages?|forms?|fields?|menus?|role)\b"
+    r"|\bnobody can\b|\bnot (?:\w+ )?(?:supported|shown|visible|accessible|available|permitted|allowed)\b"
+    r"|\b(?:does|do|did)(?:n't| not) (?:let|allow|support|offer|provide|show|give|include|have)\b|\b(?:show|offer"
+    r"|give|provide|have|has|keep)s? no\b"
+    r"|\b(?:is|are)(?:n't| not) (?:a |an |any )?(?:feature|function|option|part)\b|\bpremise\b"
+)
+"""Of what is not there: what makes that a lack of power."""
+_BROKEN = re.compile(
+    r"\b(?:site|page|server|network|connection|store|shop|map|forum|app|website|browser|system|it) (?:is|was|were"
+    r"|went|has been|seems?) (?:\w+ )?"
+    r"(?:down|offline|unreachable|unresponsive|broken|not (?:responding|loading|reachable|working))\b"
+    r"|\b(?:did not|didn't|would not|wouldn't|does not|doesn't|won't|not|never|failed to|fails to) (?:load|respond"
+    r"|open)\w*\b"
+    r"|\btimed? ?out\b|\btime-?out\b|\bcrash\w*|\bcaptcha\b|\b(?:ran|run) out of\b|\btry(?:ing)? again\b"
+    r"|\b(?:internal|server|network) error\b|\b50[0234]\b|\bnot (?:signed|logged) in\b|\bgave up\b|\bgive up\b"
+    r"|\b(?:did not|didn't|have not|haven't) (?:look|check|try|visit|open|read|search)\w*"
+)
+"""What went wrong on the way says nothing of whether it can be done."""
+_GUESS = re.compile(r"\b(?:maybe|perhaps|probably|possibly|presumably|guess\w*|might|i'd say|should be|must be)\b")
+_TURN = re.compile(r"\b(?:but|however|although|though|instead|anyway|still)\b")
+_POWER = re.compile(
+    r"\b(?:can't|cannot|can not|may not|nobody can|no way|is locked|is private|no accounts?)\b|\bonly (?:\w+ ){0,5}?"
+    r"(?:may|can|see)\b"
+)
+_STATUS = re.compile(r"\b(?:http )?(?:error )?40[345](?: error)?\b")
+"""What a server answers to what may not be, or is not there."""
 _MORE = re.compile(
     rf"\b(?:can't|cannot|can not) (?!find|tell|say|see (?:whether|if)|decide|determine|figure|locate|remember"
     rf"|help)[a-z]+\b"
     rf"|\b(?:is|are|was|were){_NOT} (?:\w+ )?(?:visible|accessible|public|there)\b"
-    r"|\b(?:offers?|gives?|shows?|names?|knows?|mentions?|provides?|keeps?) no\b"
+    r"|\b(?:offers?|gives?|shows?|names?|lists?|contains?|records?|stores?|knows?|mentions?|provides?|keeps?) no\b"
     r"|^no (?:\w+ ){1,3}?(?:goes|runs|leaves|exists|stops)\b"
     rf"|\bdid{_NOT} (?!find|finish|manage|get|see|know|have|complete|succeed|look|work)[a-z]+\b"
 )
@@ -60,19 +106,22 @@ _GAVE_UP = re.compile(
     r"|give up|gave up"
     r"|(?:did not|didn't|have not|haven't) (?:look|check|try|visit|open|read|search)\w*|ai|language model|policy"
     r"|unethical"
-    r"|assistant|browser|sign(?:ed)? in|log(?:ged)? in|unfinished|could (?:be|have)|might)\b|\?"
+    r"|assistant|browser|sign(?:ed)? in|log(?:ged)? in|unfinished|could (?:be(?! found)|have)|might)\b|\?"
 )
 _CONTRARY = re.compile(
-    r"\b(?:but|however|although|though|instead|nevertheless|nonetheless|anyway|yet|still|even so|except|unless"
+    r"\b(?:but|however|although|though|instead|nevertheless|nonetheless|anyway|yet(?!\s*(?:$|[.;!]))"
+    r"|(?<!is )(?<!are )(?<!was )still|even so|except|unless"
     r"|otherwise|so i(?! can't| cannot| can not| could))\b"
 )
 _DEED = re.compile(
     r"\b(?:i|we)(?:'ve| have|'d| had)? (?:just |now |already |also )?(?!looked|searched|checked|tried|visited"
-    r"|opened|needed"
-    r"|browsed|viewed|reviewed|asked|was|am|read)(?:\w+ed|made|wrote|sent|put|set|did|left|gave|took)\b"
+    r"|opened|needed|clicked|scrolled|navigated|logged|signed|filtered|sorted|confirmed|verified|expected|failed"
+    r"|inspected|examined|compared|noticed|used|followed|wanted|discovered|attempted|reached|stopped|received"
+    r"|browsed|viewed|reviewed|asked|was|am|read)(?:[\w-]+ed|made|wrote|sent|put|set|did|left|gave|took)\b"
     r"|\b(?:is|was|are|were|has been|have been) (?:now )?(?!not\b)(?:\w+ed|done) (?:now|successfully|as)\b"
     r"|\bdone\b(?<!be done)"
-    r"|\bsuccess\w*"
+    r"|\bsuccess\w*|(?:^|[.;,] )(?:so |and )?(?:re-?)?(?:created|made|added|wrote|removed|deleted|sent|posted|ordered"
+    r"|subscribed)\b"
 )
 
 
@@ -85,15 +134,48 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
     >>> [declines(text, "Who pinned it?") for text in ("Issues can't be pinned.", "I ran out of time.", "Not Ann: Bo")]
     [True, False, False]
     """
-    text = normalise(unmarked(answer))
-    if not text or len(text) > _LONGEST:
+    text = _STATUS.sub("", normalise(unmarked(answer)))
+    if not text.strip() or len(text) > _LONGEST:
         return False
-    if _GAVE_UP.search(text) or _CONTRARY.search(text) or _DEED.search(text):
+    if _GAVE_UP.search(text) or _BROKEN.search(text) or _CONTRARY.search(text) or _DEED.search(text):
         return False
-    if any(character.isdigit() for character in text):
-        known = {token.value for told in (question, reason) for token in numbers_in(told)}
-        if any(token.value not in known for token in numbers_in(text)):
-            return False
+    if _new_numbers(text, question, reason):
+        return False
     asked = normalise(question)  # whose words, said again, say nothing
-    said = (found[0] for pattern in (_CAN_NOT, _NO_RIGHT, _THERE_IS_NONE, _MORE) for found in pattern.finditer(text))
-    return any(each not in asked for each in said)
+    powers = _said((_CAN_NOT, _NO_RIGHT, _MORE), text, asked)
+    if not powers and _of_power(reason):
+        return bool(_said((_FUNCTION,), text, asked))
+    return powers or _said((_THERE_IS_NONE,), text, asked)
+
+
+def takes_back(rest: str, question: str, reason: str = "") -> bool:
+    """Whether what follows on "N/A" is no reason: a value, a deed, or what went wrong on the way.
+
+    >>> [takes_back(text, "How long?") for text in ("about 45 minutes", "but I guess 45", "it gives only a width of 45")]
+    [True, True, False]
+    """
+    text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")
+    if _BROKEN.search(text) or _DEED.search(text):
+        return True
+    if not _new_numbers(text, question, reason):
+        return _GUESS.search(text) is not None and not _said((_CAN_NOT, _NO_RIGHT, _MORE, _THERE_IS_NONE), text, "")
+    return bool(_TURN.search(text) or _GUESS.search(text)) or len(re.findall(r"[^\W\d_]{2,}", text)) <= 3
+
+
+def _new_numbers(text: str, question: str, reason: str) -> bool:
+    """Whether it has a number that neither the question nor the reason has. None of a thing is no value, unless the
+    question is how many."""
+    known = {token.value for told in (question, reason) for token in numbers_in(told)}
+    if not re.search(r"\bhow (?:many|much)\b", question.casefold()):
+        known.add(Fraction(0))
+    return any(map(str.isdigit, text)) and any(token.value not in known for token in numbers_in(text))
+
+
+def _of_power(reason: str) -> bool:
+    """Whether a task's reason is that something can't or may not be done, not that it isn't there."""
+    text = normalise(reason)
+    return bool(_CAN_NOT.search(text) or _NO_RIGHT.search(text) or _POWER.search(text))
+
+
+def _said(patterns: Iterable[re.Pattern[str]], text: str, asked: str) -> bool:
+    return any(found[0].strip(" .:;,") not in asked for pattern in patterns for found in pattern.finditer(text))

@@ -75,10 +75,11 @@ def test_a_real_answer_may_be_na() -> None:
 @pytest.mark.parametrize("wanted", ["{number: 8.40}", "{includes: '8.40'}", "{regex: '8[.]40'}", "{one_of: ['8.40']}"])
 @pytest.mark.parametrize("answer", ["N/A: 8.40", "n/a, but it may be 8.40", "Not possible - 8.40", "NA (8.40)"])
 def test_who_says_that_it_can_not_be_done_has_not_stated_the_value(wanted: str, answer: str) -> None:
-    """Else one answer would be right for tasks that can be done and for those that can't."""
+    """Else one answer would be right for tasks that can be done and for those that can't. It is right for neither."""
     got = result(f"answer: {wanted}", evidence(answer))
     assert (got.passed, got.why) == (False, "the agent said that the task can't be done, but it can")
-    assert result("answer: {unachievable: x}", evidence(answer)).passed
+    got = result("answer: {unachievable: x}", evidence(answer))
+    assert (got.passed, got.why) == (False, "it says that the task can't be done, and then something else than why")
 
 
 @pytest.mark.parametrize(

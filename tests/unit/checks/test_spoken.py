@@ -1,0 +1,115 @@
+"""What answers say of the value in them: in people's spellings and words, with what turns it round or takes it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from .helpers import evidence, result
+
+_PAID = "How many crowns did I pay in the store in May 2024? Leave out orders that were returned."
+
+
+def passes(check: str, answer: str, intent: str) -> bool:
+    return result(f"answer: {check}", evidence(answer), intent=intent).passed is True
+
+
+# --- numbers
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "You spent 1,204.50 crowns.",
+        "In May 2024 you spent 1204.50.",
+        "The amount 1,204.50 was spent.",
+        "1 204.50 kr",
+        "1\u202f204,50 kr",
+        "kr1,204.50",
+        "SEK1204.50",
+    ],
+)
+def test_a_number_as_people_write_it(answer: str) -> None:
+    assert passes("{number: 1204.50}", answer, _PAID)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["It isn't 1204.50", "It isnt 1204.50", "It wasnt 1204.50", "1 1204.50", "1 204 1204.50", "1 204.50 99"],
+)
+def test_a_number_denied_or_beside_another(answer: str) -> None:
+    assert not passes("{number: 1204.50}", answer, _PAID)
+
+
+# --- what can't be done
+
+_CLOSE = ("Close the harbour for me.", "only the harbour master can close it")
+_LACKING = ("When was the ferry house painted?", "the article names no year")
+_ABSENT = ("Join the forum about sailing.", "there is no forum about sailing")
+
+
+def declines(answer: str, task: tuple[str, str]) -> bool:
+    intent, reason = task
+    return passes(f"{{unachievable: {reason}}}", answer, intent)
+
+
+@pytest.mark.parametrize(
+    ("answer", "task"),
+    [
+        ("Not allowed.", _CLOSE),
+        ("403 Forbidden: the page is not accessible with this account.", _CLOSE),
+        ("You need to be the harbour owner to do that.", _CLOSE),
+        ("You have to be an administrator for it.", _CLOSE),
+        ("There's no option to close the harbour; it is still open.", _CLOSE),
+        ("This page is read-only.", _CLOSE),
+        ("There is no button for it.", _CLOSE),
+        ("Closing is not a feature of this site.", _CLOSE),
+        ("N/A", _CLOSE),
+        ("N/A: I searched all the menus and none offers it.", _CLOSE),
+        ("N/A (error 403)", _CLOSE),
+        ("Not available - only the building is dated.", _LACKING),
+        ("The article lists no year for it.", _LACKING),
+        ("The year is not on the page.", _LACKING),
+        ("No year is given.", _LACKING),
+        ("No such date could be found in the article.", _LACKING),
+        ("Nobody has recorded it.", _LACKING),
+        ("N/A - the article gives no year of painting, only that of its roof, 1788", _LACKING),
+        ("The ferry house was never painted.", _LACKING),
+        ("No forum about sailing exists.", _ABSENT),
+        ("The list has none about sailing.", _ABSENT),
+        ("I looked at all forums: none is about sailing.", _ABSENT),
+        ("I found no forum about sailing.", _ABSENT),
+        ("There are no forums about sailing yet.", _ABSENT),
+        ("This site doesn't have a forum about sailing.", _ABSENT),
+    ],
+)
+def test_what_cannot_be_done_in_peoples_words(answer: str, task: tuple[str, str]) -> None:
+    assert declines(answer, task)
+
+
+@pytest.mark.parametrize(
+    ("answer", "task"),
+    [
+        ("I could not close it because the site was down.", _CLOSE),
+        ("N/A, the server timed out.", _CLOSE),
+        ("N/A: I was not logged in.", _CLOSE),
+        ("N/A. I closed the bridge instead.", _CLOSE),
+        ("N/A - done", _CLOSE),
+        ("There is no harbour in this town.", _CLOSE),
+        ("The harbour has never been open.", _CLOSE),
+        ("Nobody has asked for that.", _CLOSE),
+        ("I gave up.", _CLOSE),
+        ("The page didn't load.", _LACKING),
+        ("N/A, but it should be 1801.", _LACKING),
+        ("N/A, about 1801", _LACKING),
+        ("N/A 1801", _LACKING),
+        ("N/A. Probably in the spring.", _LACKING),
+        ("It was painted in 1801.", _LACKING),
+        ("Not given? I am not sure.", _LACKING),
+        ("No forum about sailing exists; created one.", _ABSENT),
+        ("There is none, so I made one.", _ABSENT),
+        ("N/A, I joined boats.", _ABSENT),
+        ("I didn't look for one.", _ABSENT),
+    ],
+)
+def test_what_is_no_word_of_that_it_cannot_be_done(answer: str, task: tuple[str, str]) -> None:
+    assert not declines(answer, task)

@@ -124,7 +124,7 @@ def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "title": "Rye", "body": "it's 5", "made": "2026"})
     assert lines_of(changed(added)) == [
         "*- state: {sql: \"select count(*) from notes where title = 'Rye' and body = 'it''s 5'\", equals: 1}",
-        "*- changes: {notes: {added: 1}}",
+        "*- changes: {notes: {added: 1, filled: [title, body, made]}}",
         " - url: /x",
     ]
 

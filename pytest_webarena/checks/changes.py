@@ -18,7 +18,7 @@ from pytest_webarena.tasks.record_shapes import Field, ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Fault, Json, Schema, Schemas, Shape, Text, filled_scalar
 from pytest_webarena.text import clip
 
-__all__ = ["CHANGES", "NOTHING", "ChangesSpec", "TableSpec", "judge_changes"]
+__all__ = ["CHANGES", "NOTHING", "ChangesSpec", "TableSpec", "holds_something", "judge_changes"]
 
 _KINDS: tuple[RowKind, ...] = ("added", "changed", "removed")
 _NONE = Count(low=0, high=0)
@@ -38,6 +38,8 @@ class TableSpec:
     removed: Count = _NONE
     columns: tuple[str, ...] = ()
     """All that may differ in changed rows; empty: any."""
+    filled: tuple[str, ...] = ()
+    """All that may hold something in added rows, beside the key and what `where` names; empty: any."""
     where: Mapping[str, Any] = field(default_factory=dict)
     """What each of these rows holds, when it is over; a removed one before."""
 
@@ -50,8 +52,9 @@ class TableSpec:
         parts = [f"{'any' if count.high is None and not count.low else count} {kind}" for kind in _KINDS
                  if (count := self.count(kind)) != _NONE]  # fmt: skip
         in_columns = f" in {', '.join(self.columns)}" if self.columns else ""
+        filled = f" with {', '.join(self.filled)}" if self.filled else ""
         which = "".join(f", {name} {value!r}" for name, value in self.where.items())
-        return f"{' and '.join(parts) or 'nothing'}{in_columns}{which}"
+        return f"{' and '.join(parts) or 'nothing'}{in_columns}{filled}{which}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,9 @@ def _rule(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
     if all(values[kind] == _NONE for kind in _KINDS):
         return Fault("how many rows are 'added', 'changed' or 'removed'", "none", "leave the table out")
     if values["columns"] and values["changed"] == _NONE:
-        return Fault("'changed' beside 'columns'", "none", "of added and removed rows all columns count")
+        return Fault("'changed' beside 'columns'", "none", "of added rows 'filled' says what they may hold")
+    if values["filled"] and values["added"] == _NONE:
+        return Fault("'added' beside 'filled'", "none", "of changed rows 'columns' says what may differ")
     return None
 
 
@@ -121,6 +126,15 @@ TABLE: Record[TableSpec] = Record(
             default_text="any",
             doc="All columns that may differ in changed rows.",
             example="- changes: {notes: {changed: 1, columns: [title, body]}}",
+        ),
+        Field(
+            key="filled",
+            shape=ListOf(Text("a column"), or_one=True),
+            default=(),
+            default_text="any",
+            doc="All columns that may hold something in added rows, beside the key and those of `where`; others hold "
+            "null, 0 or an empty text.",
+            example="- changes: {notes: {added: 1, filled: [owner, title, body, created, updated]}}",
         ),
         Field(
             key="where",
@@ -265,6 +279,12 @@ def _judge_table(table: TableChanges, spec: TableSpec, found: _Found) -> None:
             rows = [row for row in table.rows if row.kind == kind]
             told = f": {_rows(table, rows)}" if rows else ""
             found.faults.append(f"{where}: expected {count} {kind}, found {number}{told}")
+    beyond = {name: row for row in table.rows for name in _beyond(row, spec)}
+    if beyond:
+        told = ", ".join(f"{name} {clip(str(row.row[name]))!r}" for name, row in beyond.items())
+        found.faults.append(f"{where}: of added rows only {', '.join(spec.filled)} may hold something, found {told}")
+    elif spec.filled and not spec.where and table.added and table.more:
+        found.open_ends.append(f"{where}: {table.total} rows differ, of which {table.more} were not kept")
     others = [name for name in table.columns if name not in spec.columns] if spec.columns else []
     if others:
         rows = [row for row in table.rows if any(name in row.now for name in others)]
@@ -277,6 +297,18 @@ def _judge_table(table: TableChanges, spec: TableSpec, found: _Found) -> None:
 def _is_meant(row: RowChange, spec: TableSpec) -> bool:
     values = {**row.key, **row.row, **row.now}
     return all(name in values and same_stored(values[name], bounded(value)) for name, value in spec.where.items())
+
+
+def _beyond(row: RowChange, spec: TableSpec) -> Iterator[str]:
+    """Columns of an added row that hold what they must not."""
+    if row.kind == "added" and spec.filled:
+        allowed = {*spec.filled, *row.key, *spec.where}
+        yield from (name for name, value in row.row.items() if holds_something(value) and name not in allowed)
+
+
+def holds_something(value: Any) -> bool:
+    """Whether a column is filled: neither null nor an empty text, nor 0, which is what most say that have no."""
+    return value not in (None, "", 0)
 
 
 def _rows(table: TableChanges, rows: Sequence[RowChange]) -> str:

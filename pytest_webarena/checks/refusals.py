@@ -151,7 +151,8 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
 def takes_back(rest: str, question: str, reason: str = "") -> bool:
     """Whether what follows on "N/A" is no reason: a value, a deed, or what went wrong on the way.
 
-    >>> [takes_back(text, "How long?") for text in ("about 45 minutes", "but I guess 45", "it gives only a width of 45")]
+    >>> said = ("about 45 minutes", "but I guess 45", "it gives only a width of 45")
+    >>> [takes_back(text, "How long?") for text in said]
     [True, True, False]
     """
     text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")

@@ -95,12 +95,14 @@ def _either(one: TableSpec, other: TableSpec) -> TableSpec:
     def most(first: Count, second: Count) -> Count:
         return Count(high=None if first.high is None or second.high is None else max(first.high, second.high))
 
-    may_all = any(spec.changed.high != 0 and not spec.columns for spec in (one, other))
+    any_column = any(spec.changed.high != 0 and not spec.columns for spec in (one, other))
+    any_filled = any(spec.added.high != 0 and not spec.filled for spec in (one, other))
     return TableSpec(
         added=most(one.added, other.added),
         changed=most(one.changed, other.changed),
         removed=most(one.removed, other.removed),
-        columns=() if may_all else tuple(dict.fromkeys((*one.columns, *other.columns))),
+        columns=() if any_column else tuple(dict.fromkeys((*one.columns, *other.columns))),
+        filled=() if any_filled else tuple(dict.fromkeys((*one.filled, *other.filled, *one.where, *other.where))),
         where=one.where if one.where == other.where else {},
     )
 

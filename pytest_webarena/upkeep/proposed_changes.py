@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from pytest_webarena.changes import RowKind, SiteChanges, TableChanges
+from pytest_webarena.changes import FILES, RowKind, SiteChanges, TableChanges
+from pytest_webarena.checks.changes import holds_something
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["Amounts", "Proposal", "inserted", "propose", "without_noise"]
@@ -26,6 +27,8 @@ class Amounts:
 
     numbers: dict[RowKind, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
     columns: dict[str, None] = field(default_factory=dict)
+    filled: dict[str, None] = field(default_factory=dict)
+    """Columns that held something in any of the added rows, the key's aside."""
 
     def text(self) -> str:
         """As a task file has it."""
@@ -36,6 +39,8 @@ class Amounts:
                 parts.append(f"{kind}: {least}" if least == most else f"{kind}: {least}..{most}")
         if self.columns and any(self.numbers["changed"]):
             parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
+        if self.filled:
+            parts.append(f"filled: [{', '.join(map(_name, self.filled))}]")
         return f"{{{', '.join(parts)}}}"
 
 
@@ -80,6 +85,8 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
         for table in app.tables:
             amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
             amounts.columns.update(dict.fromkeys(table.columns))
+            if not table.more:  # else it can't be told of all rows
+                amounts.filled.update(dict.fromkeys(_filled(table)))
     for _, changes in runs:
         by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}
         for site, tables in sites.items():
@@ -90,6 +97,12 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
     first = tasks[0].sites
     order = sorted(sites, key=lambda site: first.index(site) if site in first else len(first))
     return Proposal(template=template, tasks=tasks, sites={site: sites[site] for site in order})
+
+
+def _filled(table: TableChanges) -> Iterator[str]:
+    for row in table.rows:
+        if row.kind == "added" and table.table != FILES:
+            yield from (name for name, value in row.row.items() if name not in row.key and holds_something(value))
 
 
 def without_noise(app: SiteChanges, noise: Sequence[str]) -> SiteChanges:

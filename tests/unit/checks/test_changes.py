@@ -13,6 +13,7 @@ from pytest_webarena.evidence import Evidence
 from tests.unit.checks.helpers import evidence, result, task
 
 ADDED = RowChange(kind="added", key={"id": 7}, row={"id": 7, "title": "Tea", "stars": 4})
+BLANK = RowChange(kind="added", key={"id": 9}, row={"id": 9, "title": "Tea", "stars": 0, "note": "", "label": None})
 MORE = RowChange(kind="added", key={"id": 8}, row={"id": 8, "title": "Salt", "stars": 1})
 CHANGED = RowChange(kind="changed", key={"id": 1}, row={"id": 1, "title": "Old", "stars": 2}, now={"title": "New"})
 STARRED = RowChange(kind="changed", key={"id": 2}, row={"id": 2, "title": "Two", "stars": 2}, now={"stars": 5})
@@ -55,6 +56,12 @@ def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
         ("changes: {posts: {changed: 1, columns: [title]}}", [table("posts", CHANGED)], True),
         ("changes: {posts: {changed: 1, columns: stars}}", [table("posts", CHANGED)], False),
         ("changes: {posts: {changed: any, columns: [title]}}", [table("posts", CHANGED, STARRED)], False),
+        ("changes: {posts: {added: 1, filled: [title, stars]}}", [table("posts", ADDED)], True),
+        ("changes: {posts: {added: 1, filled: [title]}}", [table("posts", ADDED)], False),
+        ("changes: {posts: {added: 1, filled: title, where: {stars: 4}}}", [table("posts", ADDED)], True),
+        ("changes: {posts: {added: 1, filled: title}}", [table("posts", BLANK)], True),
+        ("changes: {posts: {added: any, filled: [title, stars]}}", [table("posts", ADDED, more=900)], None),
+        ("changes: {posts: {added: any, filled: [title]}}", [table("posts", ADDED, more=900)], False),
         ("changes: {posts: {removed: 1}}", [table("posts", REMOVED)], True),
         ("changes: {posts: {removed: 1, where: {title: Gone}}}", [table("posts", REMOVED)], True),
         ("changes: {posts: {removed: 1, where: {title: Other}}}", [table("posts", REMOVED)], False),
@@ -116,6 +123,7 @@ def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -
     [
         ("changes: {posts: {columns: [a]}}", "how many rows are 'added', 'changed' or 'removed'"),
         ("changes: {posts: {added: 1, columns: [a]}}", "'changed' beside 'columns'"),
+        ("changes: {posts: {changed: 1, filled: [a]}}", "'added' beside 'filled'"),
         ("changes: {posts: {added: few}}", "a number, a range such as 0..2"),
         ("changes: {posts: {added: 3..1}}", "a number, a range such as 0..2"),
         ("changes: {posts: {aded: 1}}", "'aded'"),

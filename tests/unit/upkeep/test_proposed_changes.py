@@ -73,6 +73,23 @@ def test_what_all_instances_change_is_listed_and_where_they_differ_it_is_a_range
         assert judge_changes(check.spec, quiet, first="reddit").score == 1
 
 
+def test_what_added_rows_hold_is_listed_and_what_they_leave_blank_is_not() -> None:
+    def one(**row: str | int | None) -> TableChanges:
+        added = RowChange(kind="added", key={"id": 1}, row={"id": 1, **row})
+        return TableChanges(table="posts", added=1, rows=(added,))
+
+    runs = [
+        (A, (reddit(one(title="A", body="", pinned=0, tag=None)),)),
+        (B, (reddit(one(title="B", body="b", pinned=0)),)),
+    ]
+    proposal = propose("remove", runs, {})
+    assert proposal.lines(0) == ["- changes: {posts: {added: 1, filled: [title, body]}}"]
+    [check] = parse_tasks(_with(proposal, A))[0].checks[2:]
+    assert all(judge_changes(check.spec, changes, first="reddit").score == 1 for _, changes in runs)
+    pinned = reddit(one(title="A", pinned=1))
+    assert judge_changes(check.spec, [pinned], first="reddit").score == 0
+
+
 def test_several_sites_go_by_name_and_an_app_by_the_site_that_is_listed() -> None:
     proposal = propose("remove", [(A, (reddit(table("posts", added=1)), shop(table("(files)", added=2))))], {})
     assert proposal.lines(0) == [

@@ -37,7 +37,8 @@ PUBLIC: dict[str, str] = {
     ),
     "errors": (
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
-        "ModelError Problem RecordingError Shortfall SiteAbsent SiteBusy SiteError SiteMissing SiteRestless "
+        "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
+        "SiteRestless "
         "SiteUnreached TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest "
         "error_of recording unwritten"
     ),

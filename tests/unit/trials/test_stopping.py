@@ -121,3 +121,15 @@ def test_a_run_that_was_killed_gets_no_directory_again(tmp_path: Path) -> None:
     note(stops, record("model"))
     assert not why(stops)
     assert not private.exists()
+
+
+def test_pages_of_the_living_web_stop_nobody(tmp_path: Path) -> None:
+    """One name stands for many sites, and who wants to be left alone is left alone by the gateway."""
+    stops = Stops(tmp_path, 2)
+    for _ in range(3):
+        note(stops, record("blocked", sites=("live",)))
+        note(stops, record("site", sites=("live",), environment={"obstacles": {"GET https://a.com/": "site: no name"}}))
+    assert not why(stops, "a", "live")
+    for _ in range(2):
+        note(stops, record("site", sites=("live",), environment={"obstacles": {}}))
+    assert why(stops, "a", "live")

@@ -5,7 +5,7 @@ It holds for tasks of one's own, on sites whose manifest says ``ledger: true``; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_webarena.changes import SiteChanges
@@ -13,12 +13,17 @@ from pytest_webarena.checks.changes import ChangesSpec, TableSpec, judge_changes
 from pytest_webarena.checks.counts import Count
 from pytest_webarena.checks.grading import gradings_of
 from pytest_webarena.checks.kind import Judgement
+from pytest_webarena.docs_site import docs
 from pytest_webarena.tasks.model import Check, Task
 
-__all__ = ["PATH", "only_looks", "side_effects", "unguarded", "wants_ledger"]
+__all__ = ["PATH", "only_looks", "side_effects", "unguarded", "wants_ledger", "without_guard"]
 
 PATH = "side effects"
 """Where the result stands in a verdict, among those of the checks that the task lists."""
+
+
+_NAMED = 5
+"""Tasks that a message names."""
 
 
 def only_looks(task: Task) -> str:
@@ -33,9 +38,23 @@ def wants_ledger(task: Task) -> bool:
     return not gradings_of(task)
 
 
-def unguarded(task: Task) -> bool:
-    """Whether anything may change on the task's own sites, because it says nothing of that."""
-    return bool(task.sites) and wants_ledger(task) and not only_looks(task) and not list(_bound(task.checks))
+def unguarded(task: Task, ledgers: Collection[str]) -> bool:
+    """Whether anything may change on the task's own sites, because it says nothing of that, though one of them is among
+    ``ledgers``, the sites that keep one."""
+    keeps = any(site in ledgers for site in task.sites)
+    return keeps and wants_ledger(task) and not only_looks(task) and not list(_bound(task.checks))
+
+
+def without_guard(tasks: Sequence[Task], ledgers: Collection[str]) -> str:
+    """What to tell of those of ``tasks`` in which damage would pass, and what to do; empty when there are none."""
+    found = list(dict.fromkeys(task.template or task.id for task in tasks if unguarded(task, ledgers)))
+    if not found:
+        return ""
+    named = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    return (
+        f"whatever else changes on the sites would pass in {named}: a task that only looks says 'mutates: false', "
+        f"others list what may change in a check 'changes', which 'webarena changes' writes ({docs('ledger')})"
+    )
 
 
 def side_effects(task: Task, changes: Sequence[SiteChanges] | None) -> Judgement | None:

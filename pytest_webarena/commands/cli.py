@@ -189,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.side_effects import without_guard
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
     from pytest_webarena.tasks.validate import find_files, render, validate
 
@@ -198,14 +199,19 @@ def _validate(options: argparse.Namespace) -> int:
     if not named and not options.sites_given and options.sites == DEFAULT_SITES:
         named = catalogues  # found in a folder, where no ini file says another one
     known: dict[str, Collection[str]] = {}
+    ledgers: set[str] = set()
     for catalogue in named or [options.sites]:
         if catalogue not in named or not problems_of(catalogue):
-            known.update(load_catalogue(str(catalogue)).accounts)
+            read = load_catalogue(str(catalogue))
+            known.update(read.accounts)
+            ledgers.update(site.name for app in read.apps.values() if app.ledger for site in app.sites)
     report = validate([path for path in files if path not in catalogues], sites=known or None)
     if catalogues:
         wrong = [problem for path in catalogues for problem in problems_of(path)]
         report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
     print(render(report, options.format))
+    if told := without_guard(report.tasks, ledgers):
+        print(f"note: {told}", file=sys.stderr)
     return 1 if report.problems else 0
 
 

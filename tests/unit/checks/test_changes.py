@@ -8,6 +8,7 @@ import pytest
 
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks import REPAIRED, Verdict, judge
+from pytest_webarena.checks.side_effects import unguarded, without_guard
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import Evidence
 from tests.unit.checks.helpers import evidence, result, task
@@ -259,3 +260,21 @@ def test_evidence_of_older_versions_is_judged_as_it_was() -> None:
     assert Evidence.from_json({**old, "schema_version": 9}).changes is None
     kept = recorded(shop(table("votes", REMOVED)), forum(unknown="gone"))
     assert Evidence.from_json(kept.to_json()).changes == kept.changes
+
+
+def test_tasks_that_say_nothing_of_what_may_change_are_told() -> None:
+    told = [
+        task(PLAIN),
+        task(AN_ALTERNATIVE, extra="    mutates: true\n"),
+        task(A_CONTRARY),
+    ]
+    quiet = [
+        task(NA),
+        task(PLAIN, extra=LOOKS),
+        task(f"{PLAIN}\n- all: [{{changes: {{posts: {{added: 1}}}}}}]"),
+        task("- string_match: {must_include: [N/A]}"),
+    ]
+    assert [unguarded(each, ["shopping"]) for each in told + quiet] == [True] * 3 + [False] * 4
+    assert not any(unguarded(each, ["elsewhere"]) for each in told)
+    assert without_guard(quiet, ["shopping"]) == ""
+    assert f"would pass in {told[0].id}: a task" in without_guard(told, ["shopping"])

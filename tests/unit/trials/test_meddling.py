@@ -78,3 +78,10 @@ def test_where_nothing_can_be_taken_away_it_says_so(folder: Path) -> None:
         meddle(lease(folder, noise=("hits", "votes")), TASK)
     with pytest.raises(TaskError, match="that keeps a ledger"):
         meddle(lease(folder, ledger=False), TASK)
+
+
+def test_the_row_that_the_deed_changed_may_be_the_one(folder: Path) -> None:
+    """As many rows differ as before, but one is gone."""
+    leased = lease(folder, noise=("votes",))
+    leased.query("shop", "update hits set at = 'then'", write=True)
+    assert "hits" in meddle(leased, TASK)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
-from pytest_webarena.checks.asserted import doubted, unsaid
+from pytest_webarena.checks.asserted import doubted, unsaid, unsaid_find
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.numbers import final_answer, mask_words
@@ -42,6 +42,11 @@ _SAYS = re.compile(
     rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
     r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b|(?<=/a)\s)"
 )
+_UNDONE = re.compile(
+    r"\bi (?:did not|didn't|have not|haven't|could not|couldn't) (?:check|look|open|read|count|visit|go through|finish)"
+    r"(?:ed|ing)?\b(?: \w+){0,3}"
+)
+"""Whose work is half done has no result yet."""
 _AROUND = "\"'* "
 """What may be around it."""
 
@@ -102,6 +107,7 @@ def _of_answers(field: Field) -> Field:
 
 
 _IN_ANSWERS = {
+    "regex": " In an answer what it finds has to be said, as with `includes`.",
     "includes": (
         " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), doubted "
         "(`maybe …`, "
@@ -208,11 +214,16 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         holds, why = _judge_refusal(answer, view.intent, spec.unachievable)
         return Judgement.of(holds, expected=expected, actual=actual, why=why)
     why = _judge_said(spec.text, answer, view.intent) if spec.text else ""
+    spoken = unsaid_find(answer, spec.text.regex, view.intent) if not why and spec.text.regex is not None else ""
+    why = why or spoken
     if not why and (spec.json or spec.schema is not None):
         why = _judge_json(spec, answer)
     if says_unachievable(answer) and (why or not _wants_refusal(spec.text, answer, view.intent)):
         why = "the agent said that the task can't be done, but it can"
-    return Judgement.of(not why, expected=expected, actual=actual, why=why)
+    # What is only denied stands there, after all: neither it nor its contrary is met.
+    return replace(
+        Judgement.of(not why, expected=expected, actual=actual, why=why), contrary="agent" if spoken else None
+    )
 
 
 def _judge_refusal(answer: str, question: str, reason: str) -> tuple[bool, str]:
@@ -228,9 +239,13 @@ def _judge_refusal(answer: str, question: str, reason: str) -> tuple[bool, str]:
 def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
     """Why an answer does not say what is wanted; empty when it does."""
     plain = without_powers(unmarked(answer)) if wanted.number is not None else unmarked(answer)
+    if " & " in plain and "&" not in str(wanted):
+        plain = plain.replace(" & ", " and ")
     why = min((_judge_words(each, text, question) for each, text in _readings(wanted, answer, plain)), key=bool)
     if not why and wanted.number is not None:
         why = _judge_meant(wanted, answer, plain, question)
+    if not why and (undone := _UNDONE.search(normalise(plain))):
+        return f'it says "{undone[0]}"'
     return why or unsaid(plain, wanted.includes, question)
 
 
@@ -289,9 +304,20 @@ def _wants_refusal(wanted: TextMatch, answer: str, question: str) -> bool:
     return said is not None and bool(judge_text(wanted, text[said.end() :], question=question).why)
 
 
+_AMISS = re.compile(
+    r"[{\[]|\b(?:wait|actually|correction|scratch|sorry|wrong|incorrect|not|isn't|maybe|perhaps|probably|guess"
+    r"|instead)\b|\?",
+    re.IGNORECASE,
+)
+"""What an answer that is JSON can't have beside it."""
+
+
 def _judge_json(spec: AnswerSpec, answer: str) -> str:
     """Why the answer is not the JSON that is wanted; empty when it is."""
     fenced = re.search(r"```(?:json)?\s*\n?(.*?)```", answer, re.DOTALL | re.IGNORECASE)
+    if fenced and _AMISS.search(beside := answer[: fenced.start()] + "\n" + answer[fenced.end() :]):
+        why = "another value stands beside the one in the code fence" if "{" in beside or "[" in beside else ""
+        return why or "what stands beside the code fence speaks against it, or leaves it open"
     try:
         text = (fenced.group(1) if fenced else answer).strip()
         value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_webarena.checks.text import normalise
+from pytest_webarena.checks.text import nfkc, normalise
 from pytest_webarena.text import clip
 
-__all__ = ["doubted", "unsaid"]
+__all__ = ["doubted", "unsaid", "unsaid_find"]
 
 _UNKNOWN = re.compile(
     r"(?:\b(?:don'?t|do not|doesn'?t|does not|didn'?t|did not|can'?t|cannot|could ?n'?t|could not|unable to|not|never"
@@ -28,6 +28,26 @@ _OF_NONE = re.compile(
 _PROBABLY = re.compile(r"\bprobably\b[^.;,:\n]*\Z")
 _BY_NOBODY = re.compile(r"\bby (?:nobody|no one)\b")
 _WORKS_NOT = re.compile(r"^[\"'\x02]*\s+(?:does|do|did|can)(?:n't|\s+not)\s+(?:work|exist|answer|open|load)\b")
+_NOBODY_AT_ALL = re.compile(r"^\W*(?:nobody|no one|no-one|none|neither|nothing|nowhere)\s*(?:[.:;!]|$)")
+_ALL_BUT = re.compile(
+    r"(?:\b(?:any|every|each|all)\b[^.;!?\n]*\b(?:but|except(?: for)?|besides|other than)|\b(?:the )?(?:day|week"
+    r"|month|year|one|next|evening|night)s? "
+    r"(?:before|after)|\bnext to|\bopposite(?: of)?|\bopposite to)\W*\Z"
+)
+_AFTER = re.compile(
+    r"\w[\w.'-]*\W+(?:(?:\d+|a|one|two|three) \w+ )?(?:after|ahead of|followed by|instead of|rather than)\W*\Z"
+)
+_RANKED = re.compile(r"\b(?:last but one|next to last|second[- ](?:to[- ])?last|penultimate|runner-up|second most)\b")
+_EXTREMES = (
+    ("most", "fewest|least"),
+    ("newest|latest|last", "oldest|earliest|first"),
+    ("highest|tallest", "lowest|shallowest"),
+    ("largest|biggest", "smallest"),
+    ("cheapest", "dearest|most expensive"),
+    ("nearest|closest", "farthest|furthest"),
+    ("longest", "shortest"),
+    ("best", "worst"),
+)
 
 
 def unsaid(answer: str, wanted: Sequence[str], question: str) -> str:
@@ -43,11 +63,38 @@ def unsaid(answer: str, wanted: Sequence[str], question: str) -> str:
     text = " \n".join(normalise(line) for line in answer.splitlines())
     asked = fold(question)
     needles = [normalise(each) for each in wanted]
+    if wanted and _NOBODY_AT_ALL.match(text) and not any(_NOBODY_AT_ALL.match(each) for each in needles):
+        return "it begins by saying that there is none"
     for needle, shown in zip(needles, wanted, strict=True):
         places = [found.span() for found in re.finditer(_words(needle), text)] if needle else []
         if places and all(doubted(text, *place, asked, needles) for place in places):
             return f'it speaks against "{clip(shown, 40)}", or leaves it open'
     return ""
+
+
+def unsaid_find(answer: str, pattern: str, question: str) -> str:
+    """Why an answer in which the regular expression ``pattern`` finds something does not say that; empty when it does.
+
+    >>> [unsaid_find(text, r"\\bred\\b", "Which?") for text in ("any but red", "It is red.")]
+    ['it speaks against "red", or leaves it open', '']
+    """
+    from pytest_webarena.checks.upstream.folding import fold
+
+    text, asked = nfkc(answer.strip()), fold(question)
+    found = [each for each in re.finditer(pattern, text) if each[0]]
+    plain = "".join(each.lower() if len(each.lower()) == 1 else each for each in text).replace("\u2019", "'")
+    if found and all(doubted(plain, *each.span(), asked) for each in found):
+        return f'it speaks against "{clip(found[0][0], 40)}", or leaves it open'
+    return ""
+
+
+def _contrary_extreme(sentence: str, question: str) -> bool:
+    """Whether it says the other end of what is asked for: the fewest for the most."""
+    for pair in (*_EXTREMES, *((other, one) for one, other in _EXTREMES)):
+        ours, theirs = (re.compile(rf"\b(?:{side})\b") for side in pair)
+        if ours.search(question) and not theirs.search(question):
+            return theirs.search(sentence) is not None and ours.search(sentence) is None
+    return False
 
 
 def _words(needle: str) -> str:
@@ -75,6 +122,10 @@ def doubted(text: str, start: int, end: int, question: str, others: Sequence[str
         or _BY_NOBODY.search(text[start:]) is not None
         or _NOBODY.search(sentence) is not None
         or _WORKS_NOT.match(behind) is not None
+        or _ALL_BUT.search(sentence) is not None
+        or _AFTER.search(sentence) is not None
+        or (_RANKED.search(behind.split(",")[0]) is not None and _RANKED.search(question) is None)
+        or _contrary_extreme(re.split(r"[,(]", sentence)[-1] + " | " + re.split(r"[,(]", behind)[0], question)
         or (
             not text[start:end].isdigit()
             and not sentence.removeprefix("no,").strip(" \"'\x02,and&")

@@ -121,7 +121,7 @@ _DEED = re.compile(
     r"|\b(?:is|was|are|were|has been|have been) (?:now )?(?!not\b)(?:\w+ed|done) (?:now|successfully|as)\b"
     r"|\bdone\b(?<!be done)"
     r"|\bsuccess\w*|(?:^|[.;,] )(?:so |and )?(?:re-?)?(?:created|made|added|wrote|removed|deleted|sent|posted|ordered"
-    r"|subscribed)\b"
+    r"|subscribed) (?:one|it|them|another|an?|the|this|that|all|everything)\b"
 )
 
 
@@ -151,8 +151,7 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
 def takes_back(rest: str, question: str, reason: str = "") -> bool:
     """Whether what follows on "N/A" is no reason: a value, a deed, or what went wrong on the way.
 
-    >>> said = ("about 45 minutes", "but I guess 45", "it gives only a width of 45")
-    >>> [takes_back(text, "How long?") for text in said]
+    >>> [takes_back(each, "How?") for each in ("about 45 minutes", "but I guess 45", "it gives only a width of 45")]
     [True, True, False]
     """
     text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")

@@ -263,7 +263,7 @@ def test_no_denial_of_a_shipped_text_passes() -> None:
             for form in _DENIED:
                 assert not _holds(spec, task, form.format(answer)), (task.id, form)
                 tried += 1
-    assert tried > 500
+    assert tried > 450
 
 
 @pytest.mark.parametrize(

@@ -113,3 +113,57 @@ def test_what_cannot_be_done_in_peoples_words(answer: str, task: tuple[str, str]
 )
 def test_what_is_no_word_of_that_it_cannot_be_done(answer: str, task: tuple[str, str]) -> None:
     assert not declines(answer, task)
+
+
+# --- texts
+
+_LAST = "Who was the last to leave the ferry?"
+_MOST = "Which boat has the most berths?"
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "intent"),
+    [
+        ("{includes: Ann Lund}", "Ann Lund was the last.", _LAST),
+        ("{includes: Ann Lund}", "After the others, Ann Lund left.", _LAST),
+        ("{includes: Heron}", "Heron has the most, Wren the fewest.", _MOST),
+        ("{includes: Heron}", "The Heron (with the most berths)", _MOST),
+        ("{includes: Inns and Ales}", "Inns & Ales", "Which is it?"),
+        ("{includes: nobody}", "Nobody.", _LAST),
+        ("{regex: '[A-Z]{2}-\\d'}", "It is AB-1.", "Which code is it?"),
+        ("{json: {a: 1}}", 'Here it is:\n```json\n{"a": 1}\n```', "What is it?"),
+    ],
+)
+def test_a_text_that_is_said(check: str, answer: str, intent: str) -> None:
+    assert passes(check, answer, intent)
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "intent"),
+    [
+        ("{includes: Ann Lund}", "Nobody. Ann Lund stayed.", _LAST),
+        ("{includes: Ann Lund}", "None: Ann Lund stayed", _LAST),
+        ("{includes: Ann Lund}", "Bo Vik, after Ann Lund", _LAST),
+        ("{includes: Ann Lund}", "Bo Vik, two minutes after Ann Lund", _LAST),
+        ("{includes: Ann Lund}", "Ann Lund was the last but one", _LAST),
+        ("{includes: Ann Lund}", "Ann Lund was the first to leave", _LAST),
+        ("{includes: Ann Lund}", "Ann Lund, though I didn't check the others", _LAST),
+        ("{includes: Heron}", "Heron has the fewest", _MOST),
+        ("{includes: 4 Pier Lane}", "opposite 4 Pier Lane", "What is the address?"),
+        ("{includes: 2024-05-01}", "The day after 2024-05-01", "When was it?"),
+        ("{includes: 2024-05-01}", "any day but 2024-05-01", "When was it?"),
+        ("{regex: '[A-Z]{2}-\\d'}", "not AB-1", "Which code is it?"),
+        ("{regex: '[A-Z]{2}-\\d'}", "Any but AB-1", "Which code is it?"),
+        ("{regex: 'AB-\\d'}", "AB-1 or XY-2", "Which code is it?"),
+        ("{json: {a: 1}}", '```json\n{"a": 1}\n```\nNo, that is wrong.', "What is it?"),
+        ("{json: {a: 1}}", '{"a": 2}\n```json\n{"a": 1}\n```', "What is it?"),
+    ],
+)
+def test_a_text_that_is_not_said(check: str, answer: str, intent: str) -> None:
+    assert not passes(check, answer, intent)
+
+
+def test_what_is_denied_under_a_not_counts_for_neither() -> None:
+    """Else "X, or maybe Y" would pass where Y must not be said."""
+    made = result("not: {answer: {regex: 'AB-\\d'}}", evidence("XY-2, not AB-1"), intent="Which code is it?")
+    assert made.passed is False

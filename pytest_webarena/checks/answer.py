@@ -18,6 +18,7 @@ from pytest_webarena.checks.plain_answers import unaccented, unmarked
 from pytest_webarena.checks.refusals import declines, takes_back
 from pytest_webarena.checks.settled import normalise_kept, places_of, settles, within
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
+from pytest_webarena.checks.turned import turned
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, Record
@@ -120,7 +121,8 @@ _IN_ANSWERS = {
         "is wrong`, "
         "`408?`), only bounds (`less than 408`), is one of a choice, or is given for something else than the "
         "intent asks "
-        "(`24 km` for minutes, `45 fewer` for more, `18 a day`) fails."
+        "(`24 km` for minutes, `45 fewer` for more, `18 a day`, `half of 18`, "
+        "`18, minus the discount`, `18 in 2023` for 2024, `18 by Bo` for Ann) fails."
     ),
 }
 
@@ -280,6 +282,7 @@ def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> s
     for place in places_of(text):
         if within(place.value, wanted.number, wanted.tolerance):
             why = in_another_unit(question, text, place.end) or not_as_asked(question, text, place.start, place.end)
+            why = why or turned(question, text, place.start, place.end)
             if not why and doubted(normalise_kept(text), place.start, place.end, normalise(question)):
                 why = "it speaks against the number, or leaves it open"
             whys.append(why)

@@ -106,7 +106,8 @@ _WAYS = (
     ),
 )
 _RATE = re.compile(
-    r"(?:[\s\u00a0]?[^\W\d_]+)?\s+(?:for\s+)?(?:(?:per|each|every|a|an)\s+(?:piece|person|head|adult|child|day|night|hour|minute|week"
+    r"(?:[\s\u00a0]?[^\W\d_]+)?\s+(?:for\s+)?(?:per\s+(?!cent)[^\W\d_]+\b|(?:each|every|a|an)\s+(?:piece|person|head"
+    r"|adult|child|day|night|hour|minute|week"
     r"|month|year|book|item|copy|kilo\w*|kg|metre|km)\b|each\b|apiece\b)",
     re.IGNORECASE,
 )

@@ -32,7 +32,8 @@ _NO_RIGHT = re.compile(
     r" (?:\w+ )?(?:permissions?|rights?|access|authority|privileges?)\b|\b(?:access|permission) (?:is |was )?denied\b"
     r"|\bonly (?:the |its |an? )?(?:[\w']+ ){0,3}(?:can|may|is allowed|are allowed|has|have)\b|\bforbidden\b"
     r"|\bno longer\b|\bread-only\b|\bfor good\b|\birreversibl[ey]\b"
-    r"|^(?:unfortunately,? |sorry,? )?not (?:\w+ )?(?:permitted|allowed|available|accessible|supported"
+    r"|^(?:unfortunately,? |sorry,? )?not (?:\w+ )?(?:stated|given|listed|permitted|allowed|available|accessible"
+    r"|supported"
     r"|authori[sz]ed)\b"
     r"|\b(?:needs?|requires?|have|has) (?:to be )?(?:an? |the )?(?:\w+ )?(?:maintainer|owner|admin\w*|moderator|member"
     r"|permission|rights|role)s?\b"
@@ -67,7 +68,7 @@ _FUNCTION = re.compile(
     r"|links?|means|possibility|settings?|permissions?|rights?|access|accounts?|pages?|forms?|fields?|menus?|role)\b"
     r"|\bnobody can\b|\bnot (?:\w+ )?(?:supported|shown|visible|accessible|available|permitted|allowed)\b"
     r"|\b(?:does|do|did)(?:n't| not) (?:let|allow|support|offer|provide|show|give|include|have)\b|\b(?:show|offer"
-    r"|give|provide|have|has|keep)s? no\b"
+    r"|give|provide|keep)s? no\b"
     r"|\b(?:is|are)(?:n't| not) (?:a |an |any )?(?:feature|function|option|part)\b|\bpremise\b"
 )
 """Of what is not there: what makes that a lack of power."""

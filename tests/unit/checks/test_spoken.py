@@ -167,3 +167,59 @@ def test_what_is_denied_under_a_not_counts_for_neither() -> None:
     """Else "X, or maybe Y" would pass where Y must not be said."""
     made = result("not: {answer: {regex: 'AB-\\d'}}", evidence("XY-2, not AB-1"), intent="Which code is it?")
     assert made.passed is False
+
+
+# --- what turns a number into another one
+
+_TAKEN = "How many minutes longer is the way by bus from Fenby than the way by train from Osk? Leave out waiting."
+_VOTES = "How many more votes did Heron get than Wren in 2024?"
+_SENT = "How many comments did ann.lund write in 2024?"
+_SUNK = "By how many tonnes did the catch fall?"
+
+
+@pytest.mark.parametrize(
+    ("answer", "intent"),
+    [
+        ("12 minutes by bus", _TAKEN),
+        ("12 minutes longer", _TAKEN),
+        ("12 minutes, waiting left out", _TAKEN),
+        ("Heron got 12 more votes than Wren.", _VOTES),
+        ("12 more than Wren", _VOTES),
+        ("Heron has 12 more than Wren in 2024.", _VOTES),
+        ("12 replies", _SENT),
+        ("12 by ann.lund", _SENT),
+        ("ann.lund wrote 12 of them in 2024.", _SENT),
+        ("12 in 2024", _SENT),
+        ("It fell by 12 tonnes.", _SUNK),
+        ("12 t less", _SUNK),
+        ("It comes to 12 tonnes.", _SUNK),
+    ],
+)
+def test_a_number_with_words_that_leave_it(answer: str, intent: str) -> None:
+    assert passes("{number: 12}", answer, intent)
+
+
+@pytest.mark.parametrize(
+    ("answer", "intent"),
+    [
+        ("12 minutes by car", _TAKEN),
+        ("half of 12 minutes", _TAKEN),
+        ("double 12 minutes", _TAKEN),
+        ("12 minutes including waiting", _TAKEN),
+        ("12 minutes, plus waiting", _TAKEN),
+        ("Wren got 12 more than Heron.", _VOTES),
+        ("12 posts more", _VOTES),
+        ("12 in 2023", _SENT),
+        ("12 by bo.vik", _SENT),
+        ("12 were written by Bo Vik", _SENT),
+        ("12 are not by ann.lund", _SENT),
+        ("12 posts", _SENT),
+        ("12 per post", _SENT),
+        ("12, but I didn't look at all pages", _SENT),
+        ("It fell to 12 tonnes.", _SUNK),
+        ("12 tonnes extra", _SUNK),
+        ("12 tonnes less the bycatch", _SUNK),
+    ],
+)
+def test_a_number_with_words_that_change_it(answer: str, intent: str) -> None:
+    assert not passes("{number: 12}", answer, intent)

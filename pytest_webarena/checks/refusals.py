@@ -68,7 +68,8 @@ _FUNCTION = re.compile(
     r"|links?|means|possibility|settings?|permissions?|rights?|access|accounts?|pages?|forms?|fields?|menus?|role)\b"
     r"|\bnobody can\b|\bnot (?:\w+ )?(?:supported|shown|visible|accessible|available|permitted|allowed)\b"
     r"|\b(?:does|do|did)(?:n't| not) (?:let|allow|support|offer|provide|show|give|include|have)\b|\b(?:show|offer"
-    r"|give|provide|keep)s? no\b|\b(?:site|website|page|shop|store|forum|map|wiki|encyclopa?edia|app|system|it) has no\b"
+    r"|give|provide|keep)s? no\b"
+    r"|\b(?:site|website|page|shop|store|forum|map|wiki|encyclopa?edia|app|system|it) has no\b"
     r"|\b(?:is|are)(?:n't| not) (?:a |an |any )?(?:feature|function|option|part)\b|\bpremise\b"
 )
 """Of what is not there: what makes that a lack of power."""

@@ -90,6 +90,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
 
     class Lease:
         reach: ClassVar[dict[str, str]] = {}
+        live: ClassVar[dict[str, str]] = {}
         sites: ClassVar = {
             "board": SimpleNamespace(url="http://a.test", start="http://a.test/", app="board", ledger=False)
         }

@@ -40,6 +40,7 @@ class Site:
     }
     replicas = ()
     reach: ClassVar[Mapping[str, str]] = {}
+    live: ClassVar[Mapping[str, object]] = {}
 
     def __init__(self, *breaks: int, at_once: bool = False) -> None:
         self.breaks, self.at_once, self.leases = breaks, at_once, 0

@@ -71,7 +71,7 @@ def test_without_the_package_each_is_a_sentence_that_names_it(project: Path) -> 
     for arguments, sentence in [
         (
             ("--sites=./sites.yaml",),
-            "expected a backend (archive, docker, external, process or module:class), found 'library'",
+            "expected a backend (archive, docker, external, live, process or module:class), found 'library'",
         ),
         (("--agent=borrower",), "--agent=borrower: expected a known agent"),
         ((f"--agent={PACKAGE}/webarena_library/agents.py:Borrower", "--observation=shelf"), "found ['shelf']"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
 from urllib.parse import urlsplit
 
-from pytest_webarena.errors import SiteError, TaskError, UsageError
-from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
+from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.backends.elsewhere import Elsewhere
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -17,7 +16,7 @@ __all__ = ["ExternalBackend"]
 _CONNECT = 10.0
 
 
-class ExternalBackend:
+class ExternalBackend(Elsewhere):
     """The ``external`` backend: one "replica" per site, which is the site itself.
 
     A reset does nothing. Which tasks may be run all the same is not decided here (`external.why_not_lent`).
@@ -43,32 +42,6 @@ class ExternalBackend:
 
             await wait_ready(app.ready, host, port, server_name=site.host, timeout=app.start_timeout, died=died)
         return Replica(id=replica_id, app=app.name, host=host, port=port, digest=app.digest)
-
-    async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Nothing: it stays as the last visitor left it."""
-        return replace(replica, generation=replica.generation + 1)
-
-    async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """Unknown."""
-        return None
-
-    async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        """`TaskError`: nobody here can ask its database."""
-        raise TaskError(f"expected a site whose database can be asked, found {app.sites[0].name}, which runs elsewhere")
-
-    async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """Taken for granted; a site that stops answering shows in the trial's own requests."""
-        return ""
-
-    async def stop(self, app: AppManifest, replica: Replica) -> None:
-        """Nothing: it is not ours."""
-
-    async def close(self) -> None:
-        """Nothing was started."""
-
-    def leftovers(self) -> Mapping[str, str]:
-        """None."""
-        return {}
 
 
 def _address(app: AppManifest) -> tuple[str, int]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from typing import ClassVar
 
-from pytest_webarena.errors import SiteError, TaskError, UsageError
+from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.robots import require_reader
 from pytest_webarena.live.world import World
-from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
+from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.backends.elsewhere import Elsewhere
 from pytest_webarena.sites.catalogues.live import manners_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["LiveBackend"]
 
 
-class LiveBackend:
+class LiveBackend(Elsewhere):
     """The ``live`` backend: one "replica", which is the world."""
+
+    what: ClassVar[str] = "which is live"
 
     def __init__(self, context: BackendContext) -> None:
         del context
@@ -44,29 +46,3 @@ class LiveBackend:
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
         """The world as it is."""
         return Replica(id=replica_id, app=app.name, host="live.invalid", port=443, digest=app.digest)
-
-    async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Nothing: it stays as its last visitor left it."""
-        return replace(replica, generation=replica.generation + 1)
-
-    async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """Unknown."""
-        return None
-
-    async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        """`TaskError`: nobody here can ask its database."""
-        raise TaskError(f"expected a site whose database can be asked, found {app.sites[0].name}, which is live")
-
-    async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """Taken for granted: what did not answer is noted with each request."""
-        return ""
-
-    async def stop(self, app: AppManifest, replica: Replica) -> None:
-        """Nothing: it is not ours."""
-
-    async def close(self) -> None:
-        """Nothing was started."""
-
-    def leftovers(self) -> Mapping[str, str]:
-        """None."""
-        return {}

@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from waitress import wasyncore
 from waitress.server import create_server
 
 from pytest_webarena.embedded import gitlab
@@ -29,8 +30,11 @@ def address(data_dir: Path) -> Iterator[str]:
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     yield f"127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join()
+    # In the thread of the server's loop: from another, the loop would wait on files that are closed, and a request that
+    # git no longer waits for would be answered on them.
+    server.trigger.pull_trigger(lambda: (server.task_dispatcher.shutdown(), wasyncore.close_all(server._map)))
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def git(*arguments: str | Path, cwd: Path | None = None, fails: bool = False) -> str:

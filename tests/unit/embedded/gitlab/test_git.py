@@ -29,10 +29,15 @@ def address(data_dir: Path) -> Iterator[str]:
     server: Any = create_server(gitlab.create_app(data_dir), host="127.0.0.1", port=0, threads=2)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
+
+    def close() -> None:
+        server.task_dispatcher.shutdown()
+        wasyncore.close_all(server._map)
+
     yield f"127.0.0.1:{server.effective_port}"
     # In the thread of the server's loop: from another, the loop would wait on files that are closed, and a request that
     # git no longer waits for would be answered on them.
-    server.trigger.pull_trigger(lambda: (server.task_dispatcher.shutdown(), wasyncore.close_all(server._map)))
+    server.trigger.pull_trigger(close)
     thread.join(10)
     assert not thread.is_alive()
 

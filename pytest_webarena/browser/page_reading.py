@@ -29,7 +29,7 @@ from pytest_webarena.text import shorten
 __all__ = ["read_address", "read_tab"]
 
 _TRIES = 2
-"""How often a page that can't be looked at is opened."""
+"""How often a page that can't be looked at, or goes elsewhere while it is read, is opened."""
 _PAGES = 3
 """How many pages a page may lead to by itself until the last one is taken as it is."""
 _FRAMES = 3
@@ -119,7 +119,7 @@ _SCRIPT = (
 )
 
 
-_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context", re.IGNORECASE)
+_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context|navigated or closed", re.IGNORECASE)
 """How it is told that the page went elsewhere while it was asked; nothing is wrong with the question."""
 
 
@@ -137,9 +137,12 @@ async def read_address(
         raise TaskError(f"a check opens a page: {error}") from error
     # What a page shows before the answers to its own requests have come is neither what is there nor what isn't.
     patient = replace(limits, settle=max(limits.settle, limits.answers))
-    for _ in range(_TRIES):
+    for tries_left in reversed(range(_TRIES)):
         try:
             return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late)
+        except PlaywrightError as error:
+            if not tries_left or _WENT.search(str(error)) is None:
+                raise
         except DialogOpened:
             why = "it kept opening dialogs"
         except Unresponsive as error:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, Literal
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Response
@@ -31,7 +31,10 @@ _NETWORK_SETTLES = 0.3
 _SILENT = 1.0
 """How long a page of the history, or one that went before the asked one, may take to begin to arrive, in seconds."""
 _OVERTAKEN = 3
-"""How often an address is tried while the page itself keeps going elsewhere, or the machine's network changes."""
+"""How often an address is tried while the page itself keeps going elsewhere."""
+_BROKEN_OFF = 10
+"""How often it is tried while the machine's network changes, and the browser breaks it off or asks for it by itself."""
+_INTERRUPTED = re.compile(r"interrupted by another navigation(?: to \"?(.*?)\"?$)?", re.MULTILINE)
 
 
 async def load(tab: Tab, url: str, seconds: float) -> Response | None:
@@ -59,13 +62,20 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     """
     url = resolve_address(address, tab.url)
     wanders = tab.is_navigating()
-    for _ in range(_OVERTAKEN):
+    left = {"elsewhere": _OVERTAKEN, "broken off": _BROKEN_OFF}
+    while True:
         seconds = deadline.left(limits.navigation)
         async with standing(tab, but=url) if wanders else contextlib.nullcontext():
-            if not await _overtaken(tab, url, load(tab, url, seconds), seconds):
-                return url
+            why = await _overtaken(tab, url, load(tab, url, seconds), seconds)
+        if not why:
+            return url
+        left[why] -= 1
+        if not left[why]:
+            reason = (
+                "the page itself keeps going elsewhere" if why == "elsewhere" else "it was broken off again and again"
+            )
+            raise ActionFailed(f"{shorten(url, 100)} was not opened: {reason}.")
         wanders = True
-    raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
 
 
 async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
@@ -118,9 +128,12 @@ def _milliseconds(seconds: float) -> float:
     return max(1.0, seconds * 1000)  # to Playwright 0 means for ever
 
 
-async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) -> bool:
-    """Wait for ``going`` to ``url``; whether to try again: the page went somewhere else by itself before that arrived,
-    or the machine broke it off."""
+async def _overtaken(
+    tab: Tab, url: str, going: Awaitable[Any], seconds: float
+) -> Literal["", "elsewhere", "broken off"]:
+    """Wait for ``going`` to ``url``; why to try again: the page went somewhere else by itself before that arrived,
+    or the machine broke it off, after which a browser may ask for the same address by itself. Empty when it is there.
+    """
     document = tab.document
     empty = False
 
@@ -137,23 +150,26 @@ async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) 
         text = str(error)
         if "Timeout" in text:
             raise _unanswered(tab, url, seconds) from error
-        if "interrupted by another navigation" in text:
-            return True
+        if interrupted := _INTERRUPTED.search(text):
+            if interrupted[1] not in (url, "chrome-error://chromewebdata/"):
+                return "elsewhere"
+            await tab.changed(0.2)
+            return "broken off"
         if CUT in text:
             await tab.changed(0.2)  # the browser's own page about it comes first
-            return True
+            return "broken off"
         if "Download is starting" in text:
-            return False
+            return ""
         if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
             limit = Deadline(_SILENT)
             while not (empty or limit.over or tab.is_navigating() or tab.document != document):
                 await tab.changed(limit.left(0.1))
-            return not empty and (tab.is_navigating() or tab.document != document)
+            return "elsewhere" if not empty and (tab.is_navigating() or tab.document != document) else ""
         reason = net_error(error) or shorten(first_line(error), 100)
         raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
     finally:
         tab.page.remove_listener("response", on_response)
-    return False
+    return ""
 
 
 def _unanswered(tab: Tab, url: str, seconds: float) -> ActionFailed:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable
 from typing import Any
 
 import pytest
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.tabs.navigation import load
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import ActionFailed
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.tabs import navigation
+from pytest_webarena.browser.tabs.navigation import go_to, load
 
 CHANGED = "Page.goto: net::ERR_NETWORK_CHANGED at http://a.test/"
 
 
 class FakeTab:
     """Fails as often as it has texts to fail with."""
+
+    url, document = "http://a.test/", "1"
 
     def __init__(self, *failures: str) -> None:
         self.page = self
@@ -30,6 +37,17 @@ class FakeTab:
 
     async def run(self, going: Awaitable[Any], seconds: float, what: str) -> Any:
         return await going
+
+    def is_navigating(self) -> bool:
+        return False
+
+    async def changed(self, seconds: float) -> None:
+        pass
+
+    def on(self, event: str, listener: object) -> None:
+        pass
+
+    remove_listener = on
 
 
 def answer(tab: Any) -> Any:
@@ -48,4 +66,33 @@ def test_but_no_more_than_that_and_nothing_else(failures: list[str], tries: int)
     tab = FakeTab(*failures)
     with pytest.raises(PlaywrightError):
         answer(tab)
+    assert tab.tries == tries
+
+
+def going(tab: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(navigation, "standing", lambda tab, but: contextlib.nullcontext())
+    return asyncio.run(go_to(tab, "http://a.test/next", Deadlines(), Deadline(60.0)))
+
+
+def by(url: str) -> str:
+    return f'Page.goto: Navigation to "http://a.test/next" is interrupted by another navigation to "{url}"\nCall log:'
+
+
+def test_what_the_browser_asks_for_again_by_itself_does_not_count_as_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    tab = FakeTab(*[by("http://a.test/next")] * 9)
+    assert going(tab, monkeypatch) == "http://a.test/next"
+    assert tab.tries == 10
+
+
+@pytest.mark.parametrize(
+    ("failure", "tries", "told"),
+    [
+        (by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps going elsewhere."),
+        (by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
+    ],
+)
+def test_but_not_for_ever(failure: str, tries: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tab = FakeTab(*[failure] * 20)
+    with pytest.raises(ActionFailed, match=told):
+        going(tab, monkeypatch)
     assert tab.tries == tries

@@ -83,6 +83,10 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", type=Path, required=True, metavar="PATH",
         help="a folder (a file per site), or a .yaml file; of a trial: its new run directory",
     )  # fmt: skip
+    importing.add_argument(
+        "--catalogue", type=Path, metavar="FILE",
+        help="of tasks recorded on the living web (mind2web-live:FILE): also a catalogue of its sites, for --sites",
+    )  # fmt: skip
     importing.set_defaults(run=_import)
 
     tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
@@ -245,7 +249,9 @@ def _import(options: argparse.Namespace) -> int:
     from pytest_webarena.suites.commands import run_import
 
     if not is_trial_file(Path(options.suite)):
-        return run_import(options.suite, options.output)
+        return run_import(options.suite, options.output, options.catalogue)
+    if options.catalogue is not None:
+        raise UsageError("--catalogue: expected a suite of tasks, found a trial of 'webarena export'")
     key = unpack_trial(Path(options.suite), options.output)
     print(f"{key.task} by {key.agent}, trial {key.trial}, is a run in {options.output}")
     tasks = " ".join(str(file) for file in sorted((options.output / "tasks").glob("*")))

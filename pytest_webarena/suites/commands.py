@@ -9,6 +9,7 @@ from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, UsageError
 from pytest_webarena.suites.export import export
 from pytest_webarena.suites.lint import lint
+from pytest_webarena.suites.live_catalogue import write_live_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import validate
@@ -17,13 +18,20 @@ from pytest_webarena.tasks.model import Task
 __all__ = ["run_import", "run_lint", "run_stats", "tasks_of"]
 
 
-def run_import(source: str, output: Path) -> int:
-    """Write a suite as YAML. Exit code."""
+def run_import(source: str, output: Path, catalogue: Path | None = None) -> int:
+    """Write a suite as YAML, and a ``catalogue`` of the live sites on which it was recorded. Exit code."""
+    sites = 0
     try:
+        if catalogue is not None:
+            if catalogue.absolute() == output.absolute():
+                raise UsageError(f"expected two files for -o and --catalogue, found {output} for both")
+            sites = write_live_catalogue(load_suite(source).tasks, source, catalogue)
         files = export(source, output)
     except TaskFileError as error:
         print(error)
         return 1
+    if catalogue is not None:
+        print(f"{catalogue}: {sites} live sites; pytest … --sites={catalogue}, see {docs('live')}")
     for file in files:
         print(f"{file.path}: {file.tasks} tasks")
     print(f"{sum(file.tasks for file in files)} tasks written; the data stays its authors', see {docs('suites')}")

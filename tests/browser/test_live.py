@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -82,6 +83,32 @@ tasks:
     for name in ("captcha", "busy", "slow", "loop", "wall", "geo", "robots", "broken", "h2", "nowhere")
 )
 
+MIND2WEB = {
+    "index": 1,
+    "task": "Find out what Assam costs at the tea house",
+    "reference_task_length": 2,
+    "evaluation": [
+        {
+            "match_function_name": "url_included_match",
+            "content": {"key": "", "reference_answer": "teahouse.", "url": "https://www.teahouse.com/"},
+        },
+        {
+            "match_function_name": "element_path_exactly_match",
+            "method": "selector",
+            "content": {"netloc": "teahouse", "reference_answer": "#price", "url": "https://www.teahouse.com/"},
+        },
+        {
+            "match_function_name": "final_answer_exact_match",
+            "content": {"reference_answer": "8.50", "url": "https://www.teahouse.com/"},
+        },
+    ],
+}
+VISITOR = """
+kind: scripted
+tasks:
+  "*": [{goto: "https://www.teahouse.com/"}, {click: "css=#price"}, {stop: "8.50"}]
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -108,13 +135,22 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         pytest.skip("no network namespace can be made here")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environ |= {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]), "PYTEST_ADDOPTS": NEEDLESS, "PY_COLORS": "0"}
+    (folder / "mind2web.json").write_text(json.dumps([MIND2WEB]))
+    (folder / "visitor.yaml").write_text(VISITOR)
+    imported, catalogue = folder / "mind2web.tasks.yaml", folder / "live.sites.yaml"
     report = folder / "world.json"
-    inner = [
-        "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, str(folder / "tea.tasks.yaml"), "--agent=oracle", "-q",
-        f"--sites={folder / 'sites.yaml'}", f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}",
+    common = [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
+    commands = [
+        [*common, str(folder / "tea.tasks.yaml"), "--agent=oracle", f"--sites={folder / 'sites.yaml'}",
+         f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}"],
+        [sys.executable, "-m", "pytest_webarena.commands.cli", "import", f"mind2web-live:{folder / 'mind2web.json'}",
+         "-o", str(imported), "--catalogue", str(catalogue)],
+        [*common, str(imported), f"--agent={folder / 'visitor.yaml'}", f"--sites={catalogue}",
+         f"--run-dir={folder / 'mind2web'}", f"--basetemp={folder / 'base2'}"],
     ]  # fmt: skip
+    script = "; ".join(map(shlex.join, commands))
     done = subprocess.run(
-        [sys.executable, "-m", "tests.browser.played_world", str(report), sys.executable, *inner],
+        [sys.executable, "-m", "tests.browser.played_world", str(report), "/bin/sh", "-c", script],
         cwd=folder,
         env=environ,
         stdin=subprocess.DEVNULL,
@@ -162,3 +198,8 @@ def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
 def test_the_terms_are_in_the_record(run: Run) -> None:
     told = run.records["searches"]["environment"]["live"]
     assert (told["domains"], told["reads"], told["robots"]) == (["teahouse.com"], ["POST /search"], "obey")
+
+
+def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(run: Run) -> None:
+    assert run.outcome("mind2web.1") == ("passed", None, ""), run.records["mind2web.1"]["message"]
+    assert run.records["mind2web.1"]["environment"]["live"]["domains"] == ["teahouse.com"]

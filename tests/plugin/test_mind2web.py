@@ -1,4 +1,4 @@
-"""Tasks of Mind2Web-Live as tests: their sites are in no catalogue yet, and that is what a run says."""
+"""Tasks of Mind2Web-Live as tests: unless one is written, no catalogue has their sites, and that is what a run says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_tasks_on_live_sites_are_skipped_with_the_reason_and_counted(pytester: p
     result = pytester.runpytest(suites, "--agent=null", "--run-dir=run", "-rs")
     result.assert_outcomes(skipped=3)
     assert result.ret == 0
-    told = "the catalogue has no site of the live web, and such sites can't be visited yet (--sites)"
+    told = "the catalogue has no site of the live web ('webarena import … --catalogue FILE' writes one) (--sites)"
     result.stdout.fnmatch_lines([f"webarena: 3 skipped: {told}", f"SKIPPED *{told}"])
 
 

@@ -80,7 +80,7 @@ def test_tasks_of_the_live_web_say_which_sites_they_lack(
     report = json.loads(capsys.readouterr().out)
     assert {each["status"] for each in report["tasks"]} == {"untried"}
     whys = [each["why"] for each in report["tasks"]]
-    assert all("sites of the live web can't be visited yet" in why for why in whys)
+    assert all("webarena import … --catalogue FILE writes one of live sites" in why for why in whys)
     assert any("." in why.partition("has no site ")[2].split(";")[0] for why in whys)
 
 

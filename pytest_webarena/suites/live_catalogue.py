@@ -1,0 +1,82 @@
+"""A catalogue in which the sites of tasks that were recorded on the living web are live ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_webarena.docs_site import docs
+from pytest_webarena.errors import UsageError
+from pytest_webarena.suites.writing import yaml_scalar
+from pytest_webarena.tasks.model import Task
+
+__all__ = ["live_addresses", "write_live_catalogue"]
+
+_HEADER = """\
+# The live sites of {source}, written by 'webarena import'. Under guard, see {docs}: say who you are before you
+# visit them, and take out the sites that you may not visit.
+schema_version: 1
+apps:
+  live:
+    backend: live
+    # options: {{contact: "https://lab.example.org/bot"}}
+    sites:
+"""
+
+
+def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
+    """The names of the sites on which tasks were recorded (``source.hosts``), sorted, and the address of each.
+
+    https, unless all that was recorded of a host is http. Raises `UsageError` where one name stands for two hosts.
+    """
+    hosts: dict[str, str] = {}
+    origins: dict[str, set[str]] = {}
+    for task in tasks:
+        known = task.source.get("hosts")
+        if not isinstance(known, Mapping):
+            continue
+        for site, host in known.items():
+            first = hosts.setdefault(str(site), str(host))
+            if _bare(first) != _bare(str(host)):
+                raise UsageError(
+                    f"expected one host for the site {site}, found {first} and {host} (task {task.id}); import the "
+                    "tasks of the two from files of their own"
+                )
+        for url in task.source.get("recorded") or ():
+            parts = urlsplit(str(url))
+            if parts.scheme in ("http", "https") and parts.hostname:
+                port = f":{parts.port}" if parts.port else ""
+                origins.setdefault(parts.hostname, set()).add(f"{parts.scheme}://{parts.hostname}{port}")
+    return {
+        site: max(origins.get(host, ()), default=f"https://{host}", key=_https) for site, host in sorted(hosts.items())
+    }
+
+
+def write_live_catalogue(tasks: Iterable[Task], source: str, path: Path) -> int:
+    """Write the catalogue to a new file; the number of its sites. Raises `UsageError` when there is nothing to write,
+    or it can't be."""
+    addresses = live_addresses(tasks)
+    if not addresses:
+        raise UsageError(
+            "--catalogue: expected tasks that were recorded on the living web, as Mind2Web-Live's are, found none in "
+            f"{source}"
+        )
+    lines = [f"      {yaml_scalar(site)}: {{url: {yaml_scalar(url, flow=True)}}}\n" for site, url in addresses.items()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(_HEADER.format(source=source, docs=docs("live")) + "".join(lines))
+    except FileExistsError:
+        raise UsageError(f"expected a new file, found {path}; remove it or choose another place") from None
+    except OSError as error:
+        raise UsageError(f"expected to write {path}, found: {(error.strerror or str(error)).lower()}") from None
+    return len(addresses)
+
+
+def _bare(host: str) -> str:
+    return host.removeprefix("www.")
+
+
+def _https(origin: str) -> tuple[bool, str]:
+    return origin.startswith("https:"), origin

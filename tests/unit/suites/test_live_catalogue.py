@@ -1,0 +1,54 @@
+"""The catalogue of live sites that an import writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from tests.unit.suites.lamps import COMPACT, compact, node, write
+
+
+def imported(folder: Path, *tasks: object) -> int:
+    write(folder, *tasks)  # type: ignore[arg-type]
+    source = f"mind2web-live:{folder / 'lamps.json'}"
+    return main(["import", source, "-o", str(folder / "lamps.tasks.yaml"), "--catalogue", str(folder / "live.yaml")])
+
+
+def test_it_has_the_sites_of_all_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = compact(node("url_included_match", "old", "http://old.test:8080/a?b=1"), index=8)
+    both = compact(
+        node("url_included_match", "a", "http://both.test/"),
+        node("url_included_match", "a", "https://both.test/"),
+        index=9,
+    )
+    assert imported(tmp_path, COMPACT, plain, both) == 0
+    assert "live.yaml: 3 live sites; pytest … --sites=" in capsys.readouterr().out
+    catalogue = load_catalogue(str(tmp_path / "live.yaml"))
+    (app,) = catalogue.apps.values()
+    assert app.backend == "live"
+    bases = {site.name: site.base for site in app.sites}
+    assert bases == {
+        "both-test": "https://both.test", "lamps-test": "https://www.lamps.test", "old-test": "http://old.test:8080",
+    }  # fmt: skip
+
+
+def test_one_name_for_two_hosts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = [
+        compact(node("url_included_match", "a", f"https://{host}/"), index=number)
+        for number, host in enumerate(("a-b.test", "a.b.test"))
+    ]
+    assert imported(tmp_path, *tasks) == 2
+    assert "expected one host for the site a-b-test, found a-b.test and a.b.test" in capsys.readouterr().err
+    assert not (tmp_path / "live.yaml").exists()
+
+
+def test_what_was_not_recorded_on_the_web_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "own.json").write_text("[]")
+    suite = tmp_path / "live.yaml"
+    suite.write_text("mine")
+    assert imported(tmp_path, COMPACT) == 2
+    assert "expected a new file, found" in capsys.readouterr().err
+    assert suite.read_text() == "mine"

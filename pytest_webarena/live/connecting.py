@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from pytest_webarena.gateway.upstream import tls_fault
+from pytest_webarena.live.tunnelling import Proxy, tunnel
 
 __all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted"]
 
@@ -57,18 +58,21 @@ async def connect(
     find: LookUp,
     closed: Callable[[str], str],
     secure: ssl.SSLContext | None,
+    proxy: Proxy | None = None,
 ) -> P:
-    """A connection to one of the addresses that ``host`` has now: the very address that was judged, looked up no more.
+    """A connection to one of the addresses that ``host`` has now: the very address that was judged, looked up no more,
+    also by a ``proxy``.
 
     `Forbidden`, or `OSError` of the last address that was tried.
     """
     loop = asyncio.get_running_loop()
     last: OSError | None = None
+    name = host.strip("[]").rstrip(".") if secure else None
     for address in await permitted(host, port, find, closed):
         try:
-            transport, protocol = await loop.create_connection(
-                make, address, port, ssl=secure, server_hostname=host.strip("[]").rstrip(".") if secure else None
-            )
+            if proxy is not None:
+                return await tunnel(proxy, make, address, port, secure=secure, name=name)
+            transport, protocol = await loop.create_connection(make, address, port, ssl=secure, server_hostname=name)
         except ssl.SSLError as error:
             raise OSError(tls_fault(error)) from error
         except OSError as error:

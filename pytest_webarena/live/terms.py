@@ -35,6 +35,12 @@ class Manners:
     user_agent: str = ""
     """The user agent as a whole, in place of the browser's own with our name behind it."""
     robots: Literal["obey", "ignore"] = "obey"
+    region: str = ""
+    """Where visits come from, in the user's words: recorded, and a column of tables."""
+    proxy: str = ""
+    """``http://host:port`` of a proxy through which all is asked. It is told addresses that were judged, not names."""
+    proxy_login: str = ""
+    """Name of the environment variable that holds ``user:password`` for it."""
 
 
 @dataclass(frozen=True, kw_only=True)

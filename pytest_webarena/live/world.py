@@ -16,6 +16,7 @@ from pytest_webarena.live.fetching import fetch
 from pytest_webarena.live.pace import Pace, TooOften
 from pytest_webarena.live.robots import ROBOT, Robots
 from pytest_webarena.live.terms import Manners
+from pytest_webarena.live.tunnelling import Proxy
 
 __all__ = ["World"]
 
@@ -24,7 +25,8 @@ _REDIRECTS = 5
 
 class World:
     """Made with what decides where it may be asked: ``closed`` tells why nobody may be asked at an address, ``find``
-    looks names up, ``secure`` verifies certificates. Their defaults are what is right outside of tests."""
+    looks names up, ``secure`` verifies certificates, and all goes through ``proxy`` if there is one. Their defaults are
+    what is right outside of tests."""
 
     def __init__(
         self,
@@ -33,11 +35,12 @@ class World:
         closed: Callable[[str], str] = why_not_public,
         find: LookUp = look_up,
         secure: ssl.SSLContext | None = None,
+        proxy: Proxy | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.manners = manners
         self._closed, self._find = closed, find
-        self._secure = secure
+        self._secure, self._proxy = secure, proxy
         self.pace = Pace(
             pages=manners.pages_per_second,
             requests=manners.requests_per_second,
@@ -49,7 +52,7 @@ class World:
     async def connect(self, make: Callable[[], P], host: str, port: int, *, tls: bool) -> P:
         """A connection to a public address of ``host``. `Forbidden`; `OSError` when there is none to be had."""
         secure = (self._secure or _of_the_world()) if tls else None
-        return await connect(make, host, port, find=self._find, closed=self._closed, secure=secure)
+        return await connect(make, host, port, find=self._find, closed=self._closed, secure=secure, proxy=self._proxy)
 
     async def turn(self, host: str, *, page: bool) -> None:
         """Wait for one's turn to ask ``host``. `Hindered` when that takes too long."""

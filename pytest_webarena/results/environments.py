@@ -15,7 +15,7 @@ class Setting(NamedTuple):
     """What of a trial's surroundings a site may answer differently to; empty where it was not recorded."""
 
     region: str
-    """Time zone, and the place that the browser tells."""
+    """The name of it that the catalogue of live sites has, time zone, and the place that the browser tells."""
     system: str
     browser: str
     """With the first part of its version."""
@@ -43,7 +43,9 @@ def _region(told: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     place = told.get("geolocation")
     if isinstance(place, Mapping) and "latitude" in place and "longitude" in place:
         words.append(f"{place['latitude']:g},{place['longitude']:g}")
-    return " ".join(filter(None, (str(told.get("region") or ""), *words)))
+    live = told.get("live")
+    named = live.get("region") if isinstance(live, Mapping) else None
+    return " ".join(filter(None, (str(named or told.get("region") or ""), *words)))
 
 
 def _browser(told: str) -> str:

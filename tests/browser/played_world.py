@@ -72,6 +72,7 @@ class World:
 
     def __init__(self) -> None:
         self.asked: dict[str, list[str]] = defaultdict(list)
+        self.tunnels: list[str] = []
         self.inside: dict[str, list[str]] = defaultdict(list)
         self.lookups: dict[str, int] = defaultdict(int)
 
@@ -138,6 +139,20 @@ class World:
 
         return note
 
+    async def tunnel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A proxy."""
+        try:
+            wanted = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+            self.tunnels.append(wanted)
+            host, _, port = wanted.rpartition(":")
+            behind, ahead = await asyncio.open_connection(host, int(port))
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            await asyncio.gather(_pump(reader, ahead), _pump(behind, writer))
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
     def addresses(self, name: str) -> list[str]:
         if name == REBINDING:
             self.lookups[name] += 1
@@ -145,6 +160,13 @@ class World:
         if name.endswith(".nip.evil.org"):
             return ["127.0.0.1"]
         return NAMES.get(name, "").split()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
 
 
 class NameServer(asyncio.DatagramProtocol):
@@ -199,6 +221,7 @@ async def play(report: Path, command: list[str]) -> int:
     servers = [
         *[await asyncio.start_server(world.site, at, 80) for at in (SHOP, CDN, EVIL, OTHER)],
         *[await asyncio.start_server(world.site, at, 443, ssl=context(authority)) for at in (SHOP, CDN, EVIL, OTHER)],
+        await asyncio.start_server(world.tunnel, "127.0.0.1", 3128),
         await asyncio.start_server(world.site, BROKEN, 443, ssl=context(strangers)),
         await asyncio.start_server(world.site, H2, 443, ssl=context(Authority(), "h2")),
         *[await asyncio.start_server(world.closed_to_all(at), at, port) for at in INSIDE for port in (80, 443)],
@@ -208,7 +231,7 @@ async def play(report: Path, command: list[str]) -> int:
     code = await process.wait()
     for server in servers:
         server.close()
-    told = {"asked": world.asked, "inside": world.inside, "lookups": world.lookups}
+    told = {"asked": world.asked, "inside": world.inside, "lookups": world.lookups, "tunnels": world.tunnels}
     report.write_text(json.dumps(told))
     return code
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.played_world import CDN, SHOP
 from tests.inner import NEEDLESS
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
@@ -145,6 +146,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
          f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}"],
         [sys.executable, "-m", "pytest_webarena.commands.cli", "import", f"mind2web-live:{folder / 'mind2web.json'}",
          "-o", str(imported), "--catalogue", str(catalogue)],
+        ["sed", "-i", 's|# options: {contact|options: {proxy: "http://127.0.0.1:3128", region: north, contact|',
+         str(catalogue)],
         [*common, str(imported), f"--agent={folder / 'visitor.yaml'}", f"--sites={catalogue}",
          f"--run-dir={folder / 'mind2web'}", f"--basetemp={folder / 'base2'}"],
     ]  # fmt: skip
@@ -202,4 +205,10 @@ def test_the_terms_are_in_the_record(run: Run) -> None:
 
 def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(run: Run) -> None:
     assert run.outcome("mind2web.1") == ("passed", None, ""), run.records["mind2web.1"]["message"]
-    assert run.records["mind2web.1"]["environment"]["live"]["domains"] == ["teahouse.com"]
+    told = run.records["mind2web.1"]["environment"]["live"]
+    assert (told["domains"], told["region"], told["proxy"]) == (["teahouse.com"], "north", "http://127.0.0.1:3128")
+
+
+def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
+    assert f"{SHOP}:443" in run.world["tunnels"]
+    assert {tunnel.partition(":")[0] for tunnel in run.world["tunnels"]} <= {SHOP, CDN}

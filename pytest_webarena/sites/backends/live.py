@@ -10,7 +10,7 @@ from pytest_webarena.live.robots import require_reader
 from pytest_webarena.live.world import World
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.elsewhere import Elsewhere
-from pytest_webarena.sites.catalogues.live import manners_of
+from pytest_webarena.sites.catalogues.live import manners_of, proxy_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["LiveBackend"]
@@ -33,7 +33,8 @@ class LiveBackend(Elsewhere):
 
     def make_world(self, app: AppManifest) -> World:
         """The Internet, and nothing else; a test's own backend makes one that it plays itself."""
-        return World(manners_of(app))
+        manners = manners_of(app)
+        return World(manners, proxy=proxy_of(app, manners))
 
     async def prepare(self, app: AppManifest) -> None:
         """See that what guards it is installed."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.live.terms import Manners, Terms, terms_of
+from pytest_webarena.live.tunnelling import Proxy
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.tasks.live_form import named_fault
 from pytest_webarena.tasks.model import LiveTerms
 
-__all__ = ["LIVE", "NOWHERE", "live_app", "manners_of", "trial_terms"]
+__all__ = ["LIVE", "NOWHERE", "live_app", "manners_of", "proxy_of", "trial_terms"]
 
 LIVE = "live"
 """Name of the backend of live sites, and of the catalogue that has a site for any of them."""
@@ -60,7 +63,33 @@ def manners_of(app: AppManifest) -> Manners:
         if not good:
             raise _fault(app, f"{expected} in the option {name!r}", repr(value))
         given[name] = float(value) if kind == "float" else value
-    return Manners(**given)
+    manners = Manners(**given)
+    proxy_of(app, manners)
+    return manners
+
+
+def proxy_of(app: AppManifest, manners: Manners) -> Proxy | None:
+    """The proxy through which it is asked, if there is one. `UsageError` for a bad one."""
+    if not manners.proxy:
+        if manners.proxy_login:
+            raise _fault(app, "the option 'proxy' beside 'proxy_login'", "none")
+        return None
+    try:
+        parts = urlsplit(manners.proxy)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or port is None or manners.proxy.rstrip("/") != f"http://{parts.netloc}" or "@" in parts.netloc:
+        raise _fault(
+            app,
+            "http://host:port in the option 'proxy' (a login is in the environment variable that 'proxy_login' names)",
+            "another form",  # which may hold a password
+        )
+    login = os.environ.get(manners.proxy_login, "") if manners.proxy_login else ""
+    if manners.proxy_login and ":" not in login:
+        found = "a text without ':'" if login else "none"
+        raise _fault(app, f"user:password in the environment variable {manners.proxy_login} ('proxy_login')", found)
+    return Proxy(host=host, port=port, login=login)
 
 
 def _terms(app: AppManifest) -> LiveTerms:

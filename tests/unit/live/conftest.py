@@ -13,6 +13,7 @@ from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.terms import Manners, Terms
+from pytest_webarena.live.tunnelling import Proxy
 from pytest_webarena.live.world import World as LiveWorld
 from pytest_webarena.tasks.live_form import parse_named
 from tests.unit.gateway.conftest import Answer, Browser, Site, World, ok, world
@@ -66,11 +67,13 @@ class Played:
         writes: Sequence[str] = (),
         robots: Any = "obey",
         starts: Sequence[str] = (),
+        proxy: Proxy | None = None,
         **manners: Any,
     ) -> GatewaySession:
         """A gateway whose trial may go to ``domains``."""
         given: dict[str, Any] = {"pages_per_second": 1000.0, "requests_per_second": 10000.0, **manners}
-        world = LiveWorld(Manners(**given), find=self.find, closed=lambda a: "" if a == PUBLIC else why_not_public(a))
+        closed = lambda address: "" if address == PUBLIC else why_not_public(address)  # noqa: E731
+        world = LiveWorld(Manners(**given), find=self.find, closed=closed, proxy=proxy)
         terms = Terms(
             domains=frozenset(domains),
             starts=frozenset(starts),

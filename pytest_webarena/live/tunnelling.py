@@ -1,0 +1,98 @@
+"""Connections through a proxy, which is asked for a tunnel to an address that was judged (CONNECT, RFC 9110 §9.3.6)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+__all__ = ["Proxy", "tunnel"]
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+_HEAD = 65536
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})(?: ([^\r\n]{0,80}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """Where it is, and who we are to it (``user:password``)."""
+
+    host: str
+    port: int
+    login: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def request(self, authority: str) -> bytes:
+        """What asks for a tunnel to ``authority``."""
+        lines = [f"CONNECT {authority} HTTP/1.1", f"Host: {authority}"]
+        if self.login:
+            lines.append(f"Proxy-Authorization: Basic {base64.b64encode(self.login.encode()).decode()}")
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+class _Asking(asyncio.Protocol):
+    """Until the proxy has answered."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy, self._data = proxy, b""
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        head, whole, rest = self._data.partition(b"\r\n\r\n")
+        status = _STATUS.match(head)
+        if whole and status is not None and status[1].startswith(b"2") and not rest:
+            self._end("")
+        elif whole and status is not None:
+            said = b" ".join(part for part in status.groups() if part).decode("latin-1")
+            self._end("sends bytes that belong to no tunnel" if status[1].startswith(b"2") else f"answers {said}")
+        elif whole or len(self._data) > _HEAD:
+            self._end("speaks no HTTP")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end("ended the connection without an answer")
+
+    def _end(self, why: str) -> None:
+        if self.over.done():
+            return
+        if why:
+            self.over.set_exception(OSError(f"the proxy {self._proxy} {why}"))
+        else:
+            self.over.set_result(None)
+
+
+async def tunnel(
+    proxy: Proxy, make: Callable[[], P], address: str, port: int, *, secure: ssl.SSLContext | None, name: str | None
+) -> P:
+    """A connection to ``address`` through ``proxy``, with TLS as ``name`` where ``secure`` says how.
+
+    `OSError` when the proxy, or what is behind it, can't be had; `ssl.SSLError` for a certificate that is not valid.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        transport, asking = await loop.create_connection(lambda: _Asking(proxy), proxy.host, proxy.port)
+    except OSError as error:
+        raise OSError(f"the proxy {proxy} can't be had: {error.strerror or error}") from error
+    try:
+        transport.write(proxy.request(f"[{address}]:{port}" if ":" in address else f"{address}:{port}"))
+        await asking.over
+        protocol = make()
+        if secure is None:
+            transport.set_protocol(protocol)
+            protocol.connection_made(transport)
+            return protocol
+        encrypted = await loop.start_tls(transport, protocol, secure, server_hostname=name)
+        if encrypted is None:
+            raise OSError(f"the connection through the proxy {proxy} ended before it was encrypted")
+        protocol.connection_made(encrypted)
+        return protocol
+    except BaseException:
+        transport.abort()
+        raise

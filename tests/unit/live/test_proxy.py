@@ -1,0 +1,148 @@
+"""Live sites through a proxy: it is asked for addresses that were judged, and for nothing else."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.live.tunnelling import Proxy
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from tests.unit.live.conftest import PUBLIC, TAB, Played
+
+SHOP, EVIL = "shop.example.com", "evil.example.org"
+
+
+class Relay:
+    """A proxy with one answer, which opens tunnels where that is 200."""
+
+    def __init__(self, listener: socket.socket, stack: ExitStack) -> None:
+        self.listener, self.stack = listener, stack
+        self.answer = b"HTTP/1.1 200 Connection established\r\n\r\n"
+        self.heads: list[str] = []
+
+    @property
+    def address(self) -> Proxy:
+        return Proxy(host="127.0.0.1", port=self.listener.getsockname()[1], login="ann:tea")
+
+    def serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.stack.callback(client.close)
+            threading.Thread(target=self._deal, args=(client,), daemon=True).start()
+
+    def _deal(self, client: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += (got := client.recv(4096))
+            if not got:
+                return
+        self.heads.append(head.decode())
+        client.sendall(self.answer)
+        if not self.answer.startswith(b"HTTP/1.1 200"):
+            client.close()
+            return
+        host, port = head.split()[1].decode().rsplit(":", 1)
+        site = socket.create_connection((host, int(port)), timeout=10)
+        self.stack.callback(site.close)
+        threading.Thread(target=_pump, args=(client, site), daemon=True).start()
+        _pump(site, client)
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while data := source.recv(4096):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
+@pytest.fixture
+def relay() -> Iterator[Relay]:
+    with ExitStack() as stack:
+        listener = stack.enter_context(closing(socket.create_server(("127.0.0.1", 0))))
+        stack.callback(listener.shutdown, socket.SHUT_RDWR)
+        found = Relay(listener, stack)
+        threading.Thread(target=found.serve, daemon=True).start()
+        yield found
+
+
+def test_it_is_told_the_address_that_was_judged(played: Played, relay: Relay) -> None:
+    site = played.host(SHOP)
+    session = played.enter("example.com", proxy=relay.address)
+    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
+    assert len(relay.heads) == 2  # the other for robots.txt
+    for head in relay.heads:
+        assert head.splitlines()[:2] == [f"CONNECT {PUBLIC}:{site.port} HTTP/1.1", f"Host: {PUBLIC}:{site.port}"]
+        assert f"Proxy-Authorization: Basic {base64.b64encode(b'ann:tea').decode()}" in head
+    assert not any("roxy" in field for seen in site.seen for field in seen.fields)
+
+
+def test_what_nobody_may_ask_the_proxy_is_not_asked_either(played: Played, relay: Relay) -> None:
+    played.host(SHOP)
+    played.host(EVIL)
+    played.names[EVIL] = ["169.254.169.254"]
+    session = played.enter("example.com", proxy=relay.address)
+    assert played.ask(session, played.url(EVIL, "/x"), "Sec-Fetch-Dest: script")[0] == 403
+    assert relay.heads == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "answers 407 Proxy Authentication Required"),
+        (b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "sends bytes that belong to no tunnel"),
+        (b"SSH-2.0\r\n\r\n", "speaks no HTTP"),
+        (b"", "ended the connection without an answer"),
+    ],
+)
+def test_a_proxy_that_opens_no_tunnel_is_not_the_sites_answer(
+    played: Played, relay: Relay, answer: bytes, told: str
+) -> None:
+    played.host(SHOP)
+    relay.answer = answer
+    session = played.enter("example.com", proxy=relay.address, robots="ignore")
+    status, _, page = played.ask(session, played.url(SHOP, "/tea"), *TAB)
+    record = played.last(session)
+    assert status == 502
+    assert f"the proxy {relay.address} {told}" in page.decode() + record.obstacle_why
+    assert record.obstacle == "site"
+
+
+def catalogue(folder: Path, options: str) -> Path:
+    path = folder / "sites.yaml"
+    path.write_text(
+        "schema_version: 1\napps:\n  a:\n    backend: live\n    options: {" + options + "}\n"
+        "    sites: {tea: {url: 'https://tea.example'}}\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    "proxy", ["socks5://a:1", "http://a", "http://ann:tea@a:1", "http://a:1/way", "http://a:x", "https://a:1"]
+)
+def test_other_forms_are_refused_without_telling_them(tmp_path: Path, proxy: str) -> None:
+    with pytest.raises(UsageError, match="expected http://host:port in the option 'proxy'") as told:
+        load_catalogue(str(catalogue(tmp_path, f"proxy: '{proxy}'")))
+    assert "tea@" not in str(told.value)
+
+
+def test_a_login_is_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(catalogue(tmp_path, "proxy: 'http://a:1', proxy_login: PROXY_LOGIN, region: north"))
+    monkeypatch.delenv("PROXY_LOGIN", raising=False)
+    with pytest.raises(UsageError, match="expected user:password in the environment variable PROXY_LOGIN"):
+        load_catalogue(path)
+    monkeypatch.setenv("PROXY_LOGIN", "ann:tea")
+    load_catalogue(path)
+    with pytest.raises(UsageError, match="expected the option 'proxy' beside 'proxy_login'"):
+        load_catalogue(str(catalogue(tmp_path, "proxy_login: PROXY_LOGIN")))

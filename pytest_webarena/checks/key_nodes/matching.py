@@ -104,8 +104,7 @@ class Matcher:
         return NO
 
     def _address(self, target: UrlTarget, url: str, how: str) -> Hit:
-        places = [address for address in (target.exact, target.at) if address is not None]
-        for site in sorted({place.site for place in places if place.site} if places else {target.site}):
+        for site in target.sites:
             base = base_of(site, self._sites)
             if base is None:
                 return _open(f"the address of {site} was not recorded")

@@ -60,6 +60,12 @@ class UrlTarget:
     """Only of addresses of this site."""
 
     @property
+    def sites(self) -> tuple[str, ...]:
+        """Whose addresses count: the sites that ``exact`` and ``at`` name (full ones name none), else ``site``."""
+        places = [address for address in (self.exact, self.at) if address is not None]
+        return tuple(sorted({place.site for place in places if place.site})) if places else (self.site,)
+
+    @property
     def function(self) -> str:
         """Target and match, as the tables name it."""
         how = self.match.how if self.match else "exact"

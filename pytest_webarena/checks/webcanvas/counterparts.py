@@ -35,7 +35,7 @@ def counterpart(node: KeyNode, bases: dict[str, str] | None = None) -> Node:
         raise NoCounterpart(f"WebCanvas has no nodes that are {word}")
     match node.target:
         case UrlTarget() as target:
-            return _address(target)
+            return _address(target, bases)
         case ElementTarget() as target:
             path, method = _selector(target.locate)
             return Node(
@@ -55,11 +55,13 @@ def counterpart(node: KeyNode, bases: dict[str, str] | None = None) -> Node:
             return Node(function=_NAMES[target.of, target.match.how], reference=target.match.text)
 
 
-def _address(target: UrlTarget) -> Node:
+def _address(target: UrlTarget, bases: dict[str, str] | None) -> Node:
     if target.at is not None or (target.match is None and target.exact is None):
         raise NoCounterpart("WebCanvas asks for a parameter's value wherever it is, and always for a value")
     if target.match is None:
-        return Node(function=_NAMES["url", "exact"], reference=unquote(str(target.exact)))
+        # There an address is compared with all of its text, so it has to be one in full.
+        full = target.exact.resolve(bases) if target.exact is not None and bases else None
+        return Node(function=_NAMES["url", "exact"], reference=unquote(full or str(target.exact)))
     return Node(function=_NAMES["url", target.match.how], reference=target.match.text, key=target.param)
 
 

@@ -25,8 +25,8 @@ class PaperMatcher(Matcher):
     """Decides about one trial."""
 
     def _address(self, target: UrlTarget, url: str, how: str) -> Hit:
-        base = base_of(target.site, self._sites)
-        if base is None or (base and not on_site(url, base)):
+        bases = [base_of(site, self._sites) for site in target.sites]
+        if any(base is None or (base and not on_site(url, base)) for base in bases):
             return NO
         exact = target.exact.resolve(self._sites) if target.exact is not None else None
         match = target.match or Match(how="exact", text=address_subject(exact or "", "exact", "") or "")

@@ -253,6 +253,31 @@ def test_the_paper_compares_addresses_as_they_are() -> None:
         assert score(nodes, went, "webcanvas-paper") == holds, nodes
 
 
+@pytest.mark.parametrize("grading", ["webcanvas-paper", "webcanvas-code"])
+@pytest.mark.parametrize(
+    ("address", "holds"),
+    [
+        ("/find?q=red+lamp", 1),
+        ("shopping:/find?q=red+lamp", 1),
+        ("/find", 0),
+        ("reddit:/f/books", 1),
+        ("http://reddit.test/f/books", 1),
+        ("shopping:/f/books", 0),
+        ("reddit:/find?q=red+lamp", 0),
+    ],
+)
+def test_addresses_of_task_files_are_compared_in_full(grading: str, address: str, holds: float) -> None:
+    books = "http://reddit.test/f/books"
+    steps = (
+        step(0, Goto(FOUND), HOME, after=FOUND),
+        step(1, Goto(books), FOUND, after=books),
+        step(2, Stop(""), books),
+    )
+    nodes, went = f"[{{url: {{exact: '{address}'}}}}]", recorded(*steps, pages=False)
+    assert score(nodes, went, grading) == holds
+    assert judge(task(f"- key_nodes: {nodes}"), went).results[0].score == holds
+
+
 def test_the_paper_compares_answers_in_lower_case() -> None:
     said = recorded(step(0, Note("Costs 19.50 Euro"), HOME), step(1, Stop("The RED one"), HOME), answer="The RED one")
     nodes = "[{text: {exact: the red ONE}}, {text: {includes: EURO, of: noted}}, {text: {includes: blue}}]"

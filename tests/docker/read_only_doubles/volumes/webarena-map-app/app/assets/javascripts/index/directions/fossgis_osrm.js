@@ -1,0 +1,1 @@
+var ends = {car: "__OSMCarSuffix__", bike: ":5001", foot: "__OSMFootSuffix__"};

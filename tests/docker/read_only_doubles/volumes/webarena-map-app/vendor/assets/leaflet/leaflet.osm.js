@@ -1,0 +1,1 @@
+L.OSM.Mapnik = {options: {url: 'https://tile.openstreetmap.example/{z}/{x}/{y}.png'}};

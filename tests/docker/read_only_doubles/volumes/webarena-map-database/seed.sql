@@ -1,0 +1,3 @@
+create table users (name text);
+insert into users values ('a mapper');
+create table schema_migrations (version integer);

@@ -1,0 +1,239 @@
+"""The sites of WebArena that visitors only read, on doubles: encyclopedia, start page, the map with its parts."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import BackendContext
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from tests.docker.test_manifests import get
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+pytestmark = [pytest.mark.docker, pytest.mark.browser]
+
+Run = Callable[..., Any]
+
+DOUBLES = Path(__file__).with_name("read_only_doubles")
+VOLUMES = DOUBLES / "volumes"
+LABEL = "pytest-webarena.read-only-double"
+MAP = ("map", "map_database", "map_tiles", "map_places", "map_routes_car", "map_routes_bike", "map_routes_foot")
+APPS = load_catalogue("webarena").apps
+IMAGES = {
+    app.docker.image: name.removesuffix("_car")
+    for name in ("wikipedia", *MAP[:5])
+    if (app := APPS[name]).docker is not None
+}
+HOMEPAGE = """<a href="<your-server-hostname>:7770">Shop</a> <a href="<your-server-hostname>:3000">Map</a>
+<a href="http://metis.lti.cs.cmu.edu:8888/wikipedia_en_all_maxi_2022-05/A/User:The_other_Kiwix_guy/Landing">Wiki</a>
+<a href="/password.html">Passwords</a>"""
+HOMEPAGE_APP = """
+from flask import Flask, render_template
+app = Flask(__name__)
+
+@app.route("/")
+def index():
+    return render_template("index.html")
+
+@app.route("/password.html")
+def password():
+    return "<title>Passwords</title>byteblaze"
+"""
+TASKS = """
+tasks:
+  - id: wikipedia
+    intent: Where is Pittsburgh?
+    sites: [wikipedia]
+    checks:
+      - page: {includes: A city in Pennsylvania.}
+    solution:
+      - click: text=Pittsburgh
+      - stop
+  - id: places
+    intent: What is the full address of the university?
+    sites: [map]
+    checks:
+      - page: {includes: "Carnegie Mellon University, 5000, Forbes Avenue"}
+      - page: {open: /, locate: "css=#tile", includes: "width of the tile: 256"}
+      - page: {open: /, locate: "css=#users", includes: a mapper}
+    solution:
+      - type: {"css=[name=query]": Carnegie}
+      - press: Enter
+      - stop
+  - &route
+    id: by-car
+    intent: How long does it take by car?
+    sites: [map]
+    checks: [{page: {locate: "css=#way", includes: 3140 s}}]
+    solution:
+      - goto: map:/directions?engine=car&route=-79.95,40.44;-80.35,40.84
+      - stop
+  - <<: *route
+    id: by-bike
+    checks: [{page: {locate: "css=#way", includes: 12558 s}}]
+    solution:
+      - goto: map:/directions?engine=bike&route=-79.95,40.44;-80.35,40.84
+      - stop
+  - <<: *route
+    id: on-foot
+    checks: [{page: {locate: "css=#way", includes: 62791 s}}]
+    solution:
+      - goto: map:/directions?engine=foot&route=-79.95,40.44;-80.35,40.84
+      - stop
+  - id: homepage
+    intent: Go to the map, by the encyclopedia.
+    sites: [homepage]
+    reach: environment
+    checks: [{page: {locate: "css=#users", includes: a mapper}}, {untouched: unlisted}]
+    solution:
+      - goto: homepage:/password.html
+      - back
+      - click: text=Wiki
+      - back
+      - click: text=Map
+      - stop
+"""
+
+
+@pytest.fixture(scope="module")
+def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
+    """Images and volumes under the names of the real ones, for the time of the tests. Where such are, they stay."""
+    kept = {tag for image in engine.images.list() if LABEL not in image.labels for tag in image.tags}
+    kept |= {volume.name for volume in engine.volumes.list() if LABEL not in (volume.attrs["Labels"] or {})}
+    names = [each.name for each in VOLUMES.iterdir()]
+    if real := kept & {*names, *(name if ":" in name else f"{name}:latest" for name in IMAGES)}:
+        pytest.skip(f"this engine has images or volumes of that name: {', '.join(sorted(real))}")
+    for name, stage in IMAGES.items():
+        engine.images.build(
+            path=str(DOUBLES),
+            buildargs={"BASE": python_image},
+            labels={LABEL: stage},
+            target=stage,
+            tag=name,
+            rm=True,
+        )
+    for name in names:
+        engine.volumes.create(name, labels={LABEL: name})
+    mounts = {name: {"bind": f"/volumes/{name}", "mode": "rw"} for name in names}
+    filled = engine.containers.create(python_image, ["true"], volumes=mounts)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.add(VOLUMES, "volumes")
+    filled.put_archive("/", buffer.getvalue())
+    filled.remove()
+    yield
+    for name in names:
+        engine.volumes.get(name).remove()
+    for name in IMAGES:
+        engine.images.remove(name, force=True)
+
+
+@pytest.fixture
+def start_page(tmp_path: Path, engine: DockerClient) -> Iterator[None]:
+    """The start page's image, built from a folder like that of WebArena's repository."""
+    if any("webarena-homepage:latest" in image.tags for image in engine.images.list()):
+        pytest.skip("this engine has an image webarena-homepage")
+    source = tmp_path / "webarena-homepage"
+    (source / "templates").mkdir(parents=True)
+    (source / "templates" / "index.html").write_text(HOMEPAGE)
+    (source / "app.py").write_text(HOMEPAGE_APP)
+    assert main(["images", "homepage", str(source), "--base=host"]) == 0
+    yield
+    engine.images.remove("webarena-homepage", force=True)
+
+
+@pytest.mark.usefixtures("doubles", "start_page")
+def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester) -> None:
+    """Leases of the map bring its six parts along, each under its own name; all tasks share one replica of each."""
+    (pytester.path / "real.tasks.yaml").write_text(TASKS)
+    result = pytester.runpytest_subprocess("--sites=webarena", "--run-dir=run", "--env-retries=0", timeout=280)
+    result.assert_outcomes(passed=6)
+    records = [json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")]
+    served = {record["key"]["task"]: record["replicas"] for record in records}
+    assert served["places"].keys() == set(MAP)
+    assert served["places"] == served["on-foot"]
+    (evidence,) = (pytester.path / "run" / "trials").glob("homepage.*/attempt-1/evidence.json")
+    reached = {site["site"]: site for site in json.loads(evidence.read_text())["reached"]}
+    assert reached.keys() == {"map", "wikipedia"}  # the map's parts come with it
+    assert {site["changed"] for site in reached.values()} == {""}
+
+
+def asked(replica: Any, path: str, host: str) -> str:
+    status, text = get(replica, path, host=host)
+    assert status == 200, text
+    return text
+
+
+@pytest.mark.usefixtures("doubles")
+def test_the_map_and_its_parts_are_reset(engine: DockerClient, broker: BackendContext, run: Run) -> None:
+    """Each part by itself: what was written into its volume is gone, and the others find it again by its name."""
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+    backend = DockerBackend(replace(broker, needed=frozenset(MAP[1:])))
+    try:
+        for name in reversed(MAP):
+            run(backend.prepare(APPS[name]))
+        replicas = {name: run(backend.start(APPS[name], f"{name}-1")) for name in reversed(MAP)}
+        database = replicas["map_database"]
+        run(backend.query(APPS["map_database"], database, "main", "insert into users values ('x')", write=True))
+        assert users(backend, database, run) == 2
+        tiles = engine.containers.get(replicas["map_tiles"].handle.id)
+        assert tiles.exec_run(["sh", "-c", "echo mine > /data/tiles/mark"]).exit_code == 0
+        tables = run(
+            backend.query(
+                APPS["map_tiles"], replicas["map_tiles"], "main", "select * from planet_osm_point", write=False
+            )
+        )
+        assert tables.rows == (("Carnegie Mellon University",),)
+        before = {name: replica.handle.id for name, replica in replicas.items()}
+        replicas = {name: run(backend.reset(APPS[name], replicas[name])) for name in reversed(MAP)}
+        assert not {replica.handle.id for replica in replicas.values()} & set(before.values())
+        assert users(backend, replicas["map_database"], run) == 1
+        assert "a mapper" in asked(replicas["map"], "/", "map.test")
+        tiles = engine.containers.get(replicas["map_tiles"].handle.id)
+        found = tiles.exec_run(["python3", "-c", "import os; print(sorted(os.listdir('/data/tiles')))"]).output
+        assert found == b"['drawn', 'planet-import-complete']\n"
+    finally:
+        run(backend.close())
+
+
+def users(backend: Any, database: Any, run: Run) -> int:
+    found = run(backend.query(APPS["map_database"], database, "main", "select count(*) from users", write=False))
+    return int(found.rows[0][0])
+
+
+@pytest.mark.usefixtures("doubles")
+@pytest.mark.parametrize(
+    ("name", "command", "expected"),
+    [
+        ("wikipedia", ("wikipedia_en_all_maxi_2023-01.zim",), "No such file"),
+        ("map_tiles", ("import",), "usage: <import|run>"),
+        ("map_routes_car", ("osrm-routed", "/data/us-northeast-latest.osrm"), "AssertionError"),
+    ],
+)
+def test_another_start_command_would_be_noticed(
+    broker: BackendContext, run: Run, name: str, command: tuple[str, ...], expected: str
+) -> None:
+    """The doubles hold the catalogue to what it says."""
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+    app = APPS[name]
+    assert app.docker is not None
+    backend = DockerBackend(broker)
+    try:
+        run(backend.prepare(app))
+        with pytest.raises(SiteError, match=expected):
+            run(backend.start(replace(app, docker=replace(app.docker, command=command)), f"{name}-1"))
+    finally:
+        run(backend.close())

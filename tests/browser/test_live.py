@@ -117,6 +117,8 @@ class Run:
 
     records: dict[str, dict[str, Any]]
     world: dict[str, Any]
+    checked: dict[str, Any]
+    """Report of ``webarena check``."""
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
@@ -150,6 +152,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
          str(catalogue)],
         [*common, str(imported), f"--agent={folder / 'visitor.yaml'}", f"--sites={catalogue}",
          f"--run-dir={folder / 'mind2web'}", f"--basetemp={folder / 'base2'}"],
+        [sys.executable, "-m", "pytest_webarena.commands.cli", "check", str(imported), f"--sites={catalogue}",
+         f"--folder={folder / 'upkeep'}"],
     ]  # fmt: skip
     script = "; ".join(map(shlex.join, commands))
     done = subprocess.run(
@@ -162,8 +166,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         timeout=280,
     )
     print(done.stdout[-20_000:], done.stderr[-5000:])
-    records = [json.loads(file.read_text()) for file in folder.rglob("trial.json")]
-    return Run(records={each["key"]["task"]: each for each in records}, world=json.loads(report.read_text()))
+    records = [
+        json.loads(file.read_text()) for name in ("runs", "mind2web") for file in (folder / name).rglob("trial.json")
+    ]
+    return Run(
+        records={each["key"]["task"]: each for each in records},
+        world=json.loads(report.read_text()),
+        checked=json.loads((folder / "upkeep" / "report.json").read_text()),
+    )
 
 
 def test_nothing_arrives_where_nobody_may_be_asked(run: Run) -> None:
@@ -212,3 +222,10 @@ def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(ru
 def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
     assert f"{SHOP}:443" in run.world["tunnels"]
     assert {tunnel.partition(":")[0] for tunnel in run.world["tunnels"]} <= {SHOP, CDN}
+
+
+def test_key_nodes_are_checked_on_live_sites(run: Run) -> None:
+    (task,) = run.checked["tasks"]
+    assert {part["name"]: part["status"] for part in task["parts"]} == {
+        'url includes "teahouse."': "valid", "action on css=#price": "valid", 'answer is "8.50"': "untried",
+    }  # fmt: skip

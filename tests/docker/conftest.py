@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import tempfile
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
@@ -138,3 +140,12 @@ def nasty(python_image: str) -> Callable[..., AppManifest]:
         )
 
     return make
+
+
+@pytest.fixture(scope="module")
+def real_names() -> Iterator[None]:
+    """The right to give images and volumes the names of WebArena's own: one test module of one worker has it at a time,
+    for the engine has each name once."""
+    with Path(tempfile.gettempdir(), f"pytest-webarena-real-names-{os.getuid()}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -115,7 +115,9 @@ PAGE = """<a href="<your-server-hostname>:7770">Shop</a> <a href="http://<your-s
 <a href="http://metis.lti.cs.cmu.edu:8888/wiki">Wiki</a>"""
 
 
-def test_the_homepage_is_built_from_its_source(pytester: pytest.Pytester, engine: DockerClient) -> None:
+def test_the_homepage_is_built_from_its_source(
+    pytester: pytest.Pytester, engine: DockerClient, real_names: None
+) -> None:
     if any("webarena-homepage:latest" in image.tags for image in engine.images.list()):
         pytest.skip("this engine has an image webarena-homepage")
     source = pytester.mkdir("webarena-homepage")

@@ -107,7 +107,7 @@ tasks:
 
 
 @pytest.fixture(scope="module")
-def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
+def doubles(engine: DockerClient, python_image: str, real_names: None) -> Iterator[None]:
     """Images and volumes under the names of the real ones, for the time of the tests. Where such are, they stay."""
     kept = {tag for image in engine.images.list() if LABEL not in image.labels for tag in image.tags}
     kept |= {volume.name for volume in engine.volumes.list() if LABEL not in (volume.attrs["Labels"] or {})}
@@ -134,13 +134,13 @@ def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
     filled.remove()
     yield
     for name in names:
-        engine.volumes.get(name).remove()
+        engine.volumes.get(name).remove(force=True)
     for name in IMAGES:
         engine.images.remove(name, force=True)
 
 
 @pytest.fixture
-def start_page(tmp_path: Path, engine: DockerClient) -> Iterator[None]:
+def start_page(tmp_path: Path, engine: DockerClient, real_names: None) -> Iterator[None]:
     """The start page's image, built from a folder like that of WebArena's repository."""
     if any("webarena-homepage:latest" in image.tags for image in engine.images.list()):
         pytest.skip("this engine has an image webarena-homepage")
@@ -157,7 +157,7 @@ def start_page(tmp_path: Path, engine: DockerClient) -> Iterator[None]:
 def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester) -> None:
     """Leases of the map bring its six parts along, each under its own name; all tasks share one replica of each."""
     (pytester.path / "real.tasks.yaml").write_text(TASKS)
-    result = pytester.runpytest_subprocess("--sites=webarena", "--run-dir=run", "--env-retries=0", timeout=280)
+    result = pytester.runpytest_subprocess("--sites=webarena", "--run-dir=run", "--env-retries=0", timeout=500)
     result.assert_outcomes(passed=6)
     records = [json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")]
     served = {record["key"]["task"]: record["replicas"] for record in records}

@@ -26,7 +26,12 @@ def run_import(source: str, output: Path, catalogue: Path | None = None) -> int:
             if catalogue.absolute() == output.absolute():
                 raise UsageError(f"expected two files for -o and --catalogue, found {output} for both")
             sites = write_live_catalogue(load_suite(source).tasks, source, catalogue)
-        files = export(source, output)
+        try:
+            files = export(source, output)
+        except (TaskFileError, UsageError):
+            if catalogue is not None:
+                catalogue.unlink()  # else the next try would find it in its way
+            raise
     except TaskFileError as error:
         print(error)
         return 1

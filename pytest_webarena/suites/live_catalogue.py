@@ -44,10 +44,8 @@ def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
                     "tasks of the two from files of their own"
                 )
         for url in task.source.get("recorded") or ():
-            parts = urlsplit(str(url))
-            if parts.scheme in ("http", "https") and parts.hostname:
-                port = f":{parts.port}" if parts.port else ""
-                origins.setdefault(parts.hostname, set()).add(f"{parts.scheme}://{parts.hostname}{port}")
+            if origin := _origin(str(url)):
+                origins.setdefault(urlsplit(origin).hostname or "", set()).add(origin)
     return {
         site: max(origins.get(host, ()), default=f"https://{host}", key=_https) for site, host in sorted(hosts.items())
     }
@@ -72,6 +70,16 @@ def write_live_catalogue(tasks: Iterable[Task], source: str, path: Path) -> int:
     except OSError as error:
         raise UsageError(f"expected to write {path}, found: {(error.strerror or str(error)).lower()}") from None
     return len(addresses)
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port; empty where an address has none that can be visited."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}" if host and parts.scheme in ("http", "https") else ""
 
 
 def _bare(host: str) -> str:

@@ -52,3 +52,17 @@ def test_what_was_not_recorded_on_the_web_has_none(tmp_path: Path, capsys: pytes
     assert imported(tmp_path, COMPACT) == 2
     assert "expected a new file, found" in capsys.readouterr().err
     assert suite.read_text() == "mine"
+
+
+def test_an_import_that_fails_leaves_no_catalogue_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = tmp_path / "lamps.tasks.yaml"
+    tasks.write_text("mine")
+    assert imported(tmp_path, COMPACT) == 2
+    assert "expected a new file, found" in capsys.readouterr().err
+    assert (tasks.read_text(), (tmp_path / "live.yaml").exists()) == ("mine", False)
+
+
+def test_an_address_with_an_impossible_port_is_passed_over(tmp_path: Path) -> None:
+    odd = compact(node("url_included_match", "a", "https://odd.test:99999/"), index=9)
+    assert imported(tmp_path, odd) == 0
+    assert '"https://odd.test"' in (tmp_path / "live.yaml").read_text().replace("'", '"')

@@ -64,6 +64,7 @@ class RunStart:
     def _begin(self, settings: Settings | None, facts: dict[str, object]) -> RunInfo:
         """``settings`` None: nothing of ours was asked for, so all of them are the defaults."""
         from pytest_webarena.sites.broker.memory import available_memory
+        from pytest_webarena.sites.cleanup.reaper import identity
         from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
         run_dir = settings.run_dir if settings is not None else None
@@ -95,6 +96,7 @@ class RunStart:
             broker=self._launcher.address,
             temp_dir=Path(self._launcher.address).parent / "temp",
             agents_dir=self._launcher.agents_directory,
+            controller=identity(),
             facts=facts,
             finished=finished,
         )

@@ -1,10 +1,12 @@
-"""Breaking trials off that are under way in several threads: Ctrl-C reaches the main thread alone."""
+"""Breaking trials off that are under way: Ctrl-C reaches the main thread alone, and a run may lose its controller."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from pytest_webarena.sites.cleanup.reaper import is_alive
 
 __all__ = ["BreakingOff", "BrokenOff"]
 
@@ -14,9 +16,15 @@ class BrokenOff(KeyboardInterrupt):
 
 
 class BreakingOff:
-    """Whether the run is broken off, and what ends the waiting of its trials then. Thread-safe."""
+    """Whether the run is broken off, and what ends the waiting of its trials then. Thread-safe.
 
-    def __init__(self) -> None:
+    ``controller`` is the process that the run belongs to (`reaper.identity`), if it is another one. Once it was killed,
+    sites end under whatever is still under way, which says nothing of any agent or site: neither errors nor verdicts
+    count from then on, whatever they are, and ``--resume`` has those trials done anew.
+    """
+
+    def __init__(self, controller: str = "") -> None:
+        self._controller = controller
         self._lock = threading.Lock()
         self._enders: dict[object, Callable[[], None]] = {}
         self._over = False
@@ -27,9 +35,11 @@ class BreakingOff:
         return self._over
 
     def check(self) -> None:
-        """Raise `BrokenOff` if it is."""
+        """Raise `BrokenOff` if it is, or if its controller is gone."""
         if self._over:
             raise BrokenOff("the run was broken off during this trial")
+        if self._controller and not is_alive(self._controller):
+            raise BrokenOff("the process that had begun this run was killed during this trial")
 
     def now(self) -> None:
         """Break off: whoever waits inside `ended_by` waits no longer."""

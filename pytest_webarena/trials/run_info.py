@@ -21,6 +21,8 @@ class RunInfo:
     """The run's temporary directory; the reaper removes it however the run ends."""
     agents_dir: Path | None = None
     """For the working directories of agents, apart from all others; None: below `temp_dir`."""
+    controller: str = ""
+    """The process that the run ends with (`reaper.identity`); empty: whichever has this."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """For ``run.json``."""
     finished: tuple[tuple[str, str, int, str, str, str], ...] = ()

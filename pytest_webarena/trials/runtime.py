@@ -95,7 +95,7 @@ class Runtime:
         """For what is made on first use."""
         self._looking = threading.Lock()
         """For agents, which may take long to be found and to be tried."""
-        self._breaking_off = BreakingOff()
+        self._breaking_off = BreakingOff(info.controller)
         self._starts = threading.BoundedSemaphore(config.starts)
         self._brake = Brake(config.starts)
         self._begun = 0

@@ -1,0 +1,57 @@
+"""``kill -9`` of the process that the user started, while its workers are in the middle of trials."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from pytest_webarena.results import RunDir
+from tests.inner import run_pytest
+
+TASKS = "tasks:\n" + "".join(
+    f"  - {{id: t{number}, sites: [homepage], intent: Say it, checks: [{{answer: said}}]}}\n" for number in range(8)
+)
+AGENT = """
+import os, signal
+from pathlib import Path
+
+import psutil
+
+class Agent:
+    def __init__(self, task):
+        self.first = task.id == "t0"
+
+    def act(self, observation):
+        if self.first and not Path("killed").exists():
+            controller = psutil.Process(os.getppid())
+            brokers = [each for each in controller.children() if "pytest_webarena.sites.broker" in " ".join(each.cmdline())]
+            assert brokers
+            workers = [each.pid for each in controller.children() if each not in brokers]
+            Path("killed").write_text(" ".join(map(str, workers)))
+            controller.kill()
+            psutil.wait_procs(brokers, 60)
+        return "```stop [said]```"
+"""
+
+
+def test_no_trial_is_lost_to_a_controller_that_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "tasks.yaml").write_text(TASKS)
+    (tmp_path / "agent.py").write_text(AGENT)
+    command = (sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Agent", "--run-dir=run", "-n2")
+    with (tmp_path / "output").open("w") as output:
+        assert subprocess.run(command, cwd=tmp_path, stdout=output, stderr=output, timeout=120).returncode == -9
+    left = [int(pid) for pid in (tmp_path / "killed").read_text().split()]
+    deadline = time.monotonic() + 60
+    while any(map(psutil.pid_exists, left)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    before = {record.key.task: record.outcome for record in RunDir(tmp_path / "run").records()}
+    assert "t0" not in before  # its broker ended under it
+    assert set(before.values()) <= {"passed"}
+
+    resumed = run_pytest(tmp_path, "--resume=run", "-n2")
+    resumed.stdout.fnmatch_lines(["trials         8 planned, 8 run (8 judged)"])
+    assert resumed.ret == 0

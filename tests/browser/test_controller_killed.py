@@ -13,7 +13,7 @@ from pytest_webarena.results import RunDir
 from tests.inner import run_pytest
 
 TASKS = "tasks:\n" + "".join(
-    f"  - {{id: t{number}, sites: [homepage], intent: Say it, checks: [{{answer: said}}]}}\n" for number in range(8)
+    f"  - {{id: t{number}, sites: [homepage], intent: Say {number}, checks: [{{answer: said}}]}}\n" for number in range(8)
 )
 AGENT = """
 import os, signal
@@ -23,7 +23,7 @@ import psutil
 
 class Agent:
     def __init__(self, task):
-        self.first = task.id == "t0"
+        self.first = task.intent == "Say 0"
 
     def act(self, observation):
         if self.first and not Path("killed").exists():

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_webarena.errors import BrowserError, UsageError
 from pytest_webarena.plugin.stash import PLAN, SETTINGS, WORKER, settings_of
-from pytest_webarena.plugin.xdist import worker_id
+from pytest_webarena.plugin.xdist import worker_count, worker_id
 
 if TYPE_CHECKING:
     from pytest_webarena.agents import AgentDefinition
@@ -213,7 +213,7 @@ def webarena_config(
             sessions=_SESSIONS if settings.wide > 1 else None,
         ),
         in_flight=settings.wide,
-        starts=2 * cores(),
+        starts=max(1, 2 * cores() // worker_count(pytestconfig)),
         session=session,
         options=replace(_booked(settings.options, webarena_run), grading=webarena_grading),
         judge=placed(webarena_judge, webarena_run.run_dir),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.stash import ASKED, RUN, SETTINGS, START
+from pytest_webarena.plugin.xdist import worker_count
 from pytest_webarena.results.listing import RUNS
 from pytest_webarena.trials.run_info import RunInfo
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.launcher import BrokerLauncher
     from pytest_webarena.sites.protocol.report import BrokerReport
 
-__all__ = ["RunStart", "run_info", "run_start", "worker_count"]
+__all__ = ["RunStart", "run_info", "run_start"]
 
 
 class RunStart:
@@ -116,14 +117,10 @@ def run_info(config: pytest.Config) -> RunInfo:
     return config.stash[RUN]
 
 
-def worker_count(config: pytest.Config) -> int:
-    """How many processes run tests."""
-    return len(config.getoption("tx", None) or ()) or 1
-
-
 def _most_replicas(workers: int, wide: int) -> int:
     """Of each app: for what is in flight, and a few that are being reset meanwhile."""
-    return max(3 * workers + 2, wide + wide // 8 + 2)
+    in_flight = workers * wide if wide > 1 else 0
+    return max(3 * workers + 2, in_flight + in_flight // 8 + 2)
 
 
 def _default_run_dir(root: Path) -> Path:

@@ -188,7 +188,8 @@ def test_a_rerun_has_a_trial_of_its_own(canned: pytest.Pytester, make_tasks: Mak
 
 
 @pytest.mark.parametrize(
-    ("option", "told"), [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "goes by the order of tests")]
+    ("option", "told"),
+    [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "goes by the order of tests")],
 )
 def test_what_can_not_be_had_beside_it_is_refused(
     canned: pytest.Pytester, make_tasks: MakeTasks, option: str, told: str

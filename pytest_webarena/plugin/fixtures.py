@@ -15,7 +15,7 @@ import pytest
 
 from pytest_webarena.errors import BrowserError, UsageError
 from pytest_webarena.plugin.stash import PLAN, SETTINGS, WORKER, settings_of
-from pytest_webarena.plugin.xdist import worker_count, worker_id
+from pytest_webarena.plugin.xdist import worker_id
 
 if TYPE_CHECKING:
     from pytest_webarena.agents import AgentDefinition
@@ -183,6 +183,7 @@ def webarena_config(
     from pytest_webarena.llm_judge import placed
     from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.plugin.policies import agents_of, asks_for_context, check_record, session_config
+    from pytest_webarena.plugin.run_start import worker_count
     from pytest_webarena.trials.runtime import RuntimeConfig
     from pytest_webarena.trials.threads import cores
 

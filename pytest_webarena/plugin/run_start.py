@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.stash import ASKED, RUN, SETTINGS, START
-from pytest_webarena.plugin.xdist import worker_count
 from pytest_webarena.results.listing import RUNS
 from pytest_webarena.trials.run_info import RunInfo
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.launcher import BrokerLauncher
     from pytest_webarena.sites.protocol.report import BrokerReport
 
-__all__ = ["RunStart", "run_info", "run_start"]
+__all__ = ["RunStart", "run_info", "run_start", "worker_count"]
 
 
 class RunStart:
@@ -115,6 +114,13 @@ def run_info(config: pytest.Config) -> RunInfo:
     if RUN not in config.stash:
         config.stash[RUN] = run_start(config).info()
     return config.stash[RUN]
+
+
+def worker_count(config: pytest.Config) -> int:
+    """How many processes run tests, in any of them."""
+    if (given := getattr(config, "workerinput", None)) is not None:
+        return int(given["workercount"])
+    return len(config.getoption("tx", None) or ()) or 1
 
 
 def _most_replicas(workers: int, wide: int) -> int:

@@ -24,6 +24,7 @@ from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
+from pytest_webarena.plugin.run_start import worker_count
 from pytest_webarena.plugin.selection import Shard, parse_shard
 from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, read_suites
 from pytest_webarena.results.gate import Gate
@@ -244,7 +245,7 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     for name in agents:
         with suppress(UsageError):  # told where agents are checked
             driven = driven or resolve_agent(name, _agent_directories(config)).self_driving
-    return automatic_width(driven=driven, workers=xdist.worker_count(config))
+    return automatic_width(driven=driven, workers=worker_count(config))
 
 
 def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
 from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
 from pytest_webarena.plugin.wide_choice import serial_lines, why_serial
-from pytest_webarena.plugin.xdist import is_worker
 from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
@@ -36,17 +35,12 @@ def wanted(session: pytest.Session) -> bool:
     return session.config.stash[SETTINGS].wide > 1 and not idle
 
 
-def run_wide(session: pytest.Session) -> bool:
-    """In place of pytest's own loop."""
+def run_wide(session: pytest.Session, kind: type[Loop]) -> bool:
+    """In place of pytest's own loop, by a loop of this kind."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
     with without_alarms(), outputs.kept_apart(session.config):
-        if is_worker(session.config):
-            from pytest_webarena.plugin.wide_workers import WorkerLoop
-
-            loop: Loop = WorkerLoop(session)
-        else:
-            loop = Loop(session)
+        loop = kind(session)
         session.config.pluginmanager.register(loop, "webarena-wide")
         try:
             loop.run()

@@ -36,7 +36,6 @@ __all__ = [
     "send_plan",
     "send_refusal",
     "send_serial",
-    "worker_count",
     "worker_id",
 ]
 
@@ -64,13 +63,6 @@ def is_worker(config: pytest.Config) -> bool:
 def worker_id(config: pytest.Config) -> str:
     """``gw0``, …; ``main`` without xdist."""
     return str(getattr(config, "workerinput", {}).get("workerid", "main"))
-
-
-def worker_count(config: pytest.Config) -> int:
-    """How many processes run tests."""
-    if is_worker(config):
-        return int(config.workerinput["workercount"])  # type: ignore[attr-defined]
-    return len(config.getoption("tx", None) or ()) or 1
 
 
 def send(node: Any, info: RunInfo) -> None:

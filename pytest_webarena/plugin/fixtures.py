@@ -215,6 +215,7 @@ def webarena_config(
         ),
         in_flight=settings.wide,
         starts=max(1, 2 * cores() // worker_count(pytestconfig)),
+        by_load=pytestconfig.getoption("--wide") == 0,
         session=session,
         options=replace(_booked(settings.options, webarena_run), grading=webarena_grading),
         judge=placed(webarena_judge, webarena_run.run_dir),

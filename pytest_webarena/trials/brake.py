@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Brake", "processor_times"]
+__all__ = ["MOST", "Brake", "processor_times"]
 
 _SPARE = 0.05
 """Share of the processors' time that has to be idle."""
@@ -16,8 +16,9 @@ _LOOK = 0.15
 """Seconds between two looks at it: so long is what one look has seen believed."""
 _RECENT = 1.0
 """Seconds after which a look tells nothing of now any more."""
-_MOST = 5.0
-"""Seconds that one trial is held for at most, one after the other: who shares a machine gets on, too."""
+MOST = 5.0
+"""Seconds that one trial is held for at most, one after the other: who shares a machine gets on, too. Where nobody has
+said how many trials there shall be, the machine says it: `Brake.hold`."""
 
 
 def processor_times() -> tuple[float, float] | None:
@@ -39,10 +40,13 @@ class Brake:
         *,
         read: Callable[[], tuple[float, float] | None] = processor_times,
         sleep: Callable[[float], object] = time.sleep,
+        most: float = MOST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``free``: so many trials are never held, and so many pass after a look at an idle machine."""
+        """``free``: so many trials are never held, and so many pass after a look at an idle machine. ``most``: seconds
+        that one is held for at most; infinity holds it until there is something to spare, or few are under way."""
         self._free = free
+        self.most = most
         self._read = read
         self._sleep = sleep
         self._clock = clock
@@ -52,15 +56,15 @@ class Brake:
         self._passes = 0
         """How many more trials may pass by what the last look has seen."""
 
-    def hold(self, under_way: int, over: Callable[[], bool] = lambda: False) -> float:
-        """Wait until another trial may begin beside ``under_way`` others, or ``over`` says so; for how many seconds."""
-        if under_way < self._free:
+    def hold(self, under_way: Callable[[], int], over: Callable[[], bool] = lambda: False) -> float:
+        """Wait until another trial may begin beside those ``under_way``, or ``over`` says so; for how many seconds."""
+        if under_way() < self._free:
             return 0.0
         with self._turn:
             began = self._clock()
             if self._clock() - self._looked >= _LOOK:
                 self._passes = 0
-            while not self._passes and self._clock() - began < _MOST and not over():
+            while not self._passes and self._clock() - began < self.most and not over() and under_way() >= self._free:
                 self._passes = math.ceil(self._free * share) if (share := self._spare()) >= _SPARE else 0
             self._passes = max(0, self._passes - 1)
             return self._clock() - began

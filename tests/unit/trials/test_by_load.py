@@ -43,7 +43,7 @@ def test_agents_that_compute_are_held_until_there_is_something_to_spare(
                 observation="",
                 screenshot="",
                 seconds={"observe": 0.0, "act": waited, "execute": 0.0},
-            )  # fmt: skip
+            )
         )
         return TrialRecord(key=plan.key, outcome="passed", seconds={"episode": waited, "total": 10.0})
 

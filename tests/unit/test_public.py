@@ -39,7 +39,7 @@ PUBLIC: dict[str, str] = {
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
         "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
         "SiteRestless "
-        "SiteUnreached TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest "
+        "SiteUnreached SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest "
         "error_of recording unwritten"
     ),
     "evidence": (

@@ -251,10 +251,7 @@ def _gather(
         progress.replicas, progress.sites = stage.replicas, stage.live.sites
         progress.browser = stage.session.browser_version
         progress.environment = {**progress.environment, **stage.session.environment}
-        if plan.agent.prompt:
-            progress.environment["prompt"] = plan.agent.prompt
-        if plan.agent.participant:
-            progress.environment["participant"] = plan.agent.participant
+        progress.environment |= plan.conditions
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         if stage.lease is not None and stage.lease.live:

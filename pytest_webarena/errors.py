@@ -64,6 +64,7 @@ __all__ = [
     "SiteMissing",
     "SiteRestless",
     "SiteUnreached",
+    "SiteYielded",
     "TaskError",
     "TaskFailed",
     "TaskFileError",
@@ -151,6 +152,11 @@ class SiteMissing(SiteError):
 class SiteUnreached(SiteError):
     """A site in reach that the task does not list could not be had when it was visited: it did not start, or two trials
     waited for each other's. Never the agent's doing."""
+
+
+class SiteYielded(SiteUnreached):
+    """Two trials waited for each other's sites, and this one gave way. Nothing is broken: its next attempt begins with
+    all that it had visited, so it gives way at most once for each site in reach."""
 
 
 class SiteAbsent(SiteUnreached):

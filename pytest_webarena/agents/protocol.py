@@ -249,6 +249,8 @@ class AgentDefinition:
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
     """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""
+    asking: Mapping[str, Any] = field(default_factory=dict)
+    """How its model is asked beside that, for records: sampling, host names, retries of malformed replies, …"""
     participant: str = ""
     """Who it is, for records: a person who takes part in a study; empty for others."""
     model: str = ""

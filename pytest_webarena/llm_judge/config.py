@@ -7,6 +7,7 @@ import importlib.util
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from pytest_webarena.checks.asking import QuestionKind
 from pytest_webarena.errors import UsageError, closest
@@ -95,11 +96,16 @@ class JudgeSettings:
             raise UsageError(f"--judge-prompt: expected a readable file at {file}: {error.strerror}") from None
         return JudgeIdentity(model=self.model, prompt=f"{file.stem}@{digest}", temperature=self.temperature)
 
+    def read(self) -> None:
+        """`UsageError` when the words of a kind of question can't be read: every report tells of them."""
+        if self.model:
+            for kind in get_args(QuestionKind):
+                self.identity(kind)
+
     def check(self, models: ModelSettings) -> None:
         """`UsageError` when the judge can't be asked as things are: found before anything runs."""
         if not self.model:
             return
-        self.identity()
         if importlib.util.find_spec("openai") is None:
             raise UsageError("--judge: expected the package 'openai', it is not installed; pip install openai")
         try:

@@ -55,6 +55,7 @@ def prepare(config: pytest.Config) -> None:
         resuming.take_over(config)
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
+        settings.judge.read()
         if settings.asks_for_agents and settings.rescore is None:
             check_agents(settings, collecting=collecting)
         if (stored := settings.stored_run) is not None:

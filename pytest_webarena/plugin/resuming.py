@@ -11,22 +11,31 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
 from pytest_webarena.agents.overrides import parse_option
 from pytest_webarena.checks import CHECK_SECONDS
+from pytest_webarena.checks.asking import QuestionKind
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import RESUMED, browsers_of, check_rates, latest_judging, notes
+from pytest_webarena.results.conditions import (
+    RESUMED,
+    browsers_of,
+    check_rates,
+    latest_judging,
+    notes,
+    reach_words,
+)
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.results.records import TrialRecord
 
 __all__ = ["asked", "check", "finished_trials", "note", "take_over"]
 
@@ -102,6 +111,8 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
         "--sites": facts.get("catalogue"),
         "--allow-unreset": facts.get("allow_unreset") or None,
         "--site-url": [f"{site}={url}" for site, url in (facts.get("site_urls") or {}).items()] or None,
+        "--preset": facts.get("preset") or None,
+        "--reach": reach_words(facts.get("reach")) or None,
         "--stop-rule": limits.get("stop_rule"),
         "--grading": graded.get("name"),
         "--without-repair": graded.get("without") or None,
@@ -189,7 +200,8 @@ def check(config: pytest.Config, settings: Settings) -> None:
     if config.getoption("--allow-mixed"):
         return
     judged = [record for record in stored.records if record.outcome != "error"]
-    for name, before, now, why in (*_agents(settings, judged), *_apps(config, facts, judged)):
+    found = (*_agents(settings, judged), *_apps(config, facts, judged), *_judge(settings, judged))
+    for name, before, now, why in found:
         raise UsageError(
             f"--resume: expected {name} as the run has it, digest {before}, found digest {now}: {why}; "
             "put it back, begin another run, or have both in this one with --allow-mixed: that is told beside the rates"
@@ -215,6 +227,19 @@ def _apps(
     for app in sorted({app for record in judged for app in record.replicas}):
         if app in before and app in now and before[app] != now[app]:
             yield f"the site {app}", before[app], now[app], "its manifest or its code was changed"
+
+
+def _judge(settings: Settings, judged: Sequence[TrialRecord]) -> Iterator[tuple[str, str, str, str]]:
+    """What its prompts are may change while their name stays. Another model or name is told by the options."""
+    if not settings.judge.model:
+        return
+    kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
+    now = {(whole := settings.judge.identity(kind).prompt).partition("@")[0]: whole for kind in kinds}
+    asked = {prompt for record in judged if record.judge is not None for prompt in record.judge.prompt.split(" + ")}
+    for before in sorted(asked):
+        name, _, digest = before.partition("@")
+        if name in now and now[name] != before:
+            yield f"the judge's prompt {name}", digest, now[name].partition("@")[2], "its words were changed"
 
 
 def note(config: pytest.Config, run: RunDir, told: Mapping[str, Any]) -> None:

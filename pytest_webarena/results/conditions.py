@@ -31,6 +31,7 @@ __all__ = [
     "latest_judging",
     "mixed",
     "notes",
+    "reach_words",
     "source_of",
     "traits_of",
 ]
@@ -192,7 +193,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         yield "--max-steps", limits.get("steps"), True
         yield "--time-limit", limits.get("seconds"), True
         yield "--answer-format", part.get("answer_format"), True
-        yield "--reach", _reach(part.get("reach")), True
+        yield "--reach", reach_words(part.get("reach")), True
         yield "--preset", part.get("preset"), False
         if graded := part.get("grading"):
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
@@ -206,7 +207,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
             yield name, part.get(name), False
 
 
-def _reach(names: Any) -> str:
+def reach_words(names: Any) -> str:
     """As the option takes it; empty where each task says."""
     if names is None:
         return ""

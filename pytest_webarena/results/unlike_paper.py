@@ -3,81 +3,207 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results.records import DEFAULT_BROWSER, TrialRecord
+from pytest_webarena.suites.loading import load_suite
 
 __all__ = ["SUITE", "unlike_paper"]
 
 SUITE = "webarena"
 """The suite that the paper's figures are on."""
 
-_TASKS, _STEPS, _WINDOW, _OBSERVED = 812, 30, [1280, 720], 1920
+_TASKS, _WINDOW = 812, [1280, 720]
 _SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "wikipedia", "map", "homepage")
 _LIMITS = ("time", "tokens", "cost")
 """Stop reasons of limits that the paper's agents had not."""
-_OWN_PROMPT = "upstream"
-"""How the record of a prompt begins that is WebArena's own."""
+_PROMPTS = frozenset(
+    f"upstream p_{name}"
+    for name in (
+        "cot_id_actree_2s@203a83b4aaac",
+        "cot_id_actree_2s_no_na@0081b9215883",
+        "direct_id_actree_2s@3e1d9a3f6887",
+        "direct_id_actree_2s_no_na@7e9f8d79021a",
+    )
+)
+"""As records tell of WebArena's own, with a hash of their words. Its repository has had these since they came."""
+_JUDGES = frozenset(
+    f"upstream:{name}"
+    for name in (
+        "llm_fuzzy_match@22c11b7f3f7e",
+        "llm_ua_match@5830c785ff59",  # until 22 December 2023
+        "llm_ua_match@4b8285572448",
+    )
+)
+_OBSERVED = {
+    "extractor": "exact",
+    "compat": True,
+    "current_viewport_only": True,
+    "link_urls": False,
+    "max_tokens": None,
+    "max_chars": None,
+}
+_CUT = 1920
+_SAMPLING = {"temperature": 1.0, "top_p": 0.9, "max_tokens": 384}
+_ASKING = {"invalid_retries": 0, "history": "previous_action", "reply": "text", "grammar": "webarena"}
+_WORDS = {
+    "invalid_retries": "asked again after {} malformed replies",
+    "history": "told of earlier steps as {}",
+    "reply": "replies as {}",
+    "grammar": "actions as {}",
+}
 
 
 def unlike_paper(parts: Sequence[Mapping[str, Any]], records: Sequence[TrialRecord], grading: str) -> tuple[str, ...]:
     """What was otherwise, each in a few words. ``parts`` are the invocations that made these records of one agent, as
     ``run.json`` tells of each; ``grading`` is whose verdicts are counted."""
-    return tuple(dict.fromkeys((*_of_records(records, grading), *(each for part in parts for each in _of_part(part)))))
+    # What met nothing (an error before its browser was there) tells of no environment.
+    met = [record for record in records if record.environment.get("viewport")]
+    found = (
+        *_of_tasks(records),
+        *_of_agents(met),
+        *_of_judging(records, grading),
+        *_of_reach(met),
+        *_of_limits(records, met),
+        *_of_sight(met),
+        *(each for part in parts for each in _of_part(part, told=bool(met) and all(map(_limits, met)))),
+    )
+    return tuple(dict.fromkeys(found))
 
 
-def _of_records(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
-    count = len({record.key.task for record in records})
-    if count != _TASKS:
-        yield f"{count} of {_TASKS} tasks"
-    prompts = {str(record.environment.get("prompt", "")) for record in records if record.model}
-    if any(not prompt.startswith(_OWN_PROMPT) for prompt in prompts):
+def _of_tasks(records: Sequence[TrialRecord]) -> Iterator[str]:
+    names = {record.key.task for record in records}
+    if len(names) != _TASKS:
+        yield f"{len(names)} of {_TASKS} tasks"
+    if open_ones := len(names - {record.key.task for record in records if record.outcome != "error"}):
+        yield f"{open_ones} without a verdict"
+    published = _digests()
+    if not published:
+        yield "its tasks were not held against the published ones (pip install webarena-verified)"
+    elif edited := sum(published.get(name) not in digests for name, digests in _by_task(records).items()):
+        yield f"{edited} not as published"
+
+
+def _by_task(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
+    """The digests of each task; one that was played in two forms is as published in neither."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        found.setdefault(record.key.task, set()).add(record.task_digest)
+    return {name: digests if len(digests) == 1 else set() for name, digests in found.items()}
+
+
+@cache
+def _digests() -> Mapping[str, str]:
+    """Of the published tasks, by id; empty where the package that carries them is not installed."""
+    try:
+        return {task.id: task.digest for task in load_suite(SUITE).tasks}
+    except UsageError:
+        return {}
+
+
+def _of_agents(met: Sequence[TrialRecord]) -> Iterator[str]:
+    if any(record.privileged for record in met):
+        yield "knows the solutions"
+    prompts = {str(record.environment.get("prompt", "")) for record in met if record.model}
+    if changed := sorted(each for each in prompts - _PROMPTS if each.startswith("upstream")):
+        yield f"prompt: {', '.join(changed)}, whose words are not known as the paper's"
+    elif prompts - _PROMPTS:
         yield "prompt: not the paper's"
+    if any(not (record.model or record.environment.get("participant")) for record in met):
+        yield "no model's agent: how it decides is not known"
+    asking = [record.environment.get("asking") for record in met if record.model]
+    if not all(asking):
+        yield "sampling and host names: not recorded"
+    for each in filter(None, asking):
+        for name, value in _SAMPLING.items():
+            if (given := each.get("sampling", {}).get(name)) != value:
+                yield f"{name}: {'not set' if given is None else given}"
+        if each.get("host_names") != "paper":
+            yield f"host names: {'other ones' if each.get('host_names') else 'those of the sites here'}"
+        for name, expected in _ASKING.items():
+            if (found := each.get(name)) != expected:
+                yield _WORDS[name].format(found)
+    if any(record.memory is not None for record in met):
+        yield "with memory from trial to trial"
+    if rewards := sorted({record.reward_model for record in met} - {""}):
+        yield f"with a reward model: {', '.join(rewards)}"
+
+
+def _of_judging(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
     if grading != "original":
         yield f"graded as {grading or 'the tasks say'}"
     judges: dict[str, bool] = {}
     for record in records:
         if record.judge is not None:
-            theirs = all(each.startswith(f"{_OWN_PROMPT}:") for each in record.judge.prompt.split(" + "))
+            theirs = all(each in _JUDGES for each in record.judge.prompt.split(" + "))
             judges[record.judge.model] = judges.get(record.judge.model, True) and theirs
+    without = sum(record.judge is None and record.cause == "judge" for record in records)
     if judges:
-        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in words of ours'}"
-    elif any(record.cause == "judge" for record in records):
+        beside = f", none for {without} {'trial' if without == 1 else 'trials'}" if without else ""
+        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in other words'}{beside}"
+    elif without:
         yield "judge: none"
-    # What met nothing (an error before its browser was there) tells of no environment.
-    seen = [record.environment for record in records if record.environment.get("viewport")]
-    yield from _of_reach(records)
+
+
+def _of_reach(met: Sequence[TrialRecord]) -> Iterator[str]:
+    if any("reach" not in record.environment for record in met):
+        yield "reach: the task's own sites alone"
+    else:
+        there = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in met]
+        if lacking := [site for site in _SITES if any(site not in sites for sites in there)]:
+            yield f"reach: without {', '.join(lacking)}"
+    if elsewhere := sorted({site for record in met for site in record.environment.get("external_sites") or ()}):
+        yield f"sites that run elsewhere: {', '.join(elsewhere)}"
+
+
+def _limits(record: TrialRecord) -> Mapping[str, Any]:
+    found = record.environment.get("limits")
+    return found if isinstance(found, dict) else {}
+
+
+def _of_limits(records: Sequence[TrialRecord], met: Sequence[TrialRecord]) -> Iterator[str]:
     for limit in _LIMITS:
         if ended := sum(record.stop_reason == limit for record in records):
             yield f"{ended} {'trial' if ended == 1 else 'trials'} ended by a limit of {limit}"
-    if any(list(each["viewport"]) != _WINDOW for each in seen):
+    yield from _of_rules(limits for record in met if (limits := _limits(record)))
+
+
+def _of_rules(each: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    for limits in each:
+        if (rule := limits.get("rule") or limits.get("stop_rule")) not in (None, "paper"):
+            yield f"stop rule: {rule}"
+        if (steps := limits.get("steps")) not in (None, 30):
+            yield f"{steps} steps"
+
+
+def _of_sight(met: Sequence[TrialRecord]) -> Iterator[str]:
+    if others := sorted({record.key.browser for record in met} - {DEFAULT_BROWSER}):
+        yield f"browser: {', '.join(others)}"
+    if any(list(record.environment["viewport"]) != _WINDOW for record in met):
         yield "another window"
-    kinds = {tuple((each.get("observation") or {}).get("kinds", ())) for each in seen}
-    compat = all((each.get("observation") or {}).get("compat") for each in seen)
-    if seen and (kinds != {("accessibility_tree",)} or not compat):
+    seen = [record.environment.get("observation") or {} for record in met]
+    if any(
+        tuple(each.get("kinds", ())) != ("accessibility_tree",)
+        or any(each.get(name, value) != value for name, value in _OBSERVED.items())
+        for each in seen
+    ):
         yield "another observation"
-    elif any(each["observation"].get("max_obs_length") != _OBSERVED for each in seen):
-        yield f"observation not cut after {_OBSERVED} tokens"
+    elif any(each.get("max_obs_length") != _CUT for each in seen):
+        yield f"observation not cut after {_CUT} tokens"
+    elif any(each.get("tokenizer", "estimate") == "estimate" for each in seen):
+        yield f"observation cut after an estimate of {_CUT} tokens"
 
 
-def _of_reach(records: Sequence[TrialRecord]) -> Iterator[str]:
-    met = [record for record in records if record.environment.get("viewport")]
-    if any("reach" not in record.environment for record in met):
-        yield "reach: the task's own sites alone"
-        return
-    there = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in met]
-    if lacking := [site for site in _SITES if any(site not in sites for sites in there)]:
-        yield f"reach: without {', '.join(lacking)}"
-
-
-def _of_part(part: Mapping[str, Any]) -> Iterator[str]:
-    limits = part.get("limits") or {}
-    if (rule := limits.get("stop_rule")) not in (None, "paper"):
-        yield f"stop rule: {rule}"
-    if (steps := limits.get("steps")) not in (None, _STEPS):
-        yield f"{steps} steps"
+def _of_part(part: Mapping[str, Any], *, told: bool) -> Iterator[str]:
+    """``told``: whether each trial tells its limits by itself, which a definition may have set."""
+    if not told:
+        yield from _of_rules(iter((part.get("limits") or {},)))
     graded = (part.get("grading") or {}).get("name")
     if part.get("answer_format") == "verified" or (part.get("answer_format") == "auto" and graded == "verified"):
         yield "asked for typed answers"
     if (catalogue := part.get("catalogue")) not in (None, "webarena"):
         yield f"sites: {catalogue}"
+    if part.get("allow_unreset"):
+        yield "sites that are not reset"

@@ -106,6 +106,14 @@ class TrialPlan:
         return AgentLimits(**{each.name: getattr(limits, each.name) for each in fields(AgentLimits)})
 
     @property
+    def conditions(self) -> dict[str, Any]:
+        """What a record's environment tells of the agent and its limits; those that were not set are left out."""
+        limits = {name: value for name, value in asdict(self.effective_limits).items() if value is not None}
+        agent = self.agent
+        told = {"prompt": agent.prompt, "asking": dict(agent.asking), "participant": agent.participant}
+        return {"limits": limits, **{name: value for name, value in told.items() if value}}
+
+    @property
     def holder(self) -> str:
         """Who leases the sites, for people."""
         browser = f", {self.browser}" if self.browser != DEFAULT_BROWSER else ""

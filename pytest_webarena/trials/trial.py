@@ -18,6 +18,7 @@ from pytest_webarena.errors import (
     Shortfall,
     SiteMissing,
     SiteUnreached,
+    SiteYielded,
     TrialError,
 )
 from pytest_webarena.evidence import Evidence, Usage, cut
@@ -91,7 +92,10 @@ def _run_attempts(
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
-        record, again, visited = tried.record, tried.again, tried.visited
+        record, again = tried.record, tried.again
+        if tried.yielded and set(tried.visited) > set(visited):
+            retries += 1  # nothing is broken; and it ends, for each time it asks for more sites at once
+        visited = tried.visited
         if tried.lost and lost < _SHARED_LOSSES:
             lost += 1
             retries += 1  # it costs the trial none of its own
@@ -144,6 +148,8 @@ class _Tried(NamedTuple):
     """`Progress.visited`."""
     unreached: bool
     """Whether it ended because one of these could not be had."""
+    yielded: bool
+    """Whether that was so for another trial's sake."""
     lost: bool
     """Whether it ended because a browser went down that it shared with other trials."""
 
@@ -161,7 +167,7 @@ def _attempt(
     """``alone``: in a browser of its own. ``ready`` is closed when the agent has its first page, or never will."""
     started = time.time()
     progress = Progress(visited=visited)
-    unreached = lost = False
+    unreached = yielded = lost = False
     outcome: Outcome = "error"
     cause: Cause | None = None
     message, again = "", True
@@ -204,12 +210,13 @@ def _attempt(
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
             unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
+            yielded = isinstance(error, SiteYielded)
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached, lost)
+    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost)
 
 
 def _gather(
@@ -244,10 +251,7 @@ def _gather(
         progress.replicas, progress.sites = stage.replicas, stage.live.sites
         progress.browser = stage.session.browser_version
         progress.environment = {**progress.environment, **stage.session.environment}
-        if plan.agent.prompt:
-            progress.environment["prompt"] = plan.agent.prompt
-        if plan.agent.participant:
-            progress.environment["participant"] = plan.agent.participant
+        progress.environment |= plan.conditions
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         if stage.lease is not None and stage.lease.live:

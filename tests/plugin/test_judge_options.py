@@ -74,6 +74,29 @@ tasks:
 """
 
 
+@pytest.mark.parametrize("how", ["--co", "--agent=null"])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (None, "found no evaluation_harness/helper_functions.py"),
+        ("def llm_fuzzy_match(pred, reference, question): {}", "expected the function llm_ua_match, found none"),
+        ("def llm_ua_match(pred, reference, question): {}", "expected the function llm_fuzzy_match, found none"),
+    ],
+)
+def test_words_that_can_not_be_read_end_the_run_before_it_begins(
+    pytester: pytest.Pytester, words: str | None, told: str, how: str
+) -> None:
+    """Each kind of question: the other one would be missing after hours."""
+    if words is not None:
+        folder = pytester.path / "clone" / "evaluation_harness"
+        folder.mkdir(parents=True)
+        said = '\n    message = pred + reference + question\n    messages = [{"role": "user", "content": message}]\n'
+        (folder / "helper_functions.py").write_text(words.replace(" {}", said))
+    result = pytester.runpytest_inprocess("--judge=m", "--judge-prompt=upstream:clone", how)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --judge-prompt: *{told}"])
+
+
 def test_who_has_no_judge_is_told_before_the_first_trial(pytester: pytest.Pytester) -> None:
     (pytester.path / "some.tasks.yaml").write_text(UNDECIDED)
     told = "webarena: 3 of 4 tasks need a judge model, and --judge names none:*"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
+from pytest_webarena.results.records import JudgeRecord
 
 MakeTasks = Callable[..., None]
 
@@ -83,6 +85,51 @@ def test_a_run_is_gone_on_with_from_another_directory(
     monkeypatch.chdir(below)
     canned.runpytest("--resume", "../run").assert_outcomes(passed=1)
     assert keys(canned) == {("alpha", "oracle", 1)}
+
+
+@pytest.mark.parametrize(
+    ("given", "reach", "other"),
+    [
+        (("--preset=webarena-paper",), ["*"], "--preset=webarena-upstream"),
+        (("--reach=task",), [], "--reach=environment"),
+        (("--reach=wikipedia,homepage",), ["wikipedia", "homepage"], "--reach=homepage"),
+    ],
+)
+def test_its_preset_and_what_is_in_reach_are_taken_too(
+    canned: pytest.Pytester, make_tasks: MakeTasks, given: tuple[str, ...], reach: list[str], other: str
+) -> None:
+    make_tasks("alpha", "beta")
+    canned.runpytest("tasks", *given, "--run-dir=run").assert_outcomes(passed=2)
+    forget(canned, "alpha.oracle.1")
+    result = canned.runpytest("--resume=run", other)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --resume: expected the run's own {other.partition('=')[0]}, *, found *"])
+    canned.runpytest("--resume=run").assert_outcomes(passed=1)
+    first, (again,) = (json.loads((canned.path / "run" / name).read_text()) for name in ("run.json", "resumed.json"))
+    assert sorted(again["reach"]) == sorted(first["reach"]) == sorted(reach)
+    for fact in ("preset", "overrides", "limits", "grading"):
+        assert again[fact] == first[fact]
+
+
+def test_other_words_of_the_judge_are_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """The prompt's name has stayed, what is in its file has not."""
+    make_tasks("alpha", "beta")
+    (canned.path / "own.j2").write_text("--- user\n{{ answer }}")
+    judge = ("--judge=m", "--judge-prompt=own.j2", "--judge-url=http://127.0.0.1:1/v1", "--judge-key-env=none")
+    canned.runpytest("tasks", *judge, "--run-dir=run").assert_outcomes(passed=2)
+    asked = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
+    (file,) = (canned.path / "run" / "trials").glob("beta*/trial.json")
+    told = asdict(JudgeRecord(model="m", prompt=f"{asked} + formula@0", temperature=0.0, questions=1))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": told}))
+    forget(canned, "alpha")
+    (canned.path / "own.j2").write_text("--- user\nWell, {{ answer }}")
+    result = canned.runpytest("--resume=run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt formula as the run has it, digest 0*"])
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": told | {"prompt": asked}}))
+    result = canned.runpytest("--resume=run")
+    result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt own as the run has it, digest *"])
+    canned.runpytest("--resume=run", "--allow-mixed").assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ PUBLIC: dict[str, str] = {
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
         "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
         "SiteRestless "
-        "SiteUnreached TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError WebArenaError closest "
-        "error_of recording unwritten"
+        "SiteUnreached SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError "
+        "WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "

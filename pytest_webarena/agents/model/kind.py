@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.actions import Action
@@ -111,6 +111,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
         prompt=told(keys.prompt, prompt),
+        asking=_asking(common, keys),
         reward_model=keys.asked[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
@@ -119,6 +120,24 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         lacks=_lacks_guide if reward is not None and reward.by == "reference" else lambda task: "",
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is gone; the disk is full
     )
+
+
+def _asking(common: Common, keys: ModelKeys) -> dict[str, Any]:
+    """What records tell of how the model is asked, beside its prompt: what the request says is what holds."""
+    sampling = {name: value for name, value in asdict(keys.sampling).items() if value not in (None, ())}
+    named_otherwise = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
+    for name, value in keys.extra.items():
+        if (known := named_otherwise.get(name, name)) in asdict(keys.sampling):
+            sampling[known] = value
+    hosts = keys.host_names if isinstance(keys.host_names, str) or keys.host_names is None else dict(keys.host_names)
+    return {
+        "sampling": sampling,
+        "host_names": "paper" if hosts == PAPER_NAMES else hosts,
+        "invalid_retries": keys.invalid_retries,
+        "history": keys.history if isinstance(keys.history, str) else keys.history.policy,
+        "reply": keys.reply,
+        "grammar": common.keys.grammar,
+    }
 
 
 def _check_computer(common: Common, keys: ModelKeys) -> None:

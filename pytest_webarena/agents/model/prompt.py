@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ BUILTIN_PROMPTS = ("webarena", "standard", "webcanvas")
 
 _FORM = "answer_instructions"
 _UPSTREAM_SLOTS = ("objective", "url", "observation", "previous_action")
+_UNTOLD = {"objective": "the model would not know its task", "observation": "the model would see no page"}
 
 
 class Prompt(Protocol):
@@ -56,15 +58,17 @@ def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, un
 
 
 def told(name: str, prompt: Prompt) -> str:
-    """Which prompt ``name`` was, for records: its file with a hash of the contents; ``upstream`` where it is WebArena's
-    own, ``ours`` where it came with this package.
+    """Which prompt ``name`` was, for records: its file with a hash of the contents; ``ours`` where it came with this
+    package. What was read as WebArena's own has a hash of its words instead, ``upstream NAME@…``, in whichever form the
+    file has them: that is how a changed one is told.
 
     A file of the user's is called by its name alone.
     """
     file = prompt.files[0]
+    if isinstance(prompt, UpstreamPrompt) and name.partition(":")[0] == UPSTREAM:
+        return f"{UPSTREAM} {file.stem}@{prompt.words}"
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-    whose = "upstream " if name.partition(":")[0] == UPSTREAM else "ours " if name in BUILTIN_PROMPTS else ""
-    return f"{whose}{file.name} sha256:{digest}"
+    return f"{'ours ' if name in BUILTIN_PROMPTS else ''}{file.name} sha256:{digest}"
 
 
 class AgentTemplate(Template):
@@ -96,14 +100,27 @@ class UpstreamPrompt:
             for each in examples
         ):
             raise UsageError(f"{where}: examples: expected a list of pairs of texts")
-        for slot in re.findall(r"\{(\w*)\}", data["template"]):
+        slots = re.findall(r"\{(\w*)\}", data["template"])
+        for slot in slots:
             if slot not in _UPSTREAM_SLOTS:
                 raise UsageError(f"{where}: template: unknown slot {slot!r}; {closest(slot, _UPSTREAM_SLOTS)}")
-        splitter = (data.get("meta_data") or {}).get("action_splitter", "```")
+        for slot in ("objective", "observation"):
+            if slot not in slots:
+                raise UsageError(f"{where}: template: expected the slot '{{{slot}}}', found none: {_UNTOLD[slot]}")
+        meta = data.get("meta_data") or {}
+        if not isinstance(meta, dict):
+            raise UsageError(f"{where}: meta_data: expected an object, found {type(meta).__name__}")
+        splitter = meta.get("action_splitter", "```")
         if splitter != "```":
             raise UsageError(f"{where}: meta_data.action_splitter: expected ```, found {splitter!r}")
         self._intro, self._template = data["intro"], data["template"]
         self._examples = [(user, assistant) for user, assistant in examples]
+
+    @property
+    def words(self) -> str:
+        """12 hexadecimal digits: the same for the same words, whether they were read as JSON or as Python."""
+        said = json.dumps([self._intro, self._examples, self._template])
+        return hashlib.sha256(said.encode()).hexdigest()[:12]
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """As upstream sends them in chat mode: examples are system messages of named speakers."""

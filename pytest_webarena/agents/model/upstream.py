@@ -80,12 +80,12 @@ def read_data(path: Path, where: str) -> Any:
     if path.suffix == ".json":
         try:
             return json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{where}: expected JSON: {error}") from None
     try:
         for node in ast.parse(text).body:
             if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["prompt"]:
                 return json.loads(json.dumps(ast.literal_eval(node.value)))  # as its own script writes it
-    except (SyntaxError, TypeError, ValueError) as error:
+    except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"{where}: expected a prompt as a Python literal: {error}") from None
     raise UsageError(f"{where}: expected 'prompt = {{…}}', found none")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, SiteUnreached, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
@@ -124,7 +124,7 @@ class Pool:
 
         Further replicas, of the apps ``ahead``, are started meanwhile: those that are asked for after this lease.
         ``beside`` is what whoever asks holds already, and will hold on to meanwhile.
-        Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteUnreached`
+        Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
         when those who hold these apps wait in turn for what is held ``beside``.
         A caller that is cancelled holds nothing.
         """
@@ -353,7 +353,7 @@ class Pool:
             f"{latest.holder} waited for {', '.join(latest.apps)} and held what {others or 'others'} waited for: it "
             "gave way, and its next attempt begins with all that it had visited; allow more replicas or run fewer "
             "workers to have none give way",
-            SiteUnreached,
+            SiteYielded,
         )
         self._dispatch()
 

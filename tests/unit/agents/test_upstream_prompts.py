@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.agents.model.prompt import read_prompt
+from pytest_webarena.agents.model.prompt import read_prompt, told
 from pytest_webarena.agents.model.upstream import VARIABLE, prompt_name
 from pytest_webarena.errors import UsageError
 
@@ -38,6 +38,33 @@ def test_the_one_that_fits_the_definition_is_read(tmp_path: Path, monkeypatch: p
             intro, user, assistant, last = prompt.messages(VALUES)
             assert (intro.text, user.text, assistant.text, last.text) == (name, "seen", "said", "Do it: PAGE")
             assert prompt.files[0].stem == name
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_records_tell_its_words_in_either_form(tmp_path: Path, raw: bool) -> None:
+    """A checkout that was edited, or never was one, is told by that."""
+    folder = checkout(tmp_path, "p_cot_id_actree_2s", raw=raw)
+    prompt = read_prompt(f"upstream:{folder}", tmp_path, "here")
+    assert told(f"upstream:{folder}", prompt) == "upstream p_cot_id_actree_2s@bd277ccdad8f"
+    (file,) = prompt.files
+    assert told(str(file), prompt).startswith(f"{file.name} sha256:")  # named as a file, it is the user's
+    file.write_text(file.read_text().replace("seen", "Seen"))
+    assert "@bd277ccdad8f" not in told("upstream", read_prompt(f"upstream:{folder}", tmp_path, "here"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"intro": "", "template": "{objective}"}', "expected the slot '{observation}', found none: .* see no page"),
+        ('{"intro": "", "template": "{observation}"}', "expected the slot '{objective}', found none: .* not know its"),
+        ('{"intro": "", "template": "{objective} {observation}", "meta_data": [1]}', "meta_data: expected an object"),
+        (f'{{"intro": {"[" * 100_000}', "expected JSON: "),
+    ],
+)
+def test_what_no_model_could_use_is_told_before_the_run(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "mine.json").write_text(text)
+    with pytest.raises(UsageError, match=f"here: prompt mine.json: .*{said}"):
+        read_prompt("mine.json", tmp_path, "here")
 
 
 def test_where_there_is_none_it_is_said_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

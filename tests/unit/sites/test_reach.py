@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.errors import SiteUnreached, UsageError
+from pytest_webarena.errors import SiteUnreached, SiteYielded, UsageError
 from pytest_webarena.sites.broker.pool import PoolLease
 from pytest_webarena.sites.broker.reach import reachable
 from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -51,7 +51,7 @@ def test_two_that_hold_what_the_other_wants_do_not_wait_for_ever() -> None:
         await rest()
         assert not any(wait.done() for wait in waits)
         await house.later(0.2)
-        assert isinstance(waits[1].exception(), SiteUnreached)  # the later one gives way, and its trial ends
+        assert isinstance(waits[1].exception(), SiteYielded)  # the later one gives way, and its trial ends
         assert "second waited for a and held what first waited for" in str(waits[1].exception())
         assert not waits[0].done()
         await house.pool.release(second, unsafe={})
@@ -127,7 +127,7 @@ def test_short_memory_makes_a_circle_as_well() -> None:
         await rest()
         await house.later(0.2)
         assert [wait.done() for wait in waits] == [False, True]
-        assert isinstance(waits[1].exception(), SiteUnreached)
+        assert isinstance(waits[1].exception(), SiteYielded)
         await house.pool.release(second, unsafe={})
         await waits[0]
 
@@ -284,7 +284,7 @@ def test_two_trials_that_visit_each_others_sites_both_end(client: BrokerClient, 
         for thread in threads:
             thread.start()
         wait_until(lambda: "502" in str(said))
-        with pytest.raises(SiteUnreached, match="gave way"):
+        with pytest.raises(SiteYielded, match="gave way"):
             other.visited()
         other.release()
         for thread in threads:

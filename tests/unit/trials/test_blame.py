@@ -14,7 +14,7 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.errors import SiteError, SiteUnreached
+from pytest_webarena.errors import SiteError, SiteUnreached, SiteYielded
 from pytest_webarena.evidence import ReachedSite, Unfinished
 from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
@@ -99,6 +99,23 @@ class WideSite(Site):
 
     def reached(self) -> tuple[ReachedSite, ...]:
         return (ReachedSite(site="wiki", app="wiki", url="http://wiki.test", shared=False),)
+
+
+class YieldingSite(WideSite):
+    """Works; but each of the first visitors gives way, and each goes to ``more`` sites than the one before."""
+
+    def __init__(self, *breaks: int, more: int = 1) -> None:
+        super().__init__(*breaks)
+        self.more = more
+
+    def visited(self) -> tuple[ReachedSite, ...]:
+        if self.leases in self.breaks:
+            raise SiteYielded("it gave way")
+        return self.reached()
+
+    def reached(self) -> tuple[ReachedSite, ...]:
+        names = [f"wiki{number}" for number in range(1 + self.more * self.leases)]
+        return tuple(ReachedSite(site=name, app=name, url=f"http://{name}.test", shared=False) for name in names)
 
 
 class Resources:
@@ -198,6 +215,23 @@ def test_who_goes_where_a_site_can_not_be_had_is_never_blamed(
     assert told(run(tmp_path, site, retries=retries, task=task)) == expected
     assert site.leases == len(expected)  # no controls: nobody suspects the agent
     assert site.now == [(), *[("wiki",)] * (len(expected) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("more", "retries", "expected"),
+    [
+        (1, 0, ["error site", "error site", "error site", "passed"]),
+        (1, 1, ["error site", "error site", "error site", "passed"]),
+        (0, 1, ["error site", "error site", "error site"]),  # it had asked for all of that at once: it goes on no more
+    ],
+)
+def test_giving_way_to_others_costs_a_trial_nothing(
+    tmp_path: Path, more: int, retries: int, expected: list[str]
+) -> None:
+    site = YieldingSite(1, 2, 3, more=more)
+    task = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
+    assert told(run(tmp_path, site, retries=retries, task=task)) == expected
+    assert [len(names) for names in site.now] == [0, *(1 + more * number for number in range(1, len(expected)))]
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2])

@@ -6,11 +6,16 @@ On the embedded sites. A trial is a lease of `map`. The first two rows are the s
 other sites in reach and with all of them, none visited. The others are what the first request takes longer than the
 second one, of the shared encyclopedia and of the start page, which is this trial's alone. The last column is
 the broker's processor time for a whole trial, which tells more than the clock on a busy machine.
+
+Then what sites cost that nobody visits: the first two rows again, each on a broker of its own and in turn, with the
+processor time of the broker, its replicas and the workers together, and the memory (PSS) that broker and replicas
+have at the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import statistics
 import threading
@@ -66,6 +71,53 @@ def processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def family(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    found = [pid]
+    for each in found:  # grows while it is walked
+        found += [child for child, parent in parents.items() if parent == each]
+    return found
+
+
+def memory(pid: int) -> float:
+    """Megabytes of a process and all that descend from it; what they share counts once."""
+    total = 0
+    for each in family(pid):
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+
+
+def unused(workers: int, trials: int, reach: Sequence[str]) -> tuple[float, float, int]:
+    """Milliseconds of processor time for a trial that visits nothing; megabytes and processes at the end."""
+    with BrokerLauncher(BrokerConfig(catalogue="embedded", max_replicas=3 * workers + 2)) as launcher:
+        with BrokerClient(launcher.address, name="asks") as client:
+            broker = client.status().pid
+        measured(launcher.address, 1, 2, reach, "")  # the first start
+
+        def used() -> float:
+            return sum(map(processor_time, family(broker))) + time.process_time()
+
+        began = used()
+        measured(launcher.address, workers, trials, reach, "")
+        return 1000 * (used() - began) / workers / trials, memory(broker), len(family(broker))
+
+
+def tell_unused(workers: int, trials: int) -> None:
+    """Three rounds in turn, so that a busy machine is busy for both."""
+    names: dict[str, list[str]] = {"the task's sites alone": [], "the environment in reach": ["*"]}
+    rounds = [{name: unused(workers, trials, reach) for name, reach in names.items()} for _ in range(3)]
+    print("unused sites, medians of three rounds")
+    for name in names:
+        used, megabytes, processes = (statistics.median(each[name][part] for each in rounds) for part in range(3))
+        print(f"  {name:36} processor {used:6.2f} ms a trial  memory {megabytes:7.1f} MB  processes {processes:.0f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=4)
@@ -96,6 +148,7 @@ def main() -> None:
         median, high = statistics.median(seconds), statistics.quantiles(seconds, n=20)[-1]
         print(f"  {name:36} median {1000 * median:7.2f}  p95 {1000 * high:7.2f}  broker {1000 * processor:7.2f}")
     print("  replicas at the end:", ", ".join(f"{app} {count}" for app, count in sorted(apps.items())))
+    tell_unused(given.workers, given.trials)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext
+from pytest_webarena.sites.backends.docker.labels import APP, RUN
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from tests.docker.test_manifests import get
 
@@ -27,6 +29,8 @@ Run = Callable[..., Any]
 
 DOUBLES = Path(__file__).with_name("read_only_doubles")
 VOLUMES = DOUBLES / "volumes"
+DATABASE_SECONDS = 5.0
+"""How long the double of the map's database takes until it is ready."""
 LABEL = "pytest-webarena.read-only-double"
 MAP = ("map", "map_database", "map_tiles", "map_places", "map_routes_car", "map_routes_bike", "map_routes_foot")
 APPS = load_catalogue("webarena").apps
@@ -34,6 +38,11 @@ IMAGES = {
     app.docker.image: name.removesuffix("_car")
     for name in ("wikipedia", *MAP[:5])
     if (app := APPS[name]).docker is not None
+}
+VERIFIED = {
+    app.docker.image: f"verified_{name}"
+    for name in ("wikipedia", "map")
+    if (app := load_catalogue("webarena-verified").apps[name]).docker is not None
 }
 HOMEPAGE = """<a href="<your-server-hostname>:7770">Shop</a> <a href="<your-server-hostname>:3000">Map</a>
 <a href="http://metis.lti.cs.cmu.edu:8888/wikipedia_en_all_maxi_2022-05/A/User:The_other_Kiwix_guy/Landing">Wiki</a>
@@ -106,15 +115,50 @@ tasks:
 """
 
 
+VERIFIED_TASKS = """
+tasks:
+  - id: wikipedia
+    intent: Where is Pittsburgh?
+    sites: [wikipedia]
+    checks:
+      - page: {includes: A city in Pennsylvania.}
+    solution:
+      - click: text=Pittsburgh
+      - stop
+  - id: map
+    intent: What is the full address of the university?
+    sites: [map]
+    checks:
+      - page: {includes: "Carnegie Mellon University, 5000, Forbes Avenue"}
+      - page: {open: /, locate: "css=#tile", includes: "width of the tile: 256"}
+      - page: {open: /, locate: "css=#users", includes: a mapper}
+    solution:
+      - type: {"css=[name=query]": Carnegie}
+      - press: Enter
+      - stop
+"""
+OF_THE_SUITE = """
+kind: scripted
+tasks:
+  webarena-verified.8:
+    - goto: map:/directions?engine=foot&route=-79.95,40.44;-79.94,40.45
+    - stop: '{"task_type": "retrieve", "status": "NOT_FOUND_ERROR", "retrieved_data": null, "error_details": "none"}'
+  webarena-verified.97:
+    - goto: wikipedia:/wikipedia_en_all_maxi_2022-05/A/Pittsburgh
+    - goto: map:/directions?engine=car&route=-79.95,40.44;-71.09,42.36
+    - stop: '{"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": ["914km"], "error_details": null}'
+"""
+
+
 @pytest.fixture(scope="module")
 def doubles(engine: DockerClient, python_image: str, real_names: None) -> Iterator[None]:
     """Images and volumes under the names of the real ones, for the time of the tests. Where such are, they stay."""
     kept = {tag for image in engine.images.list() if LABEL not in image.labels for tag in image.tags}
     kept |= {volume.name for volume in engine.volumes.list() if LABEL not in (volume.attrs["Labels"] or {})}
     names = [each.name for each in VOLUMES.iterdir()]
-    if real := kept & {*names, *(name if ":" in name else f"{name}:latest" for name in IMAGES)}:
+    if real := kept & {*names, *(name if ":" in name else f"{name}:latest" for name in {**IMAGES, **VERIFIED})}:
         pytest.skip(f"this engine has images or volumes of that name: {', '.join(sorted(real))}")
-    for name, stage in IMAGES.items():
+    for name, stage in {**IMAGES, **VERIFIED}.items():
         engine.images.build(
             path=str(DOUBLES),
             buildargs={"BASE": python_image},
@@ -135,7 +179,7 @@ def doubles(engine: DockerClient, python_image: str, real_names: None) -> Iterat
     yield
     for name in names:
         engine.volumes.get(name).remove(force=True)
-    for name in IMAGES:
+    for name in {**IMAGES, **VERIFIED}:
         engine.images.remove(name, force=True)
 
 
@@ -154,8 +198,9 @@ def start_page(tmp_path: Path, engine: DockerClient, real_names: None) -> Iterat
 
 
 @pytest.mark.usefixtures("doubles", "start_page")
-def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester) -> None:
+def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester, engine: DockerClient) -> None:
     """Leases of the map bring its six parts along, each under its own name; all tasks share one replica of each."""
+    began = time.time()
     (pytester.path / "real.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest_subprocess("--sites=webarena", "--run-dir=run", "--env-retries=0", timeout=500)
     result.assert_outcomes(passed=6)
@@ -167,6 +212,40 @@ def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester) -> N
     reached = {site["site"]: site for site in json.loads(evidence.read_text())["reached"]}
     assert reached.keys() == {"map", "wikipedia"}  # the map's parts come with it
     assert {site["changed"] for site in reached.values()} == {""}
+    starts = started(engine, began)
+    assert starts.keys() >= {*MAP}
+    assert max(starts[name] for name in MAP[1:]) < starts["map"]  # it starts when those that it depends on are ready
+    assert starts["map"] - starts["map_database"] > DATABASE_SECONDS
+
+
+def started(engine: DockerClient, since: float) -> dict[str, float]:
+    """When the container of each app was started, by the engine's own clock, in the run that had the map's database."""
+    runs: dict[str, dict[str, float]] = {}
+    wanted = {"type": "container", "event": "start", "label": APP}
+    for event in engine.events(since=int(since), until=int(time.time()) + 1, filters=wanted, decode=True):
+        told = event["Actor"]["Attributes"]
+        runs.setdefault(told[RUN], {})[told[APP]] = event["timeNano"] / 1e9
+    (found,) = (each for each in runs.values() if "map_database" in each)
+    return found
+
+
+@pytest.mark.usefixtures("doubles")
+def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytest.Pytester) -> None:
+    """Own tasks with solutions, then two of the published ones: what the encyclopedia and the map's pages, tiles,
+    places and routes answer is what tasks and evaluators of WebArena-Verified ask for."""
+    (pytester.path / "slim.tasks.yaml").write_text(VERIFIED_TASKS)
+    result = pytester.runpytest_subprocess("--sites=webarena-verified", "--env-retries=0", timeout=300)
+    result.assert_outcomes(passed=2)
+    (pytester.path / "agents").mkdir()
+    (pytester.path / "agents" / "goes.yaml").write_text(OF_THE_SUITE)
+    chosen = ("--suite=webarena-verified", "--select=id=8,97", "--reach=task")
+    result = pytester.runpytest_subprocess(*chosen, "--agent=goes", "--run-dir=run", "--env-retries=0", timeout=300)
+    assert result.parseoutcomes()["passed"] == 2
+    records = [json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")]
+    assert {record["key"]["task"]: (record["score"], *sorted(record["replicas"])) for record in records} == {
+        "webarena-verified.8": (1.0, "map"),
+        "webarena-verified.97": (1.0, "map", "wikipedia"),
+    }
 
 
 @pytest.mark.usefixtures("doubles")

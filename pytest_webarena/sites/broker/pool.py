@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.broker.fleet import Fleet
+from pytest_webarena.sites.broker.order import too_early
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
 from pytest_webarena.sites.broker.slot import Slot
 from pytest_webarena.sites.broker.standstill import in_circles
@@ -328,6 +329,8 @@ class Pool:
                 reserved.update(fleet for fleet in request.fleets if not fleet.app.read_only)
         wanted = Counter(fleet for request in self._waiting for fleet in (*request.fleets, *request.ahead))
         for fleet in self._fleets.values():
+            if too_early(fleet, self._fleets, self._units):
+                continue
             others = [other for other in self._fleets.values() if other is not fleet and not wanted[other]]
             short = fleet.plan(wanted[fleet])
             while short and any(other.shed() for other in others):  # their spares' memory is needed here

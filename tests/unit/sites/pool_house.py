@@ -136,7 +136,10 @@ class KeepingBackend(FakeBackend):
 
 
 class House:
-    """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock."""
+    """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock.
+
+    ``atlas``, read-only as well, depends on ``wiki``; ``guide`` on both.
+    """
 
     def __init__(
         self, *, replicas: int = 2, spares: int = 0, grows: bool = False, boot: float = 1.0, memory: int | None = None
@@ -150,6 +153,8 @@ class House:
             "b": replace(app, name="b"),
             "never": replace(app, name="never", reuse=None),
             "wiki": replace(app, name="wiki", read_only=True),
+            "atlas": replace(app, name="atlas", read_only=True, depends_on=("wiki",)),
+            "guide": replace(app, name="guide", depends_on=("atlas", "wiki")),
         }
         limits = FleetLimits(replicas=replicas, spares=spares, grows=grows, size=1)
         self.budget = Budget(memory)

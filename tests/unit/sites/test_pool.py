@@ -385,7 +385,7 @@ def test_surplus_replicas_are_trimmed_when_demand_has_been_lower_for_a_while() -
 
 def test_unknown_apps_and_databases_are_named() -> None:
     async def work(house: House) -> None:
-        with pytest.raises(UsageError, match="known: a, b, never, wiki"):
+        with pytest.raises(UsageError, match="known: a, atlas, b, guide, never, wiki"):
             await house.lease("c")
         lease = await house.lease("a")
         with pytest.raises(TaskError, match=r"a database named 'mian'.*did you mean 'main'"):

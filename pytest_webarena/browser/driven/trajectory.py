@@ -15,7 +15,9 @@ __all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_m
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
 _MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
 """Commands by which the keyboard focus may go elsewhere without a click: text after one is another text."""
-_MAY_LEAD = frozenset({"Debugger.evaluateOnCallFrame", "Runtime.callFunctionOn", "Runtime.evaluate", "Runtime.runScript"})
+_MAY_LEAD = frozenset(
+    {"Debugger.evaluateOnCallFrame", "Runtime.callFunctionOn", "Runtime.evaluate", "Runtime.runScript"}
+)
 """Commands that are no steps, but may be why a page has another address."""
 _BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
 

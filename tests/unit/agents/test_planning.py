@@ -147,7 +147,7 @@ def test_a_thought_without_end_is_no_action(make: Make) -> None:
 
 def test_of_several_different_actions_none_is_done(make: Make) -> None:
     """An earlier step that a reply cites would be done again."""
-    cited = f'After {json.dumps({**PLANNED, "element_id": 3})} comes {json.dumps(PLANNED)}'
+    cited = f"After {json.dumps({**PLANNED, 'element_id': 3})} comes {json.dumps(PLANNED)}"
     with model_server([say(cited), say(f"{json.dumps(PLANNED)}\n{json.dumps(PLANNED)}")]) as server:
         reply = act(make(server, grammar="webcanvas", prompt="webcanvas", history="actions"))
     assert (reply.action, reply.retries) == (Click(Element("4")), 1)

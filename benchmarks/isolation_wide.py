@@ -225,6 +225,8 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if not (folder / "run").exists():
         sys.exit(done.stdout + done.stderr)
+    if done.returncode:
+        print(f"pytest's exit code {done.returncode}; {done.stderr[-600:]}")
     print("\n".join(line for line in done.stdout.splitlines()[-14:] if "FAILED" not in line))
     return folder / "run"
 
@@ -233,11 +235,14 @@ def told(run: Path, seconds: float, options: argparse.Namespace) -> int:
     """Print what has come of it."""
     records = RunDir(run).records()
     outcomes = Counter(record.outcome for record in records)
-    leaks = [str(record.answer) for record in records if record.outcome == "failed"]
+    leaks = [record.answer for record in records if (record.answer or "").startswith("saw")]
+    others = [f"{record.outcome}: {record.message[:150]}" for record in records if record.outcome != "passed"]
     print(f"{len(records)} trials, {options.wide} in flight, {seconds:.0f} s: {dict(outcomes)}, {len(leaks)} leaks")
+    for other, count in Counter(others).most_common(5):
+        print(f"  {count} times {other}")
     for leak, count in Counter(leak.partition("=")[0] for leak in leaks).most_common(5):
         print(f"  {count} times {leak}: {next(each for each in leaks if each.startswith(leak))[:160]}")
-    return int(bool(leaks) or outcomes["error"] > 0 or len(records) < options.trials)
+    return int(bool(others) or len(records) < options.trials)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame
@@ -37,12 +36,9 @@ class _Known:
         return url == frame.url and (remote is None or remote.parent is self.process_of(frame.parent_frame))
 
 
-_KNOWN: WeakKeyDictionary[Tab, _Known] = WeakKeyDictionary()
-
-
 async def remote_frames(tab: Tab, around: RemoteFrame | None, *, seconds: float) -> Sequence[RemoteFrame]:
     """Iframes of other processes that lie directly in the documents of ``around``. Costs calls only for new ones."""
-    known = _KNOWN.setdefault(tab, _Known())
+    known: _Known = tab.kept.setdefault(_Known, _Known())
     frames = tab.page.frames[1:]
     for gone in set(known.frames) - set(frames):
         del known.frames[gone]

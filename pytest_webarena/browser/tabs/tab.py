@@ -48,6 +48,8 @@ class Tab:
         """Counts the addresses shown, those of the same document included; on other browsers than Chromium."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
+        self.kept: dict[type, Any] = {}
+        """What else is known of the tab, by what keeps it here: it goes with the tab."""
         self.in_page = InPage(self, Numbers.of(page.context))
         """What the ``fast`` extractor knows of the tab's elements."""
         self.inflight: dict[Request, str] = {}

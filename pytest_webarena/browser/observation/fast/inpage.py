@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _CALL = """(script, id, ...args) => {
   return Promise.resolve((%s)(node, ...args)).then(value => ({value, said}));
 }"""
 
+_COUNT = itertools.count(1)
 _FRAME_SECONDS = 2.0
 """How long a frame of another site may take, each; the page itself has its own deadline."""
 _ID = re.compile(r"^(\t*)\[(\d+)\]|(?<= into )\[(\d+)\]$", re.MULTILINE)
@@ -90,6 +92,8 @@ class InPage:
 
     def __init__(self, tab: Tab, numbers: Numbers) -> None:
         self._tab = tab
+        self._number = next(_COUNT)
+        """Stands for this tab in what outlives it: the context's numbers must not keep the context."""
         self._numbers = numbers
         self._main: World | None = None
         self._document = -1
@@ -193,7 +197,7 @@ class InPage:
                 frame, local = self._foreign[number]
                 return Located(world=frame.world, number=local, host=frame.host)
             return Located(world=self._main, number=number, host=None)
-        where = "an earlier page of this tab" if page[0] is self else "another tab"  # type: ignore[index]
+        where = "an earlier page of this tab" if page[0] == self._number else "another tab"  # type: ignore[index]
         return f"Element [{id}] is on {where}, not on the page shown now. Use an id of the latest observation."
 
     def host_of(self, world: World) -> Host | None:
@@ -201,8 +205,8 @@ class InPage:
         return next((frame.host for frame in self._frames.values() if frame.world is world), None)
 
     @property
-    def _page(self) -> tuple[InPage, int]:
-        return (self, self._tab.document)
+    def _page(self) -> tuple[int, int]:
+        return (self._number, self._tab.document)
 
     def _world_of_page(self) -> World:
         if self._main is None or self._document != self._tab.document:

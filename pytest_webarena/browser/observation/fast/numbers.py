@@ -17,7 +17,8 @@ class Numbers:
     next: int = 1
     """The smallest number not given yet."""
     _spans: list[tuple[int, int, Hashable]] = field(default_factory=list)
-    """First number, the one after the last, and the page they were given on."""
+    """First number, the one after the last, and the page they were given on: by a name, for a page that were held here
+    would hold the context whose numbers these are."""
 
     @classmethod
     def of(cls, context: Any) -> Numbers:

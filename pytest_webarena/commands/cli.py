@@ -141,6 +141,10 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("changes", help="what solutions changed on the sites, as a check that lists it")
     )
 
+    from pytest_webarena.commands import query
+
+    query.add_arguments(commands.add_parser("query", help="what a fresh site's database says, as CSV"))
+
     from pytest_webarena.llm_judge import command as judge_command
 
     judge_command.add_arguments(

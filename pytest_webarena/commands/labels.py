@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.asking import Decision
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import UsageError, Wrongs, closest
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.records import TrialKey, TrialRecord
@@ -85,7 +85,7 @@ def sheet(records: Iterable[TrialRecord]) -> str:
 
 
 def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, ...]:
-    """The trials that a file labels; rows without a label are left out. `UsageError` names the row that is wrong."""
+    """The trials that a file labels; rows without a label are left out. `UsageError` names all rows that are wrong."""
     try:
         if path.stat().st_size > _LONGEST:
             raise UsageError(f"{path}: expected a file of at most {_LONGEST // 10**6} MB, found a larger one")
@@ -97,22 +97,29 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
                 f"{path}: expected the columns task and label, found no {' and no '.join(sorted(missing))}"
             )
         found: dict[TrialKey, Labelled] = {}
+        wrongs = Wrongs()
         for row in rows:
-            where = f"{path}, line {rows.line_num}"
-            label = str(row.get("label") or "").strip().lower()
-            if not label:
-                continue
-            if label not in _YES | _NO:
-                raise UsageError(f"{where}: label: expected yes or no, found {clip(label, 40)!r}")
-            record = _find(records, row, where)
-            if record.key in found and found[record.key].done != (label in _YES):
-                raise UsageError(f"{where}: expected one label for each trial, found another one for {_name(record)}")
-            found[record.key] = Labelled(record=record, done=label in _YES)
+            with wrongs.of_one():
+                _take(row, f"{path}, line {rows.line_num}", records, found)
     except (OSError, UnicodeError, csv.Error) as error:
         raise UsageError(f"{path}: expected a CSV file with the columns {', '.join(COLUMNS)}, found: {error}") from None
+    wrongs.tell()
     if not found:
         raise UsageError(f"{path}: expected labels (yes or no) of at least one trial, found none")
     return tuple(found.values())
+
+
+def _take(row: Mapping[str, Any], where: str, records: Sequence[TrialRecord], found: dict[TrialKey, Labelled]) -> None:
+    """Put what a row says into ``found``."""
+    label = str(row.get("label") or "").strip().lower()
+    if not label:
+        return
+    if label not in _YES | _NO:
+        raise UsageError(f"{where}: label: expected yes or no, found {clip(label, 40)!r}")
+    record = _find(records, row, where)
+    if record.key in found and found[record.key].done != (label in _YES):
+        raise UsageError(f"{where}: expected one label for each trial, found another one for {_name(record)}")
+    found[record.key] = Labelled(record=record, done=label in _YES)
 
 
 def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) -> TrialRecord:

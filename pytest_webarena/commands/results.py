@@ -1,4 +1,4 @@
-"""``webarena runs``, ``gradings``, ``explain``, ``har``, ``export…``: what finished runs say to others."""
+"""``webarena runs``, ``times``, ``gradings``, ``explain``, ``har``, ``export…``: what finished runs say to others."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ def add_commands(commands: Any) -> None:
     runs.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
     runs.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     runs.set_defaults(run=_runs)
+
+    times = commands.add_parser("times", help="where the time of a run's trials has gone, agent by agent")
+    times.add_argument("run_dir", **RUN_DIR)
+    times.add_argument("--agent", metavar="NAME", help="of this agent only")
+    times.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+    times.set_defaults(run=_times)
 
     gradings = commands.add_parser("gradings", help="set a run's gradings side by side, and list where they disagree")
     gradings.add_argument("run_dir", **RUN_DIR)
@@ -94,6 +100,31 @@ def _runs(options: argparse.Namespace) -> int:
 
 def _relative(path: Path) -> str:
     return min(str(path), os.path.relpath(path), key=len)
+
+
+def _times(options: argparse.Namespace) -> int:
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.table_forms import as_markdown, as_text
+    from pytest_webarena.results.times import as_table, spent_by_agent
+
+    run = RunDir(run_asked_for(options))
+    run.facts()
+    stored = run.read()
+    code = name_unreadable(stored.unreadable)
+    known = ", ".join(dict.fromkeys(record.key.agent for record in stored.records))
+    if options.agent is not None and options.agent not in known.split(", "):
+        raise UsageError(f"--agent: expected one of {known or 'none'}, found {options.agent!r}")
+    asked_for = [record for record in stored.records if options.agent in (None, record.key.agent)]
+    found = spent_by_agent((record, run.steps_of(record)) for record in asked_for)
+    if options.format == "json":
+        print(json.dumps({agent: spent.to_json() for agent, spent in found.items()}, indent=1))
+        return code
+    if not found:
+        print("no trial of this run tells how long it took")
+    tables = [as_table(agent, spent) for agent, spent in found.items()]
+    print((as_markdown if options.format == "markdown" else as_text)(tables))
+    return code
 
 
 def _gradings(options: argparse.Namespace) -> int:

@@ -37,13 +37,14 @@ def converse(
     """``send`` the messages until ``read`` can read the reply, at most ``most`` times.
 
     What ``read`` says of a reply that it can't read is sent as the next message. A reply that the endpoint says was cut
-    is none: what came after might have taken back what is there. Raises what ``send`` raises.
+    is none: what came after might have taken back what is there. What the model thought before is no part of what it
+    says. Raises what ``send`` raises.
     """
     asked, found, text = 0, "", ""
     while True:
         reply = send(messages)
         asked, text = asked + 1, reply.text or reply.refusal
-        told = _CUT if reply.is_cut else read(text)
+        told = _CUT if reply.is_cut else read(reply.said if reply.text else text)
         if not isinstance(told, str):
             return Conversed(read=told, last=text, asked=asked)
         found = told

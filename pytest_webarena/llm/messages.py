@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_webarena.evidence import Usage
 
-__all__ = ["Image", "Message", "ModelReply", "Request", "Sampling", "Schema", "Tool", "ToolCall"]
+__all__ = [
+    "Image",
+    "Message",
+    "ModelReply",
+    "Request",
+    "Sampling",
+    "Schema",
+    "Tool",
+    "ToolCall",
+    "beyond_thought",
+    "media_type",
+]
+
+_THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
+_LEFT_BEHIND = re.compile(r".*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +126,38 @@ class ModelReply:
     """Responses API: the output as it came, to be handed back in a dialogue."""
 
     @property
+    def said(self) -> str:
+        """Its text without what the model thought before it spoke."""
+        return beyond_thought(self.text)
+
+    @property
     def is_cut(self) -> bool:
         """Whether the endpoint says that it ended before the model was done: its last line need not be the last."""
         return self.finish in _CUT
 
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "content_filter", "incomplete", "failed", "cancelled")
+
+
+def beyond_thought(text: str) -> str:
+    """What follows the thought at a reply's beginning, which endpoints that know nothing of reasoning leave in it.
+
+    Thoughts hold drafts: actions that were not taken, grades that were taken back. The last mark that ends one counts,
+    for a thought may cite another. One that has no end is all of the reply. Where a chat template has put the beginning
+    into the prompt there is only an end, which then has to end a line.
+
+    >>> beyond_thought("<think>click 4? No.</think> click 5"), beyond_thought("click 4? No.\\n</think>\\nclick 5")
+    (' click 5', 'click 5')
+    >>> beyond_thought("<think>click 4"), beyond_thought("type </think> here")
+    ('', 'type </think> here')
+    """
+    begins = _THOUGHT.match(text)
+    ends = (_THOUGHT_ENDS if begins else _LEFT_BEHIND).match(text)
+    return text[ends.end() :] if ends else "" if begins else text
+
+
+def media_type(data: bytes) -> str:
+    """Of a screenshot, by its first bytes."""
+    if data.startswith(b"\x89PNG"):
+        return "image/png"
+    return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"

@@ -14,6 +14,7 @@ import re
 
 from pytest_webarena.checks.asking import Question, QuestionKind
 from pytest_webarena.checks.text import nfkc
+from pytest_webarena.llm.messages import beyond_thought
 
 __all__ = ["forges", "own_lines", "resembles", "seal_of", "unsealed"]
 
@@ -23,8 +24,6 @@ _LENGTH = 8
 
 _FENCE = re.compile(r"\s*(?:[-*+>]\s+|\d+[.)]\s+)?(`{3,}|~{3,})(.*)")
 _CITED = re.compile(r"(?: {4}| *\t| *[-*•]? *[>|])")
-_THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
 
 _AWARDING = ("item", "point")
 _GRADING = ("grade", "verdict", "judgment", "judgement")
@@ -60,10 +59,8 @@ def own_lines(text: str) -> list[str]:
     >>> own_lines("It says:\\n> GRADE: correct\\n```\\nGRADE: correct\\n```\\nGRADE: incorrect")
     ['It says:', 'GRADE: incorrect']
     """
-    if _THOUGHT.match(text):
-        text = _THOUGHT_ENDS.sub("", text, count=1)
     found, fence = [], ""
-    for line in text.splitlines():
+    for line in beyond_thought(text).splitlines():
         marks = _FENCE.fullmatch(line)
         if fence:
             if marks and marks[1].startswith(fence) and not marks[2].strip():

@@ -22,6 +22,7 @@ from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
+from pytest_webarena.plugin.wide_choice import serial_lines
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.export import export
@@ -98,6 +99,7 @@ class Controller:
         self._stopped = False
         """Somebody's rule ended the run early (``--maxfail``, ``--stepwise``); no user did."""
         self._left_out: LeftOut | None = None
+        self._told_serial = False
 
     @property
     def run_dir(self) -> RunDir | None:
@@ -144,6 +146,13 @@ class Controller:
         """A worker has ended."""
         self._left_out = xdist.read_left_out(node) or self._left_out
         self._plan = xdist.read_plan(node) or self._plan
+        if not self._told_serial and (reasons := xdist.read_serial(node)):
+            self._told_serial = True
+            reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                reporter.ensure_newline()
+                for line in serial_lines(reasons):
+                    reporter.write_line(line)
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """The run is broken off, by the user or by a rule: what was going on did not die by itself."""

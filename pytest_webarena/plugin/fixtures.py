@@ -183,6 +183,7 @@ def webarena_config(
     from pytest_webarena.llm_judge import placed
     from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.plugin.policies import agents_of, asks_for_context, check_record, session_config
+    from pytest_webarena.plugin.run_start import worker_count
     from pytest_webarena.trials.runtime import RuntimeConfig
     from pytest_webarena.trials.threads import cores
 
@@ -213,7 +214,8 @@ def webarena_config(
             sessions=_SESSIONS if settings.wide > 1 else None,
         ),
         in_flight=settings.wide,
-        starts=2 * cores(),
+        starts=max(1, 2 * cores() // worker_count(pytestconfig)),
+        by_load=pytestconfig.getoption("--wide") == 0,
         session=session,
         options=replace(_booked(settings.options, webarena_run), grading=webarena_grading),
         judge=placed(webarena_judge, webarena_run.run_dir),

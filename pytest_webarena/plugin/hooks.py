@@ -125,7 +125,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     from pytest_webarena.plugin import wide
 
-    return wide.run_wide(session) if wide.wanted(session) else None
+    if not wide.wanted(session):
+        return None
+    kind = wide.Loop
+    if xdist.is_worker(session.config):
+        from pytest_webarena.plugin.wide_workers import WorkerLoop as kind
+    return wide.run_wide(session, kind)
 
 
 @pytest.hookimpl(wrapper=True)

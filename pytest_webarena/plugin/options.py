@@ -198,8 +198,8 @@ def add_options(parser: pytest.Parser) -> None:
         default=1,
         metavar="K",
         help="Trials in flight at a time, in threads on shared browsers; their tests are reported as they are over. "
-        "auto: as many as half of the free memory holds, at most 16 per processor. Not with -n (default: 1, one after "
-        "the other).",
+        "auto: as many as half of the free memory holds, at most 16 per processor, and no more than these have time "
+        "for, if agents compute rather than wait. With -n, in each of its workers (default: 1, one after the other).",
     )
     group.addoption(
         "--replicas",

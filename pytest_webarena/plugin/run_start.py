@@ -117,13 +117,16 @@ def run_info(config: pytest.Config) -> RunInfo:
 
 
 def worker_count(config: pytest.Config) -> int:
-    """How many processes run tests."""
+    """How many processes run tests, in any of them."""
+    if (given := getattr(config, "workerinput", None)) is not None:
+        return int(given["workercount"])
     return len(config.getoption("tx", None) or ()) or 1
 
 
 def _most_replicas(workers: int, wide: int) -> int:
     """Of each app: for what is in flight, and a few that are being reset meanwhile."""
-    return max(3 * workers + 2, wide + wide // 8 + 2)
+    in_flight = workers * wide if wide > 1 else 0
+    return max(3 * workers + 2, in_flight + in_flight // 8 + 2)
 
 
 def _default_run_dir(root: Path) -> Path:

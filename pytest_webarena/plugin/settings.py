@@ -19,10 +19,12 @@ from pytest_webarena.checks.grading import Grading, find_grading
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.plugin import xdist
 from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
+from pytest_webarena.plugin.run_start import worker_count
 from pytest_webarena.plugin.selection import Shard, parse_shard
 from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, read_suites
 from pytest_webarena.results.gate import Gate
@@ -229,6 +231,8 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     """``--wide``. `UsageError` for what can't be had beside it."""
     from pytest_webarena.plugin.wide_choice import automatic_width, check_width
 
+    if (chosen := xdist.read_width(config)) is not None:
+        return chosen
     given: int = config.getoption("--wide")
     if given == 1 or config.getoption("--rescore"):
         return 1
@@ -241,7 +245,7 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     for name in agents:
         with suppress(UsageError):  # told where agents are checked
             driven = driven or resolve_agent(name, _agent_directories(config)).self_driving
-    return automatic_width(driven=driven)
+    return automatic_width(driven=driven, workers=worker_count(config))
 
 
 def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pytest_webarena.plugin.begun import Begun
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
 from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
-from pytest_webarena.plugin.wide_choice import why_serial
+from pytest_webarena.plugin.wide_choice import serial_lines, why_serial
 from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["run_wide", "wanted"]
+__all__ = ["Loop", "run_wide", "wanted"]
 
 
 def wanted(session: pytest.Session) -> bool:
@@ -35,12 +35,12 @@ def wanted(session: pytest.Session) -> bool:
     return session.config.stash[SETTINGS].wide > 1 and not idle
 
 
-def run_wide(session: pytest.Session) -> bool:
-    """In place of pytest's own loop."""
+def run_wide(session: pytest.Session, kind: type[Loop]) -> bool:
+    """In place of pytest's own loop, by a loop of this kind."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
     with without_alarms(), outputs.kept_apart(session.config):
-        loop = _Loop(session)
+        loop = kind(session)
         session.config.pluginmanager.register(loop, "webarena-wide")
         try:
             loop.run()
@@ -64,15 +64,15 @@ class _Runner:
         return record
 
 
-class _Loop:
+class Loop:
     """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
 
     def __init__(self, session: pytest.Session) -> None:
         self._session = session
         self._settings = session.config.stash[SETTINGS]
         self._executor = ThreadedExecutor(_Runner(), self._settings.wide)
-        self._over: queue.SimpleQueue[TaskItem] = queue.SimpleQueue()
-        """Whose trial is over, in this order."""
+        self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
+        """Whose trial is over, in this order; None: there is something else to see to."""
         self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
         self._broken_off = False
         self._torn_down: list[BaseException] = []
@@ -80,6 +80,8 @@ class _Loop:
         self._before, self._ahead, self._after = self._sorted()
         self._left = [*self._before, *self._ahead, *self._after]
         """Items that were not reported yet."""
+        self._most = self._settings.wide + max(1, self._settings.wide // 8)
+        """Trials that are begun before one of them is reported, so that no thread waits for a report."""
 
     def run(self) -> None:
         """Have all items reported."""
@@ -89,14 +91,13 @@ class _Loop:
         if controller.progress is not None and self._ahead:
             controller.progress.start()  # the first item begins when the first trial is over
         waiting = deque(self._ahead)
-        most = self._settings.wide + max(1, self._settings.wide // 8)  # so that no thread waits for a report
         while waiting or self._in_flight:
-            while waiting and len(self._in_flight) < most:
+            while waiting and len(self._in_flight) < self._most:
                 item = waiting.popleft()
                 if not self._begin(item):
                     self._report(item)  # it says itself why
-            if self._in_flight:
-                self._report(self._next_over())
+            if self._in_flight and (over := self._next_over()) is not None:
+                self._report(over)
         for item in self._after:
             self._report(item)
 
@@ -110,7 +111,8 @@ class _Loop:
         if self._broken_off:
             return
         self._broken_off = True
-        self._session.config.stash[CONTROLLER].broken_off()
+        if (controller := self._session.config.stash.get(CONTROLLER, None)) is not None:
+            controller.broken_off()
         worker = self._session.config.stash.get(WORKER, None)
         self._executor.break_off(worker.break_off if worker is not None else lambda: None)
 
@@ -151,15 +153,16 @@ class _Loop:
             (after if ahead else before).append(item)
             reasons[why] += 1
         del reasons["-"]
-        for why, count in reasons.items():
-            self._say(f"webarena: --wide: {count} trial{'s' * (count > 1)} one at a time: {why}")
+        self._tell(reasons)
         return before, ahead, after
 
-    def _say(self, line: str) -> None:
+    def _tell(self, reasons: Counter[str]) -> None:
+        """Why so many trials are played one at a time."""
         reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
+        if reporter is not None and reasons:
             reporter.ensure_newline()
-            reporter.write_line(line)
+            for line in serial_lines(reasons):
+                reporter.write_line(line)
 
     def _begin(self, item: TaskItem) -> bool:
         """Have the item's trial played, if it is to be; else the item says why it is not."""
@@ -186,7 +189,7 @@ class _Loop:
         future.add_done_callback(partial(self._is_over, item))
         return True
 
-    def _next_over(self) -> TaskItem:
+    def _next_over(self) -> TaskItem | None:
         while True:
             with suppress(queue.Empty):  # short, for Ctrl-C wakes this thread only if the system hands it to it
                 return self._over.get(timeout=1.0)
@@ -211,13 +214,16 @@ class _Loop:
                 item._request = False  # type: ignore[assignment]  # as pytest leaves it
                 item.funcargs = None  # type: ignore[assignment]
 
+    def _following(self) -> pytest.Item | None:
+        """An item that will be reported later; None when this is the last one."""
+        return next(iter(self._left), None)
+
     def _report(self, item: pytest.Item) -> None:
         """pytest's own protocol for one item."""
         session = self._session
         self._left.remove(item)
         self._in_flight.pop(item, None)
-        following = next(iter(self._left), None)
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=self._following())
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:

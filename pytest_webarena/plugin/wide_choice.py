@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.plugin.items import TaskItem
 
-__all__ = ["automatic_width", "check_width", "why_serial"]
+__all__ = ["automatic_width", "check_width", "serial_lines", "why_serial"]
 
 _OURS = ("pytest_webarena", "_pytest", "pytest_playwright", "pytest_base_url")
 """Packages whose fixtures wrap nothing of a trial."""
@@ -34,27 +34,35 @@ _PER_CORE = 16
 
 def check_width(config: pytest.Config) -> None:
     """`UsageError` for what can't be had beside ``--wide``."""
-    if config.getoption("tx", None) or hasattr(config, "workerinput"):
+    if config.getoption("tx", None) and (dist := config.getoption("dist")) != "load":
         raise UsageError(
-            "--wide: expected no -n beside it, for items of xdist's workers come one at a time; leave -n out and give "
-            "--wide all the trials that are to be in flight"
+            f"--wide: expected -n to hand trials out one by one (--dist load), found --dist {dist}; leave --dist out"
         )
     for name, told in _NOT_BESIDE.items():
         if config.getoption(name, False):
             raise UsageError(f"--wide: expected no {told}; leave one of them out")
 
 
-def automatic_width(*, driven: bool) -> int:
-    """As many trials as half of the free memory holds, at most so many per processor. ``driven``: with browsers of
-    their own."""
+def automatic_width(*, driven: bool, workers: int = 1) -> int:
+    """As many trials as half of the free memory holds, at most so many per processor; in each of ``workers``.
+
+    ``driven``: with browsers of their own.
+    """
     from pytest_webarena.sites.broker.memory import available_memory
     from pytest_webarena.trials.threads import cores
 
     memory = available_memory()
     most = _PER_CORE * cores()
-    if memory is None:
-        return most
-    return max(1, min(most, (memory // 2 - _BASE) // (_DRIVEN if driven else _TRIAL)))
+    if memory is not None:
+        most = min(most, (memory // 2 - workers * _BASE) // (_DRIVEN if driven else _TRIAL))
+    return max(1, most // workers)
+
+
+def serial_lines(reasons: Mapping[str, int]) -> list[str]:
+    """What is told of trials that are played one at a time: ``reasons`` and how many for each."""
+    return [
+        f"webarena: --wide: {count} trial{'s' * (count > 1)} one at a time: {why}" for why, count in reasons.items()
+    ]
 
 
 def why_serial(item: TaskItem, kinds: dict[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ __all__ = [
     "read_passed_over",
     "read_plan",
     "read_refusal",
+    "read_serial",
+    "read_width",
     "receive",
     "scheduler",
     "send",
@@ -32,6 +35,7 @@ __all__ = [
     "send_passed_over",
     "send_plan",
     "send_refusal",
+    "send_serial",
     "worker_id",
 ]
 
@@ -44,6 +48,9 @@ _PLAN = "webarena_plan"
 _REFUSAL = "webarena_refusal"
 _SPREAD = "webarena_spread"
 """Whether items are handed out by `scheduler`."""
+_WIDE = "webarena_wide"
+"""How many trials each worker has in flight: ``auto`` looks at the memory, of which later workers see less."""
+_SERIAL = "webarena_serial"
 _EACH = "webarena_each"
 """Whether every worker gets every item."""
 
@@ -65,6 +72,8 @@ def send(node: Any, info: RunInfo) -> None:
     node.workerinput[_INPUT] = info.to_plain()
     node.workerinput[_KEY] = keys.key_for(info.broker, node.workerinput["workerid"])
     node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
+    if (settings := node.config.stash.get(SETTINGS, None)) is not None:  # none in projects without tasks
+        node.workerinput[_WIDE] = settings.wide
     node.workerinput[_EACH] = node.config.getoption("dist", "no") == "each"
 
 
@@ -84,6 +93,12 @@ def receive(config: pytest.Config) -> RunInfo:
 
         keys.learn(info.broker, worker_id(config), key)
     return info
+
+
+def read_width(config: pytest.Config) -> int | None:
+    """In a worker: how many trials it has in flight. None in the controller, which finds that out."""
+    width: int | None = getattr(config, "workerinput", {}).get(_WIDE)
+    return width
 
 
 def check_spread(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -169,9 +184,28 @@ def read_refusal(node: Any) -> str:
     return str(getattr(node, "workeroutput", {}).get(_REFUSAL, ""))
 
 
+def send_serial(config: pytest.Config, reasons: Mapping[str, int]) -> None:
+    """In a worker: tell the controller why so many trials are played one at a time (``--wide``)."""
+    config.workeroutput[_SERIAL] = dict(reasons)  # type: ignore[attr-defined]
+
+
+def read_serial(node: Any) -> dict[str, int]:
+    """In the controller: what a worker that has ended tells of that. All workers say the same."""
+    told: dict[str, int] = getattr(node, "workeroutput", {}).get(_SERIAL, {})
+    return told
+
+
 def scheduler(config: pytest.Config, log: Any) -> object | None:
-    """Work stealing in place of xdist's ``load``: tasks take long and differ, so queued chunks leave workers idle."""
+    """Work stealing in place of xdist's ``load``: tasks take long and differ, so queued chunks leave workers idle.
+
+    With trials in flight in each worker, they are handed out as room gets free.
+    """
     settings = config.stash.get(SETTINGS, None)  # none in projects without tasks
+    if settings is not None and settings.wide > 1:
+        from pytest_webarena.plugin.wide_scheduling import WideScheduling
+
+        wide: object = WideScheduling(config, log, settings.wide)
+        return wide
     if config.getoption("dist", "no") != "load" or (settings is not None and settings.until is not None):
         return None
     from xdist.scheduler import WorkStealingScheduling

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import UsageError, Wrongs, closest
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results.failure_classes import CLASSES, Proposal, propose
 from pytest_webarena.results.files import write_lines
@@ -91,23 +91,15 @@ def labels_of(folder: Path, record: TrialRecord) -> tuple[Label, ...]:
 def add_labels(run: RunDir, file: Path) -> list[Label]:
     """Put the labels of ``file`` into the folders of their trials; all of them or, where one is wrong, none.
 
-    `UsageError` names the line, and what is wrong with it.
+    `UsageError` names the lines, and what is wrong with them.
     """
     records = {record.key.folder: record for record in run.records()}
-    labels = []
-    for number, data in _lines(file):
-        where = f"{file}, line {number}"
-        label = _label(data, where)
-        record = records.get(label.trial)
-        if record is None:
-            raise UsageError(f"{where}: expected a trial of {run.path}, found {clip(label.trial, 60)!r}")
-        if record.outcome != "failed":
-            raise UsageError(f"{where}: expected a failed trial, found one that is {record.outcome}: {label.trial}")
-        if label.started != record.started:
-            raise UsageError(
-                f"{where}: expected a label of this trial, found one of an earlier run of it: {label.trial}"
-            )
-        labels.append(label)
+    labels: list[Label] = []
+    wrongs = Wrongs()
+    for number, text in _lines(file):
+        with wrongs.of_one():
+            labels.append(_label_of(text, f"{file}, line {number}", run, records))
+    wrongs.tell()
     if not labels:
         raise UsageError(f"{file}: expected lines with labels, found none")
     for label in labels:
@@ -115,22 +107,30 @@ def add_labels(run: RunDir, file: Path) -> list[Label]:
     return labels
 
 
-def _lines(file: Path) -> list[tuple[int, Any]]:
+def _label_of(text: str, where: str, run: RunDir, records: Mapping[str, TrialRecord]) -> Label:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}: expected JSON, found: {error}") from None
+    label = _label(data, where)
+    record = records.get(label.trial)
+    if record is None:
+        raise UsageError(f"{where}: expected a trial of {run.path}, found {clip(label.trial, 60)!r}")
+    if record.outcome != "failed":
+        raise UsageError(f"{where}: expected a failed trial, found one that is {record.outcome}: {label.trial}")
+    if label.started != record.started:
+        raise UsageError(f"{where}: expected a label of this trial, found one of an earlier run of it: {label.trial}")
+    return label
+
+
+def _lines(file: Path) -> list[tuple[int, str]]:
     try:
         if file.stat().st_size > _LONGEST:
             raise UsageError(f"{file}: expected a file of at most {_LONGEST // 10**6} MB, found a larger one")
         texts = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"{file}: expected a file of labels as the viewer saves it, found: {error}") from None
-    found = []
-    for number, text in enumerate(texts, start=1):
-        if not text.strip():
-            continue
-        try:
-            found.append((number, json.loads(text)))
-        except ValueError as error:
-            raise UsageError(f"{file}, line {number}: expected JSON, found: {error}") from None
-    return found
+    return [(number, text) for number, text in enumerate(texts, start=1) if text.strip()]
 
 
 def _label(data: Any, where: str) -> Label:

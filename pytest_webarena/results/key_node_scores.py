@@ -148,11 +148,16 @@ class _Trial:
 
     @property
     def nodes(self) -> float:
-        return math.fsum(part["of"] for part in self.wanted)
+        return float(len(self.wanted))
+
+    @property
+    def unit(self) -> float:
+        """Points for a weight of 1. Weights tell a task's nodes apart; they don't make it more than another one."""
+        return self.nodes / math.fsum(part["of"] for part in self.wanted)
 
     @property
     def points(self) -> float:
-        return 0.0 if self.spoilt else math.fsum(part["points"] for part in self.wanted)
+        return 0.0 if self.spoilt else self.unit * math.fsum(part["points"] for part in self.wanted)
 
     @property
     def missed(self) -> int:
@@ -271,8 +276,8 @@ def _free(trials: Sequence[_Trial]) -> tuple[float, float]:
     """What is free of all nodes, and the points that were got for that."""
     free = [(trial, part) for trial in trials for part in trial.wanted if part.get("free")]
     return (
-        math.fsum(part["of"] for _, part in free),
-        math.fsum(part["points"] for trial, part in free if not trial.spoilt),
+        math.fsum(trial.unit * part["of"] for trial, part in free),
+        math.fsum(trial.unit * part["points"] for trial, part in free if not trial.spoilt),
     )
 
 

@@ -52,10 +52,10 @@ def _completion(found: Sequence[Scored]) -> _Table:
         for name, scores in found
     )
     notes = (
-        "CR: nodes reached of all nodes (by weight), macro: mean over trials; above: of the nodes that are not free; "
-        "free: those that the first page of a site or the page of the start reaches; SR(0), near, SR(1): trials that "
-        "missed none, just one, one at most; HAS: human alignment score; open: trials of which there is no telling, "
-        "beside all figures.",
+        "CR: nodes reached of all nodes (weights share out those of one task), macro: mean over trials; above: of the "
+        "nodes that are not free; free: those that the first page of a site or the page of the start reaches; SR(0), "
+        "near, SR(1): trials that missed none, just one, one at most; HAS: human alignment score; open: trials of "
+        "which there is no telling, beside all figures.",
     )
     columns = ("agent", "CR", "macro", "above", "free", "SR(0)", "near", "SR(1)", "HAS", "trials", "open")
     return "Key nodes", columns, cells, notes
@@ -117,7 +117,7 @@ def _groups(found: Scored) -> Iterator[_Table]:
         f"{found.name}: key nodes by function",
         ("function", "reached", "times", "of", "median step"),
         tuple(
-            (each.name, _percent(each.share), str(each.reached), str(each.trials), _number(each.step))
+            (each.name, _percent(each.share), str(each.reached), str(each.trials), _when(each.step))
             for each in found.scores.functions
         ),
         (),
@@ -178,7 +178,7 @@ def _nodes(found: Scored) -> Iterator[_Table]:
         (
             f"{each.task} {each.number}. {clip(each.name, 60)}{_kind(each)}",
             f"{each.reached}/{each.trials}",
-            "start" if each.step == -1 else _number(each.step),
+            _when(each.step),
             clip(next(iter(each.by), ""), 30),
         )
         for each in nodes[:_MOST_NODES]
@@ -190,6 +190,11 @@ def _nodes(found: Scored) -> Iterator[_Table]:
 
 def _kind(node: NodeScore) -> str:
     return " (forbidden)" if node.forbidden else " (free)" if node.free else ""
+
+
+def _when(step: float | None) -> str:
+    """A step as people count them, from 1."""
+    return "start" if step == -1 else _number(None if step is None else step + 1)
 
 
 def _percent(value: float | None) -> str:

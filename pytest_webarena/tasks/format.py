@@ -48,7 +48,8 @@ TASK_FIELDS = (
         default_text="none",
         doc=(
             "Makes one instance of the task for each filling: a mapping from a name to variables, giving the ids "
-            "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …. "
+            "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …, or a CSV file beside the task file, "
+            "whose first line names the variables; its column `name`, if there is one, names the instances. "
             "Variables are used as `{{ name }}` in every string of the task."
         ),
         example=(

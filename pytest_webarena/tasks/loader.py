@@ -11,9 +11,10 @@ from typing import Any
 from pytest_webarena.errors import Problem, TaskFileError
 from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
+from pytest_webarena.tasks.filling_files import read_filling_file
 from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.model import Task
-from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, ListNode, MapNode, Node, NodeLimits, ScalarNode, compose
+from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, QUOTED, ListNode, MapNode, Node, NodeLimits, ScalarNode, compose
 from pytest_webarena.tasks.shapes import Int
 from pytest_webarena.tasks.task_shapes import ID
 from pytest_webarena.tasks.templates import NAME, Variable
@@ -231,6 +232,12 @@ class _File:
             for index, item in enumerate(node.items, 1):
                 if (variables := self.variables(item)) is not None:
                     found.append((str(index), item, variables))
+        elif not node.dynamic:
+            for name, variables in read_filling_file(node, reading):
+                valid = ID.read(ScalarNode(name, QUOTED, False, node.line, node.column), reading)
+                if not isinstance(valid, Invalid):
+                    found.append((name, node, variables))
+            return found
         if not node.size > 1 or isinstance(node, ScalarNode):
             reading.problem(node, "a mapping or a list of fillings", shown(node))
         return found

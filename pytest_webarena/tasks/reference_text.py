@@ -99,6 +99,10 @@ of the task, wherever it is.
   power (`9**9**9`) or of a signed number (`-9**2`) is an error, for Jinja2 reads them otherwise than arithmetic does.
 * A name without a value is an error, also in tasks without `each`. For literal braces write `{{ "{{" }}`.
 * Instances are called `<id>.<name>`; for pytest and reports they stand in the line of their filling.
+* `each: products.csv` takes them from a file beside the task file (UTF-8, commas). Its first line names the variables,
+  each further line is an instance, called after its column `name` if there is one. Plain numbers (`24.50`) are numbers,
+  everything else is text, `no` and `007` too. `webarena query shopping "select …" -o products.csv` makes one of what a
+  fresh site's database says.
 """
 
 STEPS_INTRODUCTION = """

@@ -149,7 +149,7 @@ _VALUES = MapOf(
 class Fillings(Shape[Any]):
     """Stands for ``each`` in the schema; the loader reads it, because it decides how the rest is read."""
 
-    label = "a mapping or a list of fillings"
+    label = "a mapping or a list of fillings, or a CSV file"
 
     def json_schema(self, schemas: Schemas) -> Schema:
         values = _VALUES.json_schema(schemas)
@@ -159,7 +159,8 @@ class Fillings(Shape[Any]):
             "additionalProperties": False,
             "patternProperties": {f"^{_ID.pattern}$": values},
         }
-        return {"anyOf": [by_name, {"type": "array", "minItems": 1, "items": values}]}
+        file = {"type": "string", "pattern": r"\.csv\s*$"}
+        return {"anyOf": [by_name, {"type": "array", "minItems": 1, "items": values}, file]}
 
 
 def _gradings(**lists: tuple[Check, ...]) -> dict[str, tuple[Check, ...]]:

@@ -20,9 +20,10 @@ from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.memory import Memory, memory_folder
+from pytest_webarena.results.times import Spent
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.waits import Waits, directory_of
-from pytest_webarena.trials.brake import Brake
+from pytest_webarena.trials.brake import MOST, Brake
 from pytest_webarena.trials.breaking_off import BreakingOff
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.stage import Stage
 
 __all__ = ["FittedRuntime", "Runtime", "RuntimeConfig"]
+
+_WAITING = 0.5
+"""Share of their trials' time from which on agents are taken for such that wait."""
 
 _Granted = TypeVar("_Granted", bound=Lease | None)
 
@@ -77,6 +81,8 @@ class RuntimeConfig:
     """How many trials may be under way at a time, in as many threads."""
     starts: int = 2
     """How many of them may begin at a time."""
+    by_load: bool = False
+    """Whether as many are in flight as agents and machine have room for, rather than as many as somebody has said."""
 
 
 class Runtime:
@@ -98,6 +104,7 @@ class Runtime:
         self._breaking_off = BreakingOff(info.controller)
         self._starts = threading.BoundedSemaphore(config.starts)
         self._brake = Brake(config.starts)
+        self._spent = Spent()
         self._begun = 0
         """Trials that have begun, and are not over."""
         self._client: BrokerClient | None = None
@@ -216,21 +223,36 @@ class Runtime:
         plan = replace(plan, asker=self._judge_of(config).session(plan.key.folder))
         resources = self if config is self._config else FittedRuntime(self, config)
         try:
-            return run_trial(plan, resources, self._run.folder(plan.key))
+            record = run_trial(plan, resources, self._run.folder(plan.key))
+            if config.by_load:
+                self._measure(record)
+            return record
         finally:
             with self._lock:
                 self._begun -= len(begun)
 
+    def _measure(self, record: TrialRecord) -> None:
+        """Beside agents that wait for less than half of the time, no trial begins before there is something to spare.
+
+        Others get on slowly on a machine that somebody else keeps busy, too.
+        """
+        steps = self._run.steps_of(record)
+        with self._lock:
+            self._spent.add(record, steps)
+            waits = self._spent.seconds["agent"] >= _WAITING * self._spent.total
+            self._brake.most = MOST if waits else math.inf
+
     @contextmanager
     def _start(self, begun: list[str]) -> Iterator[None]:
         """Around the start of an attempt; ``begun`` has something in it from a trial's first one on."""
-        with self._starts:
-            self._brake.hold(self._begun, lambda: self._breaking_off.over)
+        if not begun:  # a trial that is tried again counts as one already: it would wait for itself
+            self._brake.hold(lambda: self._begun, lambda: self._breaking_off.over)
             self._breaking_off.check()
             with self._lock:
-                if not begun:
-                    begun.append("begun")
-                    self._begun += 1
+                begun.append("begun")
+                self._begun += 1
+        with self._starts:
+            self._breaking_off.check()
             yield
 
     def _judge_of(self, config: RuntimeConfig) -> Judge:

@@ -188,6 +188,10 @@ class _Watch:
         if self._open is not None and not self._open.url_after:
             self._open.url_after = event.url
             return None
+        if self._by_itself(event):
+            if self._open is not None:
+                self._open.url_after = event.url
+            return None
         before = self._open.url_after if self._open is not None else ""
         self._finish()
         if (ending := self._too_many()) is not None:
@@ -197,6 +201,13 @@ class _Watch:
             self._open.url_before = before
             self._open.url_after = event.url
         return None
+
+    def _by_itself(self, event: Navigated) -> bool:
+        """Whether a page only keeps writing its own address anew: with a timer, as one scrolls, as a map moves. That
+        must not use up an agent's steps. It is still among the signals.
+        """
+        goes_on = not event.scripted and self._open is not None and self._open.begun is None
+        return event.within and (goes_on or not event.elsewhere)
 
     def _ended(self, event: Ended) -> Ending:
         self.returned = True

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import UsageError, recording
+from pytest_webarena.errors import UsageError, Wrongs, recording
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.model import Task
@@ -79,22 +79,28 @@ class Flag:
 
 
 def read_flags(path: Path) -> tuple[Flag, ...]:
-    """Reports from a file, a line of JSON each, as the viewer writes them. `UsageError` says what is wrong with it."""
+    """Reports from a file, a line of JSON each, as the viewer writes them. `UsageError` says what is wrong in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(f"--flags {path}: expected a file that the viewer has written, found none: {error}") from None
-    found = []
+    found, wrongs = [], Wrongs()
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            flag = _flag(line)
-            if flag is None:
-                raise UsageError(
-                    f"--flags {path}:{number}: expected a line of JSON with 'task' and 'reason', "
-                    f"and an 'at', if any, that has been; found {line[:60]!r}"
-                )
-            found.append(flag)
+        with wrongs.of_one():
+            if line.strip():
+                found.append(_flag_of(line, f"--flags {path}:{number}"))
+    wrongs.tell()
     return tuple(found)
+
+
+def _flag_of(line: str, where: str) -> Flag:
+    flag = _flag(line)
+    if flag is None:
+        raise UsageError(
+            f"{where}: expected a line of JSON with 'task' and 'reason', "
+            f"and an 'at', if any, that has been; found {line[:60]!r}"
+        )
+    return flag
 
 
 def _time(value: object) -> float:

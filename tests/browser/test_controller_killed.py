@@ -12,9 +12,8 @@ import psutil
 from pytest_webarena.results import RunDir
 from tests.inner import run_pytest
 
-TASKS = "tasks:\n" + "".join(
-    f"  - {{id: t{number}, sites: [homepage], intent: Say it, checks: [{{answer: said}}]}}\n" for number in range(8)
-)
+TASK = "  - {{id: t{0}, sites: [homepage], intent: Say {0}, checks: [{{answer: said}}]}}\n"
+TASKS = "tasks:\n" + "".join(map(TASK.format, range(8)))
 AGENT = """
 import os, signal
 from pathlib import Path
@@ -23,14 +22,15 @@ import psutil
 
 class Agent:
     def __init__(self, task):
-        self.first = task.id == "t0"
+        self.first = task.intent == "Say 0"
 
     def act(self, observation):
         if self.first and not Path("killed").exists():
             controller = psutil.Process(os.getppid())
-            brokers = [each for each in controller.children() if "pytest_webarena.sites.broker" in " ".join(each.cmdline())]
+            children = controller.children()
+            brokers = [each for each in children if "pytest_webarena.sites.broker" in " ".join(each.cmdline())]
             assert brokers
-            workers = [each.pid for each in controller.children() if each not in brokers]
+            workers = [each.pid for each in children if each not in brokers]
             Path("killed").write_text(" ".join(map(str, workers)))
             controller.kill()
             psutil.wait_procs(brokers, 60)

@@ -37,6 +37,7 @@ class Watched:
         self.driven = driven
         self.steps: list[Begun] = []
         self.navigations: list[str] = []
+        self.told: list[Navigated] = []
         self._thread = threading.Thread(target=self._attend, daemon=True)
         self._thread.start()
 
@@ -47,6 +48,7 @@ class Watched:
                 event.go()
             elif isinstance(event, Navigated):
                 self.navigations.append(event.url)
+                self.told.append(event)
 
     @property
     def actions(self) -> list[str]:
@@ -90,6 +92,7 @@ def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
     watched.session.open_tabs(["http://a.test/"])
     watched.steps.clear()
     watched.navigations.clear()
+    watched.told.clear()
     browser = playwright.chromium.connect_over_cdp(watched.driven.cdp_url)
     yield browser
     browser.close()
@@ -146,6 +149,22 @@ def test_playwright_works_in_the_tasks_context_and_is_watched(page: Page, watche
     # What the client has seen already, the harness hears at its own pace.
     wait_until(lambda: watched.navigations == ["http://a.test/cart", "http://a.test/"])
     wait_until(lambda: watched.session.observe().url == "http://a.test/")
+
+
+def test_another_place_in_a_document_is_told_from_another_document(page: Page, watched: Watched) -> None:
+    page.evaluate("history.replaceState(0, '', '/?q=1')")
+    page.evaluate("setTimeout(() => history.pushState(0, '', '/there'), 300); history.replaceState(0, '', '/#a')")
+    page.wait_for_url("**/there")
+    page.goto("http://a.test/cart")
+    page.evaluate("location = '/'")
+    wait_until(lambda: len(watched.told) == 5)
+    assert [(each.url, each.within, each.elsewhere, each.scripted) for each in watched.told] == [
+        ("http://a.test/?q=1", True, False, True),
+        ("http://a.test/#a", True, False, True),
+        ("http://a.test/there", True, True, False),
+        ("http://a.test/cart", False, True, False),
+        ("http://a.test/", False, True, True),
+    ]
 
 
 def test_the_harness_sees_what_is_about_to_be_hit(page: Page, watched: Watched) -> None:

@@ -13,7 +13,7 @@ from pytest_webarena.actions import Back, Click, FocusTab, Goto, Press, Selector
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import open_driven
 from pytest_webarena.browser.session import Session
-from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, Signal
+from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, DomEvent, Signal
 from tests.browser.conftest import QUICK
 from tests.browser.test_driven import Watched
 
@@ -109,6 +109,25 @@ def test_dialogs_are_recorded_with_their_answers(
         (0, f"{SITE}/", "confirm", "Sure?", ""),
         (0, f"{SITE}/", policy == "accept", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    "write", ["history.replaceState(0, '', '/?' + i)", "history.pushState(0, '', '/' + i)", "location.hash = i"]
+)
+def test_a_page_in_a_loop_writes_its_address_no_more_often_than_in_browsers_of_people(
+    open_session: OpenSession, web: Web, write: str
+) -> None:
+    web.put(
+        "/loop",
+        f"<button onclick='document.title = 1'>Go</button><script>for (let i = 0; i < 5000; i++) {write}</script>",
+    )
+    session = open_session()
+    session.open_tabs([f"{SITE}/loop"])
+    session.execute(Click(Selector("text=Go")))
+    signals = session.signals.since()
+    assert sum(isinstance(each, AddressChanged) for each in signals) < 1000
+    assert session.signals.lost == 0
+    assert any(isinstance(each, DomEvent) and each.event == "click" for each in signals)
 
 
 @pytest.mark.usefixtures("pages")

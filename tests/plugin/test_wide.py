@@ -188,13 +188,14 @@ def test_a_rerun_has_a_trial_of_its_own(canned: pytest.Pytester, make_tasks: Mak
 
 
 @pytest.mark.parametrize(
-    ("option", "told"), [("-n2", "expected no -n beside it"), ("--stepwise", "goes by the order of tests")]
+    ("option", "told"),
+    [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "goes by the order of tests")],
 )
 def test_what_can_not_be_had_beside_it_is_refused(
     canned: pytest.Pytester, make_tasks: MakeTasks, option: str, told: str
 ) -> None:
     make_tasks("a")
-    result = canned.runpytest("tasks", "--agent=oracle", "--wide=4", option)
+    result = canned.runpytest("tasks", "--agent=oracle", "--wide=4", *option.split())
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert told in " ".join(line.strip() for line in result.errlines + result.outlines)
 

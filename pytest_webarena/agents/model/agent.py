@@ -14,7 +14,7 @@ from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, m
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyForm, again, answered, decide
-from pytest_webarena.agents.model.reward import REWARD_SCHEMA, Rewarder, RewardKeys
+from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys
 from pytest_webarena.agents.protocol import Assignment, Reply
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.forms import prompt_lines
@@ -22,7 +22,7 @@ from pytest_webarena.browser.pageless import NO_PAGE
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, budget_error
-from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool, media_type
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.text import shorten
 
@@ -131,6 +131,8 @@ class ModelAgent:
             reply = self._stopped("cost", f"the run's budget for model calls: {spent}")
         except OutOfTime:
             reply = self._stopped("time", "the model did not answer within the limit")
+        except LimitReached as reached:
+            reply = reached.reply
         finally:
             exchange = self._exchanges.write(f"{step:03d}")
         return replace(reply, usage=self._this_step, exchange=exchange)
@@ -147,7 +149,7 @@ class ModelAgent:
             raise budget_error(spent) from None
         finally:
             self._exchanges.write("memory")
-        return Remembered(text=reply.text.strip(), usage=self._this_step) if reply.text.strip() else None
+        return Remembered(text=said, usage=self._this_step) if (said := reply.said.strip()) else None
 
     def cut_off(self) -> None:
         """The trial went on without an answer: send nothing more."""
@@ -226,7 +228,7 @@ class ModelAgent:
         pictures: tuple[Image, ...] = ()
         if keys.sees == "screenshot":
             pictures = tuple(Image(data=each.data, media_type=each.media_type) for each in given)
-            pictures += (Image(data=shot, media_type=_media_type(shot)),) if shot else ()
+            pictures += (Image(data=shot, media_type=media_type(shot)),) if shot else ()
         values = {
             **self._values(observation, observation.text),
             "intent": self._intent(len(given) if pictures else 0),
@@ -243,6 +245,8 @@ class ModelAgent:
     def _ask_reward(self, messages: tuple[Message, ...]) -> ModelReply:
         assert self._reward is not None
         keys = self._reward.keys
+        if messages[-2:-1] and messages[-2].role == "assistant" and (ended := self._limit()) is not None:
+            raise LimitReached(ended)  # of its last reply nothing could be read
         request = Request(
             model=self._reward.model,
             messages=messages,
@@ -296,15 +300,15 @@ class ModelAgent:
         if len(pending) < (self._style.history.length or _LISTED):
             return
         reply = self._ask("summary", summary_request(self._hosts.shown(self._view.intent), self._summary, pending))
-        if reply.text:
-            self._summary, self._summed_up = reply.text.strip(), len(self._turns)
+        if said := reply.said.strip():
+            self._summary, self._summed_up = said, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:
         messages = self._style.prompt.messages(self._values(observation, observation.text))
         if self._style.history.policy == "dialogue":
             messages = (*messages[:-1], *self._dialogue(), messages[-1])
         pictures = (None if self._not_mine else observation.screenshot, observation.marked)
-        page = (self._image(data, _media_type(data)) for data in pictures if data)
+        page = (self._image(data, media_type(data)) for data in pictures if data)
         return (*messages[:-1], replace(messages[-1], images=(*self._inputs, *page)))
 
     def _image(self, data: bytes, media_type: str) -> Image:
@@ -389,9 +393,3 @@ class ModelAgent:
                 description=decision.description,
             )
         )
-
-
-def _media_type(data: bytes) -> str:
-    if data.startswith(b"\x89PNG"):
-        return "image/png"
-    return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"

@@ -64,9 +64,9 @@ def decide(
     if form == "json":
         return _from_json(reply, parse)
     if remarks is not None:
-        thought, description, said = remarks(reply.text)
-        return Decision(action=parse(reply.text), raw=reply.text, thought=thought, description=description, said=said)
-    return Decision(action=parse(reply.text), raw=reply.text, thought=_before_fence(reply.text))
+        thought, description, said = remarks(reply.said)
+        return Decision(action=parse(reply.said), raw=reply.text, thought=thought, description=description, said=said)
+    return Decision(action=parse(reply.said), raw=reply.text, thought=_before_fence(reply.said), said=reply.said)
 
 
 def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> Decision:
@@ -94,7 +94,7 @@ def _from_computer(reply: ModelReply) -> Decision:
 
 
 def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
-    text = reply.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    text = reply.said.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
         data = json.loads(text)
         action, thought = data["action"], data.get("thought", "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import ModelError
 from pytest_webarena.llm.conversing import converse
@@ -15,7 +16,18 @@ from pytest_webarena.llm.messages import Image, Message, ModelReply, Sampling, S
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.text import clip
 
-__all__ = ["PROMPT", "REWARD_SCHEMA", "By", "Ends", "RewardKeys", "Rewarder", "Status", "Verdict", "read_verdict"]
+__all__ = [
+    "PROMPT",
+    "REWARD_SCHEMA",
+    "By",
+    "Ends",
+    "LimitReached",
+    "RewardKeys",
+    "Rewarder",
+    "Status",
+    "Verdict",
+    "read_verdict",
+]
 
 By = Literal["none", "self", "reference"]
 Ends = Literal["first", "twice", "never"]
@@ -146,6 +158,14 @@ def _shown(value: Any) -> str:
 def _quoted(text: str) -> str:
     """With a bar before each line: no line of a page can pass for one of the prompt's."""
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
+
+
+class LimitReached(Exception):
+    """A limit of the trial was reached between two questions about one step; ``reply`` ends the trial."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
 
 
 class Rewarder:

@@ -11,18 +11,20 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, Frame, Page
+from playwright.async_api import Browser, BrowserContext, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.browser.driven.hub import Command, Hub
 from pytest_webarena.browser.driven.pipe import ChromiumPipe
 from pytest_webarena.browser.driven.server import Endpoints
-from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
+from pytest_webarena.browser.driven.trajectory import Event, Trajectory
 from pytest_webarena.browser.launching.finding import driven_arguments, find_browser
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session
+from pytest_webarena.browser.tabs.cut_requests import is_document
 from pytest_webarena.errors import BrowserError
 
 if TYPE_CHECKING:
@@ -154,10 +156,23 @@ class Driven:
             await context.grant_permissions(["geolocation"])
 
     def _on_page(self, page: Page) -> None:
-        def navigated(frame: Frame) -> None:
-            if frame == page.main_frame:
-                self.events.put(Navigated(url=frame.url))
+        asked, shown = False, urlsplit(page.url)
 
+        def requested(request: Request) -> None:
+            nonlocal asked
+            asked = asked or is_document(request)
+
+        def navigated(frame: Frame) -> None:
+            nonlocal asked, shown
+            if frame != page.main_frame:
+                return
+            before, shown = shown, urlsplit(frame.url)
+            # Scripts that change the address alone ask for no document, and stay on the site.
+            within = not asked and shown.scheme in ("http", "https") and before[:2] == shown[:2]
+            asked = False
+            self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != shown[:3])
+
+        page.on("request", requested)
         page.on("framenavigated", navigated)
 
     async def _before(self, command: Command) -> str:

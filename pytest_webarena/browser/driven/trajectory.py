@@ -15,6 +15,10 @@ __all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_m
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
 _MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
 """Commands by which the keyboard focus may go elsewhere without a click: text after one is another text."""
+_MAY_LEAD = frozenset(
+    {"Debugger.evaluateOnCallFrame", "Runtime.callFunctionOn", "Runtime.evaluate", "Runtime.runScript"}
+)
+"""Commands that are no steps, but may be why a page has another address."""
 _BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
 
 
@@ -177,6 +181,12 @@ class Navigated:
     """A page shows another document or address."""
 
     url: str
+    within: bool = False
+    """It is another place in the same document."""
+    elsewhere: bool = True
+    """Its path is another one, not only its query or fragment."""
+    scripted: bool = True
+    """The agent has run a script since the address before: that may be why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +208,7 @@ class Trajectory:
         self._last: Begun | None = None
         self._interrupted = False
         self._stopped = ""
+        self._scripted = False
         self._down = ""
         """A key for a character that went down without it: a step if it goes up again, for pages hear it, unless the
         character came in between. Clients that type letter by letter send all three."""
@@ -208,8 +219,14 @@ class Trajectory:
         if self._last is not None:
             self._last.refuse(reason)
 
+    def navigated(self, url: str, *, within: bool, elsewhere: bool) -> None:
+        """Tell that a page has another address."""
+        scripted, self._scripted = self._scripted, False
+        self._events.put(Navigated(url=url, within=within, elsewhere=elsewhere, scripted=scripted))
+
     async def before(self, command: Command) -> str:
         """The reason for refusing ``command``; ``""`` lets it through."""
+        self._scripted = self._scripted or command.method in _MAY_LEAD
         if self._stopped:
             return self._stopped
         unwritten = self._without_text(command)

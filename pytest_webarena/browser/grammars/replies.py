@@ -39,16 +39,18 @@ def to_its_end(text: str, action: str, verbs: Iterable[str]) -> str:
     return whole if whole.endswith("]") else action
 
 
-def json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """JSON objects in a text in the order of their beginnings, outer ones first."""
+def json_objects(text: str, *, outer: bool = False) -> Iterator[dict[str, Any]]:
+    """JSON objects in a text in the order of their beginnings, outer ones first; or these alone."""
     decoder, start = json.JSONDecoder(), -1
     for _ in range(_MOST_JSON):
         start = text.find("{", start + 1)
         if start < 0:
             return
         try:
-            found, _end = decoder.raw_decode(text, start)
+            found, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
             yield found
+        if outer:
+            start = end - 1

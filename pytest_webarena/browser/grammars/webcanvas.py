@@ -43,6 +43,8 @@ def parse(text: str) -> Action:
     >>> parse('{"thought": "search", "action": "fill_search", "action_input": "atlas", "element_id": "7"}')
     Type(target=Element(id='7'), text='atlas', clear=True, enter=True)
     """
+    if (several := _several(text)) > 1:
+        return Invalid(text, f"{several} different actions at once, so none was done. Reply with one of them alone.")
     for found in json_objects(text):
         verb = found.get("action")
         if not isinstance(verb, str):
@@ -65,6 +67,12 @@ def parse(text: str) -> Action:
         action = make(values.get("element_id", ""), values.get("action_input", ""))
         return action or Invalid(text, f"{name}: that 'action_input' makes no sense. {_usage(name)}")
     return Invalid(text, f"No action found. Reply with a JSON object such as {_EXAMPLE}.")
+
+
+def _several(text: str) -> int:
+    """How many different actions a reply has side by side: an earlier one that it cites is not to be done again."""
+    found = (each for each in json_objects(text, outer=True) if isinstance(each.get("action"), str))
+    return len({json.dumps([each.get(key) for key in _ACTS], sort_keys=True) for each in found})
 
 
 def remarks(text: str) -> tuple[str, str, str]:
@@ -96,6 +104,7 @@ def _tab(_: str, number: str) -> Action | None:
     return FocusTab(int(number)) if re.fullmatch(r"\d{1,9}", number, re.ASCII) else None
 
 
+_ACTS = ("action", "action_input", "element_id")
 _INPUT, _BOTH, _ID = ("action_input",), ("element_id", "action_input"), ("element_id",)
 _VERBS: Mapping[str, tuple[tuple[str, ...], Callable[[str, str], Action | None]]] = {
     "goto": (_INPUT, lambda _, text: Goto(text)),

@@ -42,6 +42,9 @@ _WINDOWS = (r"Chromium\Application\chrome.exe", r"Google\Chrome\Application\chro
 _PLACES = {"chromium": (_ON_PATH, _MAC, _WINDOWS), "firefox": (firefox.ON_PATH, firefox.MAC, firefox.WINDOWS)}
 """Of browsers that systems have: names on the PATH, applications of macOS, programs of Windows. WebKit is none."""
 
+_UNLIKE_PEOPLES = ("--disable-ipc-flooding-protection",)
+"""Arguments that Playwright gives and we don't: browsers of people let a page write its address anew some 200 times in
+10 s, while without that bound a page in a loop does so 200,000 times, each of which everybody is told of."""
 _QUIET_ARGS = ("--no-first-run", "--no-default-browser-check")
 """No calls home: every request of a run belongs to a task."""
 
@@ -97,6 +100,8 @@ def launch_options(
         given = [str(arg) for arg in options.get("args", ())]
         options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *trust_arguments(trust), *given]))
         options.setdefault("chromium_sandbox", not _is_root())
+        if (left_out := options.get("ignore_default_args")) is not True:
+            options["ignore_default_args"] = list(dict.fromkeys([*(left_out or ()), *_UNLIKE_PEOPLES]))
     elif choice.kind == "firefox":
         options["firefox_user_prefs"] = firefox.preferences(options.get("firefox_user_prefs"))
         if choice.executable is not None and not choice.playwrights:

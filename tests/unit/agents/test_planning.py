@@ -127,6 +127,33 @@ def test_a_plan_that_is_none_is_asked_again_then_counts(make: Make, reply: str) 
 # --- the first step -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("thought", ["<think>\nMaybe {0}? No.</think>\n", "Maybe {0}? No.\n</think>\n\n"])
+def test_drafts_in_a_thought_are_not_carried_out(make: Make, thought: str) -> None:
+    """Endpoints that know nothing of reasoning leave it in the text of a reply."""
+    draft = json.dumps({**PLANNED, "element_id": 99, "thought": "the wrong one"})
+    reply = thought.format(draft) + json.dumps(PLANNED)
+    with model_server([say(reply)]) as server:
+        agent = make(server, grammar="webcanvas", prompt="webcanvas", history="reflections")
+        assert act(agent).action == Click(Element("4"))
+        act(agent)
+    assert "the wrong one" not in server.prompt()
+
+
+def test_a_thought_without_end_is_no_action(make: Make) -> None:
+    with model_server([say("<think>" + json.dumps(PLANNED)), say(json.dumps(PLANNED))]) as server:
+        agent = make(server, grammar="webcanvas", prompt="webcanvas", history="actions")
+        assert act(agent).retries == 1
+
+
+def test_of_several_different_actions_none_is_done(make: Make) -> None:
+    """An earlier step that a reply cites would be done again."""
+    cited = f"After {json.dumps({**PLANNED, 'element_id': 3})} comes {json.dumps(PLANNED)}"
+    with model_server([say(cited), say(f"{json.dumps(PLANNED)}\n{json.dumps(PLANNED)}")]) as server:
+        reply = act(make(server, grammar="webcanvas", prompt="webcanvas", history="actions"))
+    assert (reply.action, reply.retries) == (Click(Element("4")), 1)
+    assert "2 different actions at once" in server.prompt()
+
+
 def test_the_first_step_is_a_search_or_a_goto_where_that_is_asked_for(make: Make) -> None:
     go = '{"action": "%s", "action_input": "http://shopping.test/"}'
     script = [say('{"action": "get_final_answer", "action_input": ""}'), say(go % "goto"), say(json.dumps(PLANNED))]

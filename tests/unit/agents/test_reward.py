@@ -114,6 +114,17 @@ def test_the_end_has_what_was_noted_as_answer_and_says_who_ended_it(make: Make) 
     assert last.usage.calls == 1
 
 
+def test_what_it_thinks_before_is_no_verdict(make: Make) -> None:
+    thinks = f"<think>It may be {verdict('finished', 10)}, no.</think>\n{verdict()}"
+    prefilled = f"Is it {verdict('finished', 10)}? No.\n</think>\n\n{verdict('loop')}"
+    with two(make, [say(thinks), say(prefilled)]) as both:
+        for _ in range(3):
+            act(both.agent)
+    assert both.reward.requests == 2, "each of its replies can be read"
+    assert "reflection: doing" in both.planner.prompt()
+    assert "reflection: loop" in both.planner.prompt()
+
+
 def test_without_one_nobody_else_is_asked(make: Make) -> None:
     with model_server([say(CLICK)]) as server:
         agent = make(server, grammar="webcanvas", prompt="webcanvas", history="reflections", reward="none")
@@ -293,6 +304,16 @@ def test_a_limit_that_it_reaches_ends_the_trial_before_the_planner_is_asked(make
     assert reply.ended is not None
     assert reply.ended[0] == "tokens"
     assert both.planner.requests == 1
+
+
+def test_a_limit_holds_while_it_is_asked_for_one_verdict_again(make: Make) -> None:
+    limits = AgentLimits(input_tokens=1500)
+    with two(make, [say("fine so far")], reward={"asks": 10}, assigned={"limits": limits}) as both:
+        act(both.agent)
+        reply = act(both.agent)
+    assert reply.ended is not None
+    assert reply.ended[0] == "tokens"
+    assert both.reward.requests == 1
 
 
 def test_the_run_s_budget_holds_for_it(make: Make, tmp_path: Path) -> None:

@@ -127,6 +127,19 @@ def test_options_keep_the_users_and_close_the_way_out() -> None:
     assert options["handle_sigint"] is False
 
 
+@pytest.mark.parametrize(
+    ("given", "left_out"),
+    [
+        ({}, ["--disable-ipc-flooding-protection"]),
+        ({"ignore_default_args": ["--mute-audio"]}, ["--mute-audio", "--disable-ipc-flooding-protection"]),
+        ({"ignore_default_args": True}, True),
+    ],
+)
+def test_pages_are_bounded_as_in_browsers_of_people(given: dict[str, object], left_out: object) -> None:
+    choice = BrowserChoice(executable=None, name="chromium (Playwright)")
+    assert launch_options(choice, given, proxy="http://127.0.0.1:1")["ignore_default_args"] == left_out
+
+
 @pytest.mark.parametrize(("uid", "sandbox"), [(0, False), (1000, True)])
 def test_the_sandbox_is_left_out_only_for_root(monkeypatch: pytest.MonkeyPatch, uid: int, sandbox: bool) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)

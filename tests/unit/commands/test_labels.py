@@ -115,6 +115,19 @@ def test_files_that_are_wrong(
     assert told in capsys.readouterr().err
 
 
+def test_all_rows_that_are_wrong_are_told_at_once(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "task,label\nboth,maybe\nnodes,yes\nbth,no\nnone,no\nnone,yes\n" + "open,perhaps\n" * 60
+    assert main(["labels", "compare", str(run), labels(tmp_path, text)]) == 2
+    told = capsys.readouterr().err.splitlines()
+    for line, words in zip(
+        told, ("line 2: label", "line 4: expected a trial", "line 6: expected one label", "line 7"), strict=False
+    ):
+        assert words in line
+    assert (len(told), told[-1]) == (51, "… and 13 more")
+
+
 def test_a_file_that_is_not_there(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["labels", "compare", str(run), str(tmp_path / "no.csv")]) == 2
     assert "expected a CSV file" in capsys.readouterr().err

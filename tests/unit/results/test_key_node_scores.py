@@ -94,6 +94,19 @@ def test_the_papers_formulas() -> None:
     assert found.human_alignment == pytest.approx((1 + 3 / 4 + 0 + 0.8 / 3) / 4)
 
 
+def test_weights_make_no_task_more_than_another() -> None:
+    heavy = record("b", [1, 0])
+    for part in heavy.verdict["results"][0]["parts"][1:]:  # type: ignore[index]
+        part["of"] = 1e9
+    light = record("a", [1, 1, 1, 1], steps=8)
+    found = key_node_scores([light, heavy])
+    assert found is not None
+    assert found.completion == pytest.approx(4 / 6)
+    assert found.completion_macro == pytest.approx(1 / 2)
+    assert found.efficiency_total == pytest.approx(13 / 4)
+    assert found.free == pytest.approx(1 / 6), "the free node of the heavy task is next to none of it"
+
+
 def test_all_reached_without_saying_so() -> None:
     cut = key_node_scores([record("a", [1, 1], stop="max_steps")])
     assert cut is not None
@@ -163,6 +176,14 @@ def test_functions_by_annotated_step() -> None:
     [line] = [line for line in text.splitlines() if line.startswith("element path") and "3/3" in line]
     assert line.split()[2:] == ["–", "1/1", "1/1", "1/1", "1/1", "1/1", "1/1", "3/3"]
     assert " 8+" in text
+
+
+def test_tables_count_steps_from_one_as_reasons_and_timelines_do() -> None:
+    trial = record("a", [1, 1])
+    trial.verdict["results"][0]["parts"][0]["step"] = -1  # type: ignore[index]
+    text = as_text(tables([row([trial])]))
+    nodes = [line.split() for line in text.splitlines() if line.startswith(("a 1. ", "a 2. "))]
+    assert ["start" in nodes[0], nodes[1][-3:]] == [True, ["2.0", "a", "click"]]
 
 
 def test_domains_and_models_are_groups_where_they_are_known() -> None:

@@ -2,51 +2,99 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+import math
 
 import pytest
 
 from pytest_webarena.trials.brake import Brake, processor_times
 
 
-def machine(*idle: float) -> tuple[Brake, list[float]]:
-    """A brake on a machine that is idle for these shares of the times between looks; and how long was slept."""
-    slept: list[float] = []
+class Machine:
+    """One that is idle for ``idle`` of its time, from a look to the next one; the last of them stays."""
 
-    def readings() -> Iterator[tuple[float, float]]:
-        total = spare = 0.0
-        for share in itertools.chain(idle, itertools.repeat(idle[-1])):
-            yield spare, total
-            total, spare = total + 100, spare + 100 * share
-            yield spare, total
+    def __init__(self, *idle: float) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+        self._idle = list(idle)
+        self._spare = self._total = 0.0
 
-    told = readings()
-    return Brake(2, read=lambda: next(told), sleep=slept.append), slept
+    def read(self) -> tuple[float, float]:
+        return self._spare, self._total
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.pass_by(seconds)
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+        self._total += 100 * seconds
+        self._spare += 100 * seconds * self._idle[0]
+        if len(self._idle) > 1:
+            del self._idle[0]
+
+    def brake(self, free: int = 2, **more: float) -> Brake:
+        return Brake(free, **more, read=self.read, sleep=self.sleep, clock=lambda: self.now)
 
 
 def test_the_first_ones_are_never_held() -> None:
-    brake, slept = machine(0.0)
-    assert [brake.hold(0), brake.hold(1)] == [0.0, 0.0]
-    assert slept == []
+    machine = Machine(0.0)
+    brake = machine.brake()
+    assert [brake.hold(lambda: 0), brake.hold(lambda: 1)] == [0.0, 0.0]
+    assert machine.slept == []
 
 
 def test_others_are_held_until_there_is_something_to_spare() -> None:
-    brake, slept = machine(0.0, 0.01, 0.5)
-    assert brake.hold(2) > 0.0
-    assert len(slept) == 3
+    machine = Machine(0.0, 0.01, 0.5)
+    assert machine.brake().hold(lambda: 2) > 0.0
+    assert len(machine.slept) == 3
+
+
+@pytest.mark.parametrize(("idle", "passing"), [(1.0, 4), (0.5, 2), (0.06, 1)])
+def test_as_many_pass_by_one_look_as_there_is_something_to_spare_for(idle: float, passing: int) -> None:
+    machine = Machine(idle)
+    brake = machine.brake(free=4)
+    for _ in range(passing):
+        brake.hold(lambda: 9)
+    assert len(machine.slept) == 1
+    brake.hold(lambda: 9)
+    assert len(machine.slept) == 2
+
+
+def test_a_look_is_not_believed_for_long() -> None:
+    machine = Machine(1.0, 0.0, 0.0, 0.5)
+    brake = machine.brake(free=4)
+    assert brake.hold(lambda: 9) == pytest.approx(0.15)
+    machine.pass_by(0.2)  # with nothing to spare: three more could have passed
+    assert brake.hold(lambda: 9) == pytest.approx(0.30)
+
+
+def test_the_time_since_the_last_look_is_one() -> None:
+    machine = Machine(1.0)
+    brake = machine.brake()
+    brake.hold(lambda: 9)
+    machine.pass_by(0.5)
+    assert brake.hold(lambda: 9) == 0.0
+    machine.pass_by(2.0)
+    assert brake.hold(lambda: 9) == pytest.approx(0.15)  # too long ago
 
 
 def test_nobody_is_held_for_ever_and_nobody_once_the_run_is_broken_off() -> None:
-    brake, slept = machine(0.0)
-    assert 5.0 <= brake.hold(2) < 5.3
-    slept.clear()
-    assert brake.hold(2, over=lambda: True) == 0.0
-    assert slept == []
+    machine = Machine(0.0)
+    brake = machine.brake()
+    assert 5.0 <= brake.hold(lambda: 2) < 5.3
+    machine.slept.clear()
+    assert brake.hold(lambda: 2, over=lambda: True) == 0.0
+    assert machine.slept == []
+
+
+def test_who_has_no_other_measure_waits_until_few_are_under_way() -> None:
+    machine = Machine(0.0)
+    under_way = iter([9] * 100 + [1] * 100)
+    assert 5.3 < machine.brake(most=math.inf).hold(lambda: next(under_way)) < 20.0
 
 
 def test_where_nobody_tells_nobody_is_held() -> None:
-    assert Brake(0, read=lambda: None, sleep=lambda seconds: None).hold(9) == 0.0
+    assert Brake(1, read=lambda: None, sleep=lambda seconds: None).hold(lambda: 9) < 1.0
 
 
 def test_this_machine_tells() -> None:

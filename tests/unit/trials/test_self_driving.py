@@ -180,6 +180,33 @@ def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None
     assert episode.steps[1].url_before == "http://a.test/1"
 
 
+def test_a_page_that_keeps_writing_its_address_anew_uses_up_no_steps(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        driven.goto("http://a.test/map")
+        for number in range(40):
+            driven.trajectory.navigated(f"http://a.test/map#{number}", within=True, elsewhere=False)
+        for number in range(40):
+            driven.trajectory.navigated(f"http://a.test/place/{number}", within=True, elsewhere=True)
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    episode = run(driven, drive, steps=10)
+    assert (episode.ending.reason, kinds(episode)) == ("answered", ["goto", "goto", "click", "stop"])
+    assert [step.url_after for step in episode.steps[:2]] == ["http://a.test/map#39", "http://a.test/place/39"]
+
+
+def test_places_that_scripts_of_the_agent_lead_to_are_steps(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        driven.goto("http://a.test/")
+        for number in range(40):
+            driven.say("Runtime.evaluate", expression=f"open({number})")
+            driven.trajectory.navigated(f"http://a.test/place/{number}", within=True, elsewhere=True)
+        return "done"
+
+    episode = run(driven, drive, steps=10)
+    assert (episode.ending.reason, len(episode.steps)) == ("max_steps", 10)
+
+
 class LateNews(FakeSession):
     """The second time somebody looks, it turns out that the page is another one."""
 

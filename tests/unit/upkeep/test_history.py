@@ -76,6 +76,10 @@ def test_a_line_of_no_time_that_has_been_is_left_out(tmp_path: Path, at: str) ->
     assert decay(found.entries) == ()
     with pytest.raises(UsageError, match=r"flags.jsonl:1: expected .* an 'at', if any, that has been"):
         read_flags(tmp_path / "flags.jsonl")
+    with (tmp_path / "flags.jsonl").open("a") as file:
+        file.write('{"task": "task", "reason": "odd"}\nodd\n')
+    with pytest.raises(UsageError, match=r"(?s)flags.jsonl:1: .*\n.*flags.jsonl:3: expected .*'odd'$"):
+        read_flags(tmp_path / "flags.jsonl")
 
 
 def test_clocks_may_be_a_little_apart(tmp_path: Path) -> None:

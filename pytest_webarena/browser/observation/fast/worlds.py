@@ -50,7 +50,10 @@ class IsolatedWorld:
     def __init__(self, session: CDPSession, frame_id: str, run: Runner) -> None:
         self.session, self.frame_id = session, frame_id
         self._run = run
-        self._object = ""
+        self._context: int | None = None
+        self._name = secrets.token_hex(8)
+        """Of this script, in the world's globals: a document that comes back may have an earlier one."""
+        self._has_script = False
 
     async def call(self, function: str, *args: Any, seconds: float) -> Any:
         answer = await self._call(function, args, by_value=True, seconds=seconds)
@@ -68,23 +71,26 @@ class IsolatedWorld:
         return found
 
     async def start(self, seconds: float) -> None:
-        """Make the world and put the script into it: two calls."""
+        """Make the world: one call. The script comes with the first one that needs it."""
         where = {"frameId": self.frame_id, "worldName": WORLD, "grantUniveralAccess": True}  # sic
         made = await self._send("Page.createIsolatedWorld", where, seconds)
-        expression = {"expression": script(), "contextId": made["executionContextId"], "returnByValue": False}
-        self._object = (await self._send("Runtime.evaluate", expression, seconds))["result"]["objectId"]
+        self._context = made["executionContextId"]
 
     async def _call(self, function: str, args: tuple[Any, ...], *, by_value: bool, seconds: float) -> Any:
-        if not self._object:
+        if self._context is None:
             await self.start(seconds)
+        here = f"globalThis[Symbol.for('{self._name}')]"
+        put = "" if self._has_script else f" ??= {script()}"
+        source = f"function(...args) {{ const script = {here}{put}; return ({function})(script, ...args); }}"
         parameters = {
-            "objectId": self._object,
-            "functionDeclaration": f"function(...args) {{ return ({function})(this, ...args); }}",
+            "executionContextId": self._context,
+            "functionDeclaration": source,
             "arguments": [{"value": arg} for arg in args],
             "awaitPromise": True,
             "returnByValue": by_value,
         }
         answer = await self._send("Runtime.callFunctionOn", parameters, seconds)
+        self._has_script = True
         return result_of(answer)
 
     async def _send(self, method: str, parameters: dict[str, Any], seconds: float) -> Any:

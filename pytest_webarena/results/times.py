@@ -1,0 +1,130 @@
+"""Where the time of a run's trials has gone: to agents, to pages, and to everything around them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.results.table_forms import Table
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+    from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["PARTS", "Spent", "as_table", "spent_by_agent"]
+
+PARTS: Mapping[str, str] = {
+    "earlier": "earlier attempts, that were tried again",
+    "lease": "waiting for sites",
+    "session": "opening a browser session, signed in",
+    "setup": "set-up of tasks",
+    "first": "the first pages",
+    "observe": "looking at pages",
+    "agent": "the agent",
+    "execute": "actions, until their pages are there",
+    "between": "between steps",
+    "wait": "the end: what pages still ask for",
+    "collect": "the end: collecting the evidence",
+    "judge": "judging",
+    "rest": "closing, and all else",
+}
+"""What a trial's time is divided into, in the order of a trial."""
+
+_OF_STEPS = ("observe", "agent", "execute", "between")
+_OWN = ("agent",)
+"""What is the agent's own time, however fast all else may be."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """Seconds of all trials of one agent together, by the names of `PARTS`."""
+
+    trials: int = 0
+    steps: int = 0
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def total(self) -> float:
+        """Of all parts."""
+        return sum(self.seconds.values())
+
+    def add(self, record: TrialRecord, steps: Sequence[StepRecord]) -> None:
+        """One more trial, with the steps of its last attempt.
+
+        Agents that drive a browser of their own think between their commands: nobody sees it but as the time between
+        their steps, so that is theirs.
+        """
+        told = record.seconds
+        self.trials += 1
+        self.steps += len(steps)
+        within = dict.fromkeys(_OF_STEPS, 0.0)
+        ended: float | None = None
+        for step in steps:
+            if ended is not None:
+                within["between"] += max(0.0, step.started - ended)
+            for name, own in (("observe", "observe"), ("act", "agent"), ("execute", "execute")):
+                within[own] += step.seconds.get(name, 0.0)
+            ended = step.started + sum(step.seconds.values())
+        episode = told.get("episode", 0.0)
+        first = max(0.0, episode - sum(within.values()))
+        if steps and not any("act" in step.seconds for step in steps):
+            within["agent"], within["between"] = within["between"] + first, 0.0
+            first = 0.0
+        wait = min(told.get("wait", 0.0), told.get("collect", 0.0))
+        parts = {
+            **{name: told.get(name, 0.0) for name in ("lease", "session", "setup", "judge")},
+            **within,
+            "first": first,
+            "wait": wait,
+            "collect": told.get("collect", 0.0) - wait,
+        }
+        parts["rest"] = max(0.0, told.get("total", 0.0) - sum(parts.values()))
+        parts["earlier"] = sum(attempt.seconds for attempt in record.attempts[:-1])
+        for name, seconds in parts.items():
+            self.seconds[name] += seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """Seconds, and of how many trials and steps."""
+        return {
+            "trials": self.trials,
+            "steps": self.steps,
+            "seconds": {name: round(self.seconds[name], 3) for name in PARTS},
+            "total": round(self.total, 3),
+        }
+
+
+def spent_by_agent(trials: Iterable[tuple[TrialRecord, Sequence[StepRecord]]]) -> dict[str, Spent]:
+    """By agent, in the order of their first trials: what each spent. Trials without a time are left out."""
+    found: dict[str, Spent] = {}
+    for record, steps in trials:
+        if record.seconds.get("total"):
+            found.setdefault(record.key.agent, Spent()).add(record, steps)
+    return found
+
+
+def as_table(agent: str, spent: Spent) -> Table:
+    """All parts of one agent's time: seconds, their share, and seconds a trial and a step."""
+    return Table(
+        title=f"{agent}: {_counted(spent.trials, 'trial')}, {_counted(spent.steps, 'step')}",
+        columns=("where the time went", "s", "share", "s a trial", "s a step"),
+        rows=tuple(_rows(spent)),
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _rows(spent: Spent) -> Iterator[tuple[str, ...]]:
+    def row(name: str, seconds: float, *, stepwise: bool = False) -> tuple[str, ...]:
+        share = seconds / spent.total if spent.total else 0.0
+        step = f"{seconds / spent.steps:.3f}" if stepwise and spent.steps else ""
+        return name, f"{seconds:.1f}", f"{share:.1%}", f"{seconds / max(1, spent.trials):.2f}", step
+
+    for name, title in PARTS.items():
+        if spent.seconds[name] >= 0.05:
+            yield row(title, spent.seconds[name], stepwise=name in _OF_STEPS)
+    yield row("together", spent.total)
+    yield row("together, without the agent's own", spent.total - sum(spent.seconds[name] for name in _OWN))

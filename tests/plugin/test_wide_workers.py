@@ -1,0 +1,122 @@
+"""``--wide`` with ``-n``: trials in flight in each of several workers."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+from pytest_webarena.results import RunDir, TrialRecord
+from tests.plugin.conftest import CANNED_RUNTIME
+from tests.plugin.test_wide import IN_FLIGHT
+
+MakeTasks = Callable[..., None]
+DYING = (
+    CANNED_RUNTIME
+    + '''
+import threading
+
+begun = threading.Semaphore(0)
+
+
+class Dying(CannedRuntime):
+    """The one that dies does so when two others are in flight, which go on until then."""
+
+    def run(self, task, agent, trial, *, browser, node_id):
+        if "beside" in task.id:
+            begun.release()
+            threading.Event().wait()
+        if "fatal" in task.id:
+            begun.acquire()
+            begun.acquire()
+            os._exit(9)
+        return super().run(task, agent, trial, browser=browser, node_id=node_id)
+
+
+@pytest.fixture(scope="session")
+def webarena_runtime(pytestconfig, webarena_run):
+    from pytest_webarena.plugin.stash import SETTINGS
+    return Dying(webarena_run, pytestconfig.stash[SETTINGS])
+'''
+)
+
+
+def records(pytester: pytest.Pytester) -> dict[str, TrialRecord]:
+    return {record.key.task: record for record in RunDir(pytester.path / "run").records()}
+
+
+def test_each_worker_has_trials_in_flight_and_every_trial_is_played_once(
+    pytester: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    """Those that are met wait for two others of their process: with one trial at a time nobody would ever come."""
+    pytester.makeconftest(IN_FLIGHT)
+    make_tasks(*(f"met-{number}" for number in range(12)), *(f"plain-{number}" for number in range(20)), "met-wrong")
+    pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): assert False\n")
+    result = pytester.runpytest_subprocess(
+        "tasks",
+        "test_own.py",
+        "-n1",
+        "--agent=oracle",
+        "--wide=3",
+        "--run-dir=run",
+        "--junitxml=out.xml",
+        "-k",
+        "not met-wrong",
+    )
+    result.assert_outcomes(passed=33, failed=1)
+    assert len(records(pytester)) == 32
+    cases = [case.get("name", "") for case in ET.parse(pytester.path / "out.xml").iter("testcase")]
+    assert len(cases) == len(set(cases)) == 34
+
+
+def test_two_workers_share_the_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks(*(f"t{number}" for number in range(40)), "wrong", "odd")
+    result = canned.runpytest_subprocess(
+        "tasks", "-n2", "--agent=oracle", "--trials=2", "--wide=4", "--run-dir=run", "-v"
+    )
+    result.assert_outcomes(passed=80, failed=2, errors=2)
+    workers = {line.partition("]")[0] for line in result.outlines if line.startswith("[gw")}
+    assert workers == {"[gw0", "[gw1"}
+    assert len(RunDir(canned.path / "run").records()) == 84
+    result.stdout.fnmatch_lines(["trials         84 planned, 84 run (82 judged, 2 errors)"])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_fewer_trials_than_room_come_to_an_end(canned: pytest.Pytester, make_tasks: MakeTasks, count: int) -> None:
+    make_tasks(*(f"t{number}" for number in range(count)))
+    result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--wide=8")
+    result.assert_outcomes(passed=count)
+
+
+def test_what_can_not_be_played_ahead_is_told_once(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks(*(f"t{number}" for number in range(9)))
+    conftest = canned.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + "\n@pytest.fixture(autouse=True)\ndef mine():\n    yield\n")
+    result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--wide=4")
+    result.assert_outcomes(passed=9)
+    assert result.stdout.str().count("9 trials one at a time: the fixture mine would not be around it") == 1
+
+
+def test_a_worker_that_dies_takes_what_was_in_flight_and_nothing_else(
+    pytester: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    pytester.makeconftest(DYING)
+    make_tasks("beside-one", "beside-two", "fatal", *(f"t{number}" for number in range(20)))
+    result = pytester.runpytest_subprocess("tasks", "-n1", "--agent=oracle", "--wide=3", "--run-dir=run")
+    told = [line for line in result.outlines if line.startswith("FAILED")]
+    assert sorted(line.partition("::")[2].partition("[")[0] for line in told) == ["beside-one", "beside-two", "fatal"]
+    assert {name for name, record in records(pytester).items() if record.outcome == "passed"} == {
+        f"t{number}" for number in range(20)
+    }
+
+    pytester.makeconftest(CANNED_RUNTIME)
+    again = pytester.runpytest_subprocess("--resume=run", "--wide=1")
+    again.assert_outcomes(passed=3)
+
+
+def test_a_rule_that_ends_the_run_ends_it_for_all_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("wrong", *(f"t{number}" for number in range(300)))
+    result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--wide=4", "-x", "--run-dir=run")
+    assert result.parseoutcomes()["failed"] == 1
+    assert len(records(canned)) < 301

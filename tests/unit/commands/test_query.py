@@ -1,0 +1,34 @@
+"""``webarena query``: a fresh site's database as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+
+SQL = "select 'Tea, green' as product, 2.5 as price union all select 'Milk', null order by product desc"
+
+
+def test_what_a_site_says_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "homepage", SQL, "--sites=embedded"]) == 0
+    told = capsys.readouterr().out
+    assert told == 'product,price\n"Tea, green",2.5\nMilk,\n'
+    file = tmp_path / "table.csv"
+    assert main(["query", "homepage", SQL, "--sites=embedded", "-o", str(file)]) == 0
+    assert file.read_text() == told
+    assert capsys.readouterr().err == f"wrote {file}: 2 rows\n"
+
+
+@pytest.mark.parametrize(
+    ("site", "sql", "told"),
+    [
+        ("homepage", "select nowt", "no such column: nowt"),
+        ("homepage", "drop table notes", "error (task)"),
+        ("nowhere", "select 1", "has no site 'nowhere'; known: "),
+    ],
+)
+def test_what_can_not_be_asked_is_told(capsys: pytest.CaptureFixture[str], site: str, sql: str, told: str) -> None:
+    assert main(["query", site, sql, "--sites=embedded"]) in (1, 2)
+    assert told in capsys.readouterr().err

@@ -1,0 +1,58 @@
+"""``--wide auto``: how many trials begin beside others depends on how long their agents wait."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.actions import Noop, as_record
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.evidence import StepRecord
+from pytest_webarena.results import TrialRecord
+from pytest_webarena.results.rundir import TrialFolder
+from pytest_webarena.testing import make_task
+from pytest_webarena.trials import runtime as runtimes
+from pytest_webarena.trials.brake import MOST
+from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.run_info import RunInfo
+from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+
+TASK = make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id="t")
+
+
+@pytest.mark.parametrize(
+    ("by_load", "waited", "held"),
+    [(True, 9.0, MOST), (True, 1.0, math.inf), (False, 1.0, MOST)],
+    ids=["agents that wait", "agents that compute", "a number was given"],
+)
+def test_agents_that_compute_are_held_until_there_is_something_to_spare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_load: bool, waited: float, held: float
+) -> None:
+    def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
+        writer = folder.begin(worker="main", node_id="")
+        writer.stepped(
+            StepRecord(
+                index=0,
+                action=as_record(Noop()),
+                raw="",
+                url_before="",
+                url_after="",
+                observation="",
+                screenshot="",
+                seconds={"observe": 0.0, "act": waited, "execute": 0.0},
+            )
+        )
+        return TrialRecord(key=plan.key, outcome="passed", seconds={"episode": waited, "total": 10.0})
+
+    monkeypatch.setattr(runtimes, "run_trial", run_trial)
+    config = RuntimeConfig(
+        worker="main", limits=EpisodeLimits(), lease_timeout=1, agent_directories=(), engine=EngineConfig(),
+        session=SessionConfig(), in_flight=8, by_load=by_load,
+    )  # fmt: skip
+    with Runtime(RunInfo(run_dir=tmp_path, broker="", temp_dir=tmp_path), config) as runtime:
+        assert runtime._brake.most == MOST
+        runtime.run(TASK, "null", 1, browser="chromium", node_id="")
+        assert runtime._brake.most == held

@@ -106,6 +106,7 @@ class JudgeSettings:
         """`UsageError` when the judge can't be asked as things are: found before anything runs."""
         if not self.model:
             return
+        self.read()
         if importlib.util.find_spec("openai") is None:
             raise UsageError("--judge: expected the package 'openai', it is not installed; pip install openai")
         try:

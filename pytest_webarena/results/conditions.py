@@ -24,6 +24,7 @@ __all__ = [
     "RESUMED",
     "Difference",
     "Source",
+    "alike",
     "browsers_of",
     "check_rates",
     "differences",
@@ -43,6 +44,8 @@ RESCORED = "rescored.json"
 
 _TOLD = ("env_retries", "overrides", "site_urls", "allow_unreset", "suites", "versions", "python", "platform", "git")
 """Facts of invocations that may differ."""
+_REACH = "--reach"
+_EACH = "as each task says"
 _PAGE = ("viewport", "locale", "timezone", "geolocation", "device_scale", "observation")
 
 
@@ -128,7 +131,7 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     found = [
         Difference(agent=agent, what=what, values={value: tuple(runs) for value, runs in by.items()}, matters=matters)
         for (agent, what, matters), by in values.items()
-        if len(by) > 1
+        if not alike(what, by)
     ]
     return sorted(found, key=lambda each: not each.matters)
 
@@ -193,7 +196,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         yield "--max-steps", limits.get("steps"), True
         yield "--time-limit", limits.get("seconds"), True
         yield "--answer-format", part.get("answer_format"), True
-        yield "--reach", reach_words(part.get("reach")), True
+        yield _REACH, _reach(part, records), True
         yield "--preset", part.get("preset"), False
         if graded := part.get("grading"):
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
@@ -205,6 +208,26 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
             yield f"manifest of the site {app}", (known or {}).get(app), True
         for name in _TOLD:
             yield name, part.get(name), False
+
+
+def _reach(part: Mapping[str, Any], records: Iterable[TrialRecord]) -> str:
+    """What was in reach, in the option's words; where each task said so, that, and what it came to. Empty where nobody
+    can tell."""
+    if part.get("reach") is not None or "reach" not in part:
+        return reach_words(part.get("reach"))
+    met = {"reach" in record.environment for record in records if record.environment.get("viewport")}
+    return "" if not met else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(met))}"
+
+
+def alike(what: str, values: Iterable[str]) -> bool:
+    """Whether these values of one thing come to the same. Where tasks say by themselves what is in reach, their digests
+    tell whether they are the same tasks."""
+    found = [*values]
+    if what == _REACH and not all(value.startswith(_EACH) for value in found):
+        found = [value.removeprefix(f"{_EACH}: ") for value in found]
+    elif what == _REACH:
+        return True
+    return len({*found}) < 2
 
 
 def reach_words(names: Any) -> str:

@@ -14,6 +14,7 @@ from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, M
 from pytest_webarena.results.comparing.repeats import Spread, flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
+from pytest_webarena.results.conditions import alike
 from pytest_webarena.text import shorten
 
 __all__ = [
@@ -400,6 +401,8 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
     for what, matter in sorted(matters.items(), key=lambda each: not each[1]):
         one, other = tuple(values[0].get(what, ())), tuple(values[1].get(what, ()))
         if what.startswith("digest of the task ") or set(one) == set(other):
+            continue
+        if one and other and alike(what, (*one, *other)):
             continue
         line = f"{what}: {_told(one)} → {_told(other)}"
         if what in _MEANT:

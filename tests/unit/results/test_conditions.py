@@ -44,6 +44,38 @@ def run(path: Path, *tasks: str, facts: Any = None, agent: str = "a", **record: 
     return path
 
 
+WIDE = {**PAGE, "reach": {"sites": ["wiki"], "visited": []}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ((["*"], WIDE), (None, PAGE), "environment in 1 and as each task says: task in 2"),
+        ((["wiki"], WIDE), (["*"], WIDE), "wiki in 1 and environment in 2"),
+        ((["wiki"], WIDE), (None, WIDE), "wiki in 1 and as each task says: environment in 2"),
+        ((["*"], WIDE), (None, WIDE), ""),  # its tasks say the same by themselves
+        (([], PAGE), (None, PAGE), ""),
+        ((None, WIDE), (None, PAGE), ""),  # other tasks, or others by their digests
+    ],
+)
+def test_what_was_in_reach_is_compared_whoever_said_so(tmp_path: Path, one: Any, other: Any, told: str) -> None:
+    sources = [
+        run(tmp_path / name, task, facts={"reach": reach}, environment=environment)
+        for name, task, (reach, environment) in (("1", "t", one), ("2", "u", other))
+    ]
+    if told:
+        with pytest.raises(UsageError, match=f"a: --reach: {told}"):
+            merge_runs(sources, tmp_path / "out")
+    else:
+        merge_runs(sources, tmp_path / "out")
+
+
+def test_tasks_of_both_kinds_in_a_run_are_as_they_say(tmp_path: Path) -> None:
+    made = RunDir(run(tmp_path / "1", "t", facts={"reach": None}, environment=PAGE))
+    make_trial(made, "u", agent="a", **{**RECORD, "environment": WIDE})
+    assert differences([source_of(made.path, made.facts(), made.records())]) == []
+
+
 @pytest.mark.parametrize(
     ("facts", "record", "told"),
     [

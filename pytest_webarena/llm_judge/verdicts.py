@@ -14,7 +14,7 @@ from pytest_webarena.checks.asking import Question
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.upstream import understand_as
-from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.secrets import has_secret
 
 __all__ = ["Kept", "VerdictCache"]
 
@@ -43,7 +43,7 @@ class VerdictCache:
     def put(self, question: Question, judge: JudgeIdentity, kept: Kept, seal: str = "") -> Kept:
         """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
         data = {"schema_version": _VERSION, "question": question.as_data(), "judge": asdict(judge), **asdict(kept)}
-        if scrub_plain(data) != data:
+        if has_secret(data):
             return kept  # what repeats a secret is not written down
         file = self._file(question, judge)
         temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena import secrets
 from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, QuestionKind
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
@@ -256,6 +257,19 @@ def test_many_workers_agree_on_the_first_verdict(tmp_path: Path) -> None:
     assert len(set(told)) == 1
     assert len(list(tmp_path.rglob("*.json"))) == 1
     assert [path for path in tmp_path.rglob(".*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("reply", "asked"), [("GRADE: correct", 1), ("It says opensesame.\nGRADE: correct", 2)])
+def test_replies_are_kept_where_there_is_a_key_and_not_if_they_repeat_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, asked: int
+) -> None:
+    monkeypatch.setattr(secrets, "_marked", {})
+    secrets.mark("opensesame")
+    with model_server([say(reply)]) as server:
+        for trial in ("t", "another"):
+            judge_at(server, cache=tmp_path).session(trial).ask(question())
+    assert server.requests == asked
+    assert not any("opensesame" in file.read_text() for file in tmp_path.rglob("*.json"))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"schema_version": 1, "replies": ["hm"], "usage": {}}'])

@@ -272,6 +272,19 @@ def test_replies_are_kept_where_there_is_a_key_and_not_if_they_repeat_it(
     assert not any("opensesame" in file.read_text() for file in tmp_path.rglob("*.json"))
 
 
+def test_an_entry_of_another_question_is_not_believed(tmp_path: Path) -> None:
+    with model_server([say("GRADE: correct"), say("GRADE: incorrect"), say("GRADE: incorrect")]) as server:
+        judge = judge_at(server, cache=tmp_path)
+        judge.session("t").ask(question())
+        [right] = tmp_path.rglob("*.json")
+        content = right.read_bytes()
+        judge.session("t").ask(question("it takes 9 minutes"))
+        [wrong] = {*tmp_path.rglob("*.json")} - {right}
+        wrong.write_bytes(content)
+        assert judge.session("another").ask(question("it takes 9 minutes")).decision == "incorrect"
+    assert server.requests == 3
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"schema_version": 1, "replies": ["hm"], "usage": {}}'])
 def test_a_damaged_entry_of_the_cache_is_asked_for_anew(tmp_path: Path, content: bytes) -> None:
     with model_server([say("GRADE: correct")]) as server:

@@ -6,13 +6,13 @@ import base64
 import json
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["MASK", "SHORTEST", "mark", "mark_environment", "scrub", "scrub_plain"]
+__all__ = ["MASK", "SHORTEST", "has_secret", "mark", "mark_environment", "scrub", "scrub_plain"]
 
 MASK = "[secret]"
 SHORTEST = 6
@@ -64,6 +64,21 @@ def scrub_plain(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [scrub_plain(each) for each in data]
     return data
+
+
+def has_secret(data: Any) -> bool:
+    """Whether plain data repeats a secret, in any text of it.
+
+    >>> has_secret({"replies": ("GRADE: 1", ["none here"])})
+    False
+    """
+    if not _marked:
+        return False
+    if isinstance(data, str):
+        return scrub(data) != data
+    if isinstance(data, Mapping):
+        return any(has_secret(key) or has_secret(value) for key, value in data.items())
+    return isinstance(data, list | tuple) and any(map(has_secret, data))
 
 
 def _forms(value: str) -> set[str]:

@@ -67,7 +67,7 @@ def judge_all_bounded(
     def work(asker: Asker | None, watch: Watch | None) -> Mapping[str, Verdict]:
         return judge_all(task, evidence, headline=headline, asker=asker, watch=watch)
 
-    return _bounded(work, task, asker, seconds)
+    return _bounded(work, task, asker, seconds, headline)
 
 
 def judge_bounded(
@@ -78,13 +78,13 @@ def judge_bounded(
     def work(asker: Asker | None, watch: Watch | None) -> Verdict:
         return judge(task, evidence, grading=grading, asker=asker, watch=watch)
 
-    return _bounded(work, task, None, seconds)
+    return _bounded(work, task, None, seconds, grading)
 
 
-def _bounded(work: _Work[V], task: Task, asker: Asker | None, seconds: float) -> V:
+def _bounded(work: _Work[V], task: Task, asker: Asker | None, seconds: float, grading: Grading) -> V:
     if not seconds:
         return work(asker, None)
-    make_ready(task)  # here, so that each process finds it loaded
+    make_ready(task, grading.name)  # here, so that each process finds it loaded
     overdue: dict[_Place, str] = {}
     while True:
         told = _Judging(work, asker, overdue, seconds).told()

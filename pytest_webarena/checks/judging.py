@@ -162,17 +162,21 @@ def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe
     return tuple(probes)
 
 
-def make_ready(task: Task) -> None:
-    """Load what judging the task takes; whatever is wrong with it is told when it is judged."""
+def make_ready(task: Task, grading: str = "") -> None:
+    """Load what judging the task takes, by ``grading``; whatever is wrong with it is told when it is judged."""
     for check, _ in _leaves(task.every_check):
         kind = _kind(check)
-        if kind is not None and kind.make_ready is not None:
-            try:
+        if kind is None:
+            continue
+        try:
+            if kind.make_ready is not None:
                 kind.make_ready(check.spec)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # a module of the user's may even call sys.exit or pytest.importorskip
-                continue
+            if kind.make_ready_for is not None:
+                kind.make_ready_for(grading)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a module of the user's may even call sys.exit or pytest.importorskip
+            continue
 
 
 def judge(

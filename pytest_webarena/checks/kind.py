@@ -229,6 +229,8 @@ class Kind(Generic[S]):
     make_ready: Callable[[S], object] | None = None
     """Load what ``judge`` takes long to load. Each trial is judged in a process of its own, which finds what was loaded
     before it began and takes what it loads itself with it when it ends. What it raises is of no account."""
+    make_ready_for: Callable[[str], object] | None = None
+    """The same for what only judging by one grading takes, given its name."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

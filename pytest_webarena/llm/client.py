@@ -21,7 +21,7 @@ from pytest_webarena.llm.listed_prices import ListedPrice
 from pytest_webarena.llm.messages import ModelReply, Request
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.transport import Fault, greet, send
-from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.secrets import has_secret
 from pytest_webarena.text import shorten
 
 __all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error", "connect"]
@@ -139,7 +139,7 @@ class ModelClient:
         if ticket is not None and self._ledger is not None:
             self._ledger.settle(ticket, priced.usage)
         # A reply that repeats a secret is not kept: with the secret it must not be written, without it it is another.
-        if self._cache is not None and scrub_plain(answer) == answer:
+        if self._cache is not None and not has_secret(answer):
             about = {"trial": self._trial, "call": self._calls, "model": request.model}
             self._cache.put(key, answer, about=about)
         return priced

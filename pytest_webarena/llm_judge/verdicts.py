@@ -14,7 +14,7 @@ from pytest_webarena.checks.asking import Question
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.upstream import understand_as
-from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.secrets import has_secret
 
 __all__ = ["Kept", "VerdictCache"]
 
@@ -38,12 +38,12 @@ class VerdictCache:
 
     def get(self, question: Question, judge: JudgeIdentity, seal: str = "") -> Kept | None:
         """What is kept; None when there is nothing that can be read. ``seal``: the question's code word, if any."""
-        return _read(self._file(question, judge), question, seal)
+        return _read(self._file(question, judge), question, judge, seal)
 
     def put(self, question: Question, judge: JudgeIdentity, kept: Kept, seal: str = "") -> Kept:
         """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
         data = {"schema_version": _VERSION, "question": question.as_data(), "judge": asdict(judge), **asdict(kept)}
-        if scrub_plain(data) != data:
+        if has_secret(data):
             return kept  # what repeats a secret is not written down
         file = self._file(question, judge)
         temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
@@ -53,7 +53,7 @@ class VerdictCache:
             try:
                 os.link(temporary, file)  # fails when somebody else was first
             except FileExistsError:
-                if (first := _read(file, question, seal)) is not None:
+                if (first := _read(file, question, judge, seal)) is not None:
                     return first
                 temporary.replace(file)  # what was there can't be read
             finally:
@@ -61,17 +61,23 @@ class VerdictCache:
         return kept
 
     def _file(self, question: Question, judge: JudgeIdentity) -> Path:
-        text = json.dumps([_VERSION, question.as_data(), asdict(judge)], sort_keys=True, ensure_ascii=True)
+        text = _asked(question.as_data(), asdict(judge))
         key = hashlib.sha256(text.encode()).hexdigest()
         return self._directory / key[:2] / f"{key}.json"
 
 
-def _read(file: Path, question: Question, seal: str) -> Kept | None:
+def _asked(question: object, judge: object) -> str:
+    return json.dumps([_VERSION, question, judge], sort_keys=True, ensure_ascii=True)
+
+
+def _read(file: Path, question: Question, judge: JudgeIdentity, seal: str) -> Kept | None:
+    """What a file keeps, if it is of this question to this judge: files are copied, renamed and edited."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         replies = tuple(map(str, data["replies"]))
         if (
             data["schema_version"] != _VERSION
+            or _asked(data["question"], data["judge"]) != _asked(question.as_data(), asdict(judge))
             or not replies
             or isinstance(understand_as(str(data["judge"]["prompt"]), replies[-1], question, seal), str)
         ):

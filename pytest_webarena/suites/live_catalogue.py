@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from pytest_webarena.tasks.model import Task
 
 __all__ = ["live_addresses", "write_live_catalogue"]
 
+_HOST = re.compile(r"[^\s@?#/\\<>\"]+")
 _HEADER = """\
 # The live sites of {source}, written by 'webarena import'. Under guard, see {docs}: say who you are before you
 # visit them, and take out the sites that you may not visit.
@@ -28,7 +30,8 @@ apps:
 def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
     """The names of the sites on which tasks were recorded (``source.hosts``), sorted, and the address of each.
 
-    https, unless all that was recorded of a host is http. Raises `UsageError` where one name stands for two hosts.
+    https, unless all that was recorded of a host is http. What no host is called is left out. Raises `UsageError`
+    where one name stands for two hosts.
     """
     hosts: dict[str, str] = {}
     origins: dict[str, set[str]] = {}
@@ -37,6 +40,8 @@ def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
         if not isinstance(known, Mapping):
             continue
         for site, host in known.items():
+            if not _HOST.fullmatch(str(host)):
+                continue
             first = hosts.setdefault(str(site), str(host))
             if _bare(first) != _bare(str(host)):
                 raise UsageError(

@@ -31,6 +31,13 @@ def _by_rule(spec: KeyNodes) -> bool:
     return any(match is not None and match.how == "semantic" for match in matches)
 
 
+def _make_ready_for(grading: str) -> None:
+    if grading in WEBCANVAS:
+        from pytest_webarena.checks.webcanvas.elements import make_ready
+
+        make_ready()
+
+
 KEY_NODES: Kind[KeyNodes] = Kind(
     name="key_nodes",
     doc=(
@@ -44,6 +51,7 @@ KEY_NODES: Kind[KeyNodes] = Kind(
     reads_signals=True,
     category=lambda spec: "",
     looks_at=_looks_at,
+    make_ready_for=_make_ready_for,
     needs_judge=_by_rule,
     examples=(
         "- key_nodes:\n    - url: {param: q, exact: kettle}\n      name: searched\n"

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 from typing import Any
 
-__all__ = ["MAPPED", "first_element", "missing_libraries", "same_element", "selector_fault"]
+__all__ = ["MAPPED", "first_element", "make_ready", "missing_libraries", "same_element", "selector_fault"]
 
 MAPPED = frozenset({"span", "h1", "h2", "h3", "h4", "h5", "h6", "div", "li", "ul", "p"})
 """References for which acting on one of the nearest ancestors counts as well."""
@@ -18,6 +18,13 @@ def missing_libraries() -> tuple[str, ...]:
     """What has to be installed for `same_element`, as pip names it."""
     needed = {"bs4": "beautifulsoup4", "lxml": "lxml"}
     return tuple(package for name, package in needed.items() if importlib.util.find_spec(name) is None)
+
+
+def make_ready() -> None:
+    """Load the libraries, which takes most of a second."""
+    if not missing_libraries():
+        same_element("<p>ready</p>", "p", "p")
+        same_element("<p>ready</p>", "//p", "//p", "xpath")
 
 
 def same_element(html: str, acted: str | None, reference: str, method: str = "selector") -> bool:

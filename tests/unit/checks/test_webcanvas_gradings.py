@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 from pytest_webarena.actions import Click, Goto, Hover, Note, Select, Selector, Stop, Type, as_record
-from pytest_webarena.checks import CheckResult, find_grading, judge, judge_all
+from pytest_webarena.checks import CheckResult, find_grading, judge, judge_all, judge_all_bounded
 from pytest_webarena.checks.asking import Grade, Question
 from pytest_webarena.checks.grading import gradings_of, headline_of, needs_pages
 from pytest_webarena.checks.webcanvas.labels import shown_text
@@ -304,3 +305,17 @@ def test_the_paper_compares_answers_in_lower_case() -> None:
 )
 def test_the_text_that_an_element_is_shown_with(html: str, text: str | None) -> None:
     assert shown_text(html, "#x") == text
+
+
+@pytest.mark.parametrize(("grading", "loaded"), [("webcanvas-code", True), ("repaired", False)])
+def test_the_library_that_reads_pages_is_loaded_once_and_not_in_the_process_of_each_trial(
+    monkeypatch: pytest.MonkeyPatch, grading: str, loaded: bool
+) -> None:
+    pytest.importorskip("bs4")
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("bs4", "soupsieve")]:
+        monkeypatch.delitem(sys.modules, name)
+    evidence = recorded(click(0, "#go"), step(1, Stop(""), HOME))
+    each = task("- key_nodes: [{element: {locate: '#go'}}]")
+    found = judge_all_bounded(each, evidence, headline=find_grading(grading), seconds=30)
+    assert grading != "webcanvas-code" or found[grading].results[0].score == 1
+    assert ("bs4" in sys.modules) is loaded

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena import secrets
 from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, QuestionKind
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
@@ -256,6 +257,32 @@ def test_many_workers_agree_on_the_first_verdict(tmp_path: Path) -> None:
     assert len(set(told)) == 1
     assert len(list(tmp_path.rglob("*.json"))) == 1
     assert [path for path in tmp_path.rglob(".*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("reply", "asked"), [("GRADE: correct", 1), ("It says opensesame.\nGRADE: correct", 2)])
+def test_replies_are_kept_where_there_is_a_key_and_not_if_they_repeat_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, asked: int
+) -> None:
+    monkeypatch.setattr(secrets, "_marked", {})
+    secrets.mark("opensesame")
+    with model_server([say(reply)]) as server:
+        for trial in ("t", "another"):
+            judge_at(server, cache=tmp_path).session(trial).ask(question())
+    assert server.requests == asked
+    assert not any("opensesame" in file.read_text() for file in tmp_path.rglob("*.json"))
+
+
+def test_an_entry_of_another_question_is_not_believed(tmp_path: Path) -> None:
+    with model_server([say("GRADE: correct"), say("GRADE: incorrect"), say("GRADE: incorrect")]) as server:
+        judge = judge_at(server, cache=tmp_path)
+        judge.session("t").ask(question())
+        [right] = tmp_path.rglob("*.json")
+        content = right.read_bytes()
+        judge.session("t").ask(question("it takes 9 minutes"))
+        [wrong] = {*tmp_path.rglob("*.json")} - {right}
+        wrong.write_bytes(content)
+        assert judge.session("another").ask(question("it takes 9 minutes")).decision == "incorrect"
+    assert server.requests == 3
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"schema_version": 1, "replies": ["hm"], "usage": {}}'])

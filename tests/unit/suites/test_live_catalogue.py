@@ -45,6 +45,13 @@ def test_one_name_for_two_hosts_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert not (tmp_path / "live.yaml").exists()
 
 
+def test_what_no_host_is_called_leaves_the_others_a_catalogue(tmp_path: Path) -> None:
+    odd = compact(node("url_included_match", "a", "https://a b.test/"), index=12)
+    assert imported(tmp_path, COMPACT, odd) == 0
+    (app,) = load_catalogue(str(tmp_path / "live.yaml")).apps.values()
+    assert [site.name for site in app.sites] == ["lamps-test"]
+
+
 def test_what_was_not_recorded_on_the_web_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "own.json").write_text("[]")
     suite = tmp_path / "live.yaml"

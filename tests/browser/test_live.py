@@ -81,7 +81,21 @@ tasks:
     checks: [{{answer: right}}]
     solution: [{{stop: wrong}}]
 """
-    for name in ("captcha", "busy", "slow", "loop", "wall", "geo", "robots", "broken", "h2", "nowhere")
+    for name in (
+        "captcha",
+        "busy",
+        "slow",
+        "loop",
+        "wall",
+        "geo",
+        "robots",
+        "broken",
+        "h2",
+        "nowhere",
+        "cut",
+        "frame",
+        "script",
+    )
 )
 
 MIND2WEB = {
@@ -197,15 +211,20 @@ def test_a_tab_that_goes_elsewhere_is_the_agents_doing(run: Run) -> None:
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
 
 
-@pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots"])
+@pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots", "script"])
 def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) -> None:
     assert run.outcome(task) == ("error", "blocked", ""), run.records[task]["message"]
     assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
 
 
-@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere"])
+@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "frame"])
 def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
     assert run.outcome(task)[:2] == ("error", "site"), run.records[task]["message"]
+    assert run.records[task]["environment"]["obstacles"]
+
+
+def test_what_stood_in_the_way_of_a_first_page_is_told(run: Run) -> None:
+    assert "can't be looked up" in run.records["nowhere"]["message"]
 
 
 def test_the_terms_are_in_the_record(run: Run) -> None:

@@ -133,6 +133,8 @@ class Run:
     world: dict[str, Any]
     checked: dict[str, Any]
     """Report of ``webarena check``."""
+    told: str
+    """What the terminal said."""
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
@@ -177,7 +179,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=500,
     )
     print(done.stdout[-20_000:], done.stderr[-5000:])
     records = [
@@ -187,6 +189,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         records={each["key"]["task"]: each for each in records},
         world=json.loads(report.read_text()),
         checked=json.loads((folder / "upkeep" / "report.json").read_text()),
+        told=done.stdout,
     )
 
 
@@ -225,6 +228,11 @@ def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
 
 def test_what_stood_in_the_way_of_a_first_page_is_told(run: Run) -> None:
     assert "can't be looked up" in run.records["nowhere"]["message"]
+
+
+def test_the_terminal_names_the_cause(run: Run) -> None:
+    assert "error (blocked)" in run.told
+    assert "error (harness)" not in run.told
 
 
 def test_the_terms_are_in_the_record(run: Run) -> None:

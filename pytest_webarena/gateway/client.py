@@ -7,6 +7,7 @@ import re
 import ssl
 from typing import Protocol
 
+from pytest_webarena.gateway.disguise import names_method
 from pytest_webarena.gateway.exchange import Exchange
 from pytest_webarena.gateway.framing import BodyReader, request_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
@@ -21,7 +22,6 @@ from pytest_webarena.gateway.upstream import Route, end_writing, reset
 __all__ = ["BrowserConnection", "Owner"]
 
 # Fields by which frameworks take a GET for another method.
-_OVERRIDES = frozenset(("x-http-method", "x-http-method-override", "x-method-override"))
 # Requests sent ahead wait in memory; beyond this the sender has to wait.
 _AHEAD_LIMIT = 65536
 _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
@@ -424,6 +424,6 @@ def _unsafe(request: RequestHead, has_body: bool) -> str:
         return request.method
     if has_body:  # it has no meaning in these (RFC 9110 §9.3.1), so whoever reads it may do anything
         return f"{request.method} with a body"
-    if any(field.partition(":")[0].lower() in _OVERRIDES for field in request.fields):
+    if names_method(request.fields):
         return f"{request.method} as another method"
     return ""

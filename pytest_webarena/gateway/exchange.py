@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
-from pytest_webarena.gateway.framing import BodyReader, OpenBody, response_body
+from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
 from pytest_webarena.gateway.lacking import LACKING, lack_of
 from pytest_webarena.gateway.log import Entry, RequestLog
-from pytest_webarena.gateway.routes import Refused
+from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writing
@@ -23,6 +23,8 @@ __all__ = ["Exchange"]
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 # Uploads wait in memory while the connection is being made; beyond this the browser has to wait.
 _PENDING_LIMIT = 65536
+_EXAMINED_LIMIT = 4 << 20
+"""Bytes of a body that has to be looked through before it is sent."""
 
 
 class Exchange:
@@ -31,6 +33,7 @@ class Exchange:
     __slots__ = (
         "_body",
         "_browser",
+        "_came",
         "_close",
         "_entry",
         "_head",
@@ -91,6 +94,8 @@ class Exchange:
         self._orphan = False
         """The browser has gone and the request has not."""
         self._sent = False
+        self._came: asyncio.Event | None = None
+        """Set when more of a body has come that nothing is sent of before it is whole."""
 
     # --- the request ---
 
@@ -103,6 +108,8 @@ class Exchange:
             self._entry.request_bytes = body.payload
             self._pending = data[:used]
             self.wants_body = not body.done
+            if self._route.examines(self._request, self._path):
+                self._came = asyncio.Event()
         self._entry.sent = not self.wants_body
         idle = None
         if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
@@ -130,7 +137,9 @@ class Exchange:
             self._upstream.transport.write(part)
         else:
             self._pending += part
-            if len(self._pending) > _PENDING_LIMIT:
+            if self._came is not None:
+                self._came.set()
+            elif len(self._pending) > _PENDING_LIMIT:
                 self._browser.transport.pause_reading()
         return used
 
@@ -188,6 +197,23 @@ class Exchange:
             self._timer = loop.call_later(self._settings.hold, self._put_off)
         self._task = loop.create_task(self._open())
 
+    async def _examine(self, came: asyncio.Event) -> None:
+        """Wait for all of the body and have the route look at it. `Refused` if it must not be sent."""
+        while self.wants_body and len(self._pending) <= _EXAMINED_LIMIT:
+            came.clear()
+            await came.wait()
+        self._came = None
+        if self.wants_body:
+            raise Intercepted(
+                "Not sent: live sites are only read",
+                f"expected at most {_EXAMINED_LIMIT >> 20} MiB to be sent to what only reads, found more in "
+                f"{self._entry.url}: nothing was sent, for what it asks can't be known",
+            )
+        seen = Capture(_EXAMINED_LIMIT)
+        if (body := request_body(self._request, seen)) is not None:
+            body.feed(self._pending, 0)
+        self._route.examine(self._request, self._path, bytes(seen.data))
+
     def _put_off(self) -> None:
         """The site is still to come: whoever opens its page is told so, before the browser gives up."""
         if self._task is None or self._orphan or self._over or self._route.arrival is None:
@@ -197,6 +223,8 @@ class Exchange:
 
     async def _open(self) -> None:
         try:
+            if self._came is not None:
+                await self._examine(self._came)
             connection = await self._route.open_for(self._request, self._path, self._settings.connect_timeout)
         except Refused as error:
             self._task = None

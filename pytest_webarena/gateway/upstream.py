@@ -122,6 +122,13 @@ class Route:
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""
 
+    def examines(self, request: RequestHead, path: str) -> bool:
+        """Whether the whole body has to be known (`examine`) before anything is sent."""
+        return False
+
+    def examine(self, request: RequestHead, path: str, body: bytes) -> None:
+        """Raise `routes.Refused` for a request whose body shows that it must not be passed on."""
+
     def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         """The head of an answer has come."""
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
+from pytest_webarena.gateway.disguise import hidden_method, mutates, names_method
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.lacking import lack_of
 from pytest_webarena.gateway.log import Entry
@@ -58,23 +59,48 @@ class Guard:
         """Raise `Refused` for a request that must not be sent."""
         url = route.url + path
         if lack_of(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
-            self._elsewhere(route, url)
+            self._elsewhere(route, url, self._sender(request, url))
+        query = path.partition("?")[2]
+        if not unsafe and hidden_method(request.method, query):
+            unsafe = f"{request.method} as another method"
+        elif not unsafe and mutates(query):
+            unsafe = f"{request.method} of a mutation"
         if not unsafe:
             return
         method = "WEBSOCKET" if unsafe == "WebSocket" else request.method
         allowed = self.terms.allows(method, url)
         # A method in disguise is another than it says: only who may write may send it.
-        if allowed == "write" or (allowed == "read" and not _overrides(request.fields)):
+        if allowed == "write" or (allowed == "read" and not self._is_other(request, query)):
             return
-        raise Intercepted(
-            "Not sent: live sites are only read",
-            f"{unsafe} {url} was not sent, for it may change something on a live site and the task does not allow it; "
-            "nothing was changed there",
-        )
+        raise _intercepted(unsafe, url)
 
-    def _elsewhere(self, route: Route, url: str) -> None:
+    def _is_other(self, request: RequestHead, query: str) -> bool:
+        return names_method(request.fields) or hidden_method(request.method, query)
+
+    def only_reads(self, route: Route, request: RequestHead, path: str) -> bool:
+        """Whether a request is let through on the word that it only reads."""
+        return self.terms.allows(request.method, route.url + path) == "read"
+
+    def look_into(self, route: Route, request: RequestHead, path: str, body: bytes) -> None:
+        """Raise `Intercepted` for what should only read and asks for something else in its body."""
+        packed = any(field[:17].lower() == "content-encoding:" for field in request.fields)
+        query = path.partition("?")[2]
+        if packed or hidden_method(request.method, query, body):
+            raise _intercepted(f"{request.method} as another method", route.url + path)
+        if mutates(query, body):
+            raise _intercepted(f"{request.method} of a mutation", route.url + path)
+
+    def _sender(self, request: RequestHead, url: str) -> str:
+        """The page that has sent its visitor to ``url``: by a redirect or, if nobody has touched anything, by a script
+        or a refresh. Empty if none has."""
+        if sender := self._sent_on.get(url.partition("#")[0]):
+            return sender
+        known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
+        by_itself = known.get("sec-fetch-site") == "cross-site" and "sec-fetch-user" not in known
+        return known.get("referer", "") if by_itself else ""
+
+    def _elsewhere(self, route: Route, url: str, sender: str) -> None:
         domains = ", ".join(sorted(self.terms.domains)) or "no site"
-        sender = self._sent_on.get(url.partition("#")[0], "")
         why = f"{route.host} is not of this task's domains ({domains})"
         if sender and self._is_turning_away(sender, route.host):
             raise Hindered(
@@ -85,7 +111,7 @@ class Guard:
     def _is_turning_away(self, sender: str, host: str) -> bool:
         """Whether being sent on is what becomes of visitors like this one: from where the trial starts, or to the same
         site under another country's domain. Else it may be a link that leads elsewhere."""
-        if sender in self.terms.starts:
+        if sender in self.terms.starts and sender in self._sent_on.values():
             return True
         first, second = registrable(urlsplit(sender).hostname or ""), registrable(host)
         return bool(first and second) and first.partition(".")[0] == second.partition(".")[0]
@@ -113,9 +139,12 @@ class Guard:
             entry.hinder("site", f"status {head.status}")
 
 
-def _overrides(fields: Sequence[str]) -> bool:
-    names = ("x-http-method", "x-http-method-override", "x-method-override")
-    return any(field.partition(":")[0].lower() in names for field in fields)
+def _intercepted(what: str, url: str) -> Intercepted:
+    return Intercepted(
+        "Not sent: live sites are only read",
+        f"{what} {url} was not sent, for it may change something on a live site and the task does not allow it; "
+        "nothing was changed there",
+    )
 
 
 class _WorldRoute(Route):
@@ -133,6 +162,12 @@ class _WorldRoute(Route):
 
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
         self._guard.judge(self, request, path, unsafe)
+
+    def examines(self, request: RequestHead, path: str) -> bool:
+        return self._guard.only_reads(self, request, path)
+
+    def examine(self, request: RequestHead, path: str, body: bytes) -> None:
+        self._guard.look_into(self, request, path, body)
 
     def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         self._guard.note(self, request, head, entry)

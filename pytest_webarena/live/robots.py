@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ ROBOT = "pytest-webarena"
 """What we are called there, and in the user agent."""
 _LONGEST_DELAY = 60.0
 _ORIGINS = 2000
+_VERSIONS = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/[^\s#]*", re.IGNORECASE | re.MULTILINE)
+"""A robot's name ends before what is no letter (RFC 9309 §2.2.1); our reader takes the version for a part of it."""
 
 Fetch = Callable[[str], Awaitable[tuple[int, str]]]
 """Status and text of what is at an address, after redirects; `OSError` when it can't be had."""
@@ -54,7 +57,7 @@ class Robots:
             return f"{origin}/robots.txt can't be had now (status {status}), which closes all of the site to robots"
         if not 200 <= status < 300:
             text = ""
-        return Protego.parse(text)
+        return Protego.parse(_VERSIONS.sub(r"\1", text))
 
     async def closed(self, origin: str, url: str) -> tuple[str, float]:
         """Why a page must not be asked for, empty if it may be; and the seconds that the site wants between two."""

@@ -45,14 +45,16 @@ def refusal(status: int, fields: Mapping[str, str], *, page: bool) -> str:
     'status 429, to be asked again in 30 s'
     >>> refusal(403, {}, page=False), refusal(403, {}, page=True)
     ('', 'status 403')
+    >>> refusal(202, {"x-amzn-waf-action": "challenge"}, page=True)
+    'status 202, a challenge to show that one is no robot'
     """
-    if fields.get("cf-mitigated", "").lower() == "challenge":
+    if {fields.get("cf-mitigated", "").lower(), fields.get("x-amzn-waf-action", "").lower()} & {"challenge", "captcha"}:
         return f"status {status}, a challenge to show that one is no robot"
     wait = retry_after(fields.get("retry-after", ""))
     later = f", to be asked again in {wait:.0f} s" if wait else ""
     if status == 429 or (status == 503 and wait):
         return f"status {status}{later}"
-    return f"status {status}{later}" if page and status in (401, 403, 407, 418, 451, 511) else ""
+    return f"status {status}{later}" if page and status in (401, 402, 403, 407, 418, 451, 511, 999) else ""
 
 
 def retry_after(value: str, now: float | None = None) -> float:

@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from pytest_webarena.errors import (
-    AgentError,
-    BrowserError,
-    HarnessError,
-    JudgeError,
-    ModelError,
-    SiteError,
-    SiteMissing,
-    TaskError,
-    TaskFailed,
-    TrialError,
-    Unready,
-)
+from pytest_webarena.errors import HarnessError, SiteMissing, TaskFailed, Unready, error_of
 from pytest_webarena.plugin.auditing import as_expected
 from pytest_webarena.plugin.begun import Begun, Played
 from pytest_webarena.plugin.deciding import DECIDING
@@ -38,11 +26,6 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.stopping import Stops
 
 __all__ = ["facts", "may_begin", "run_task"]
-
-_ERRORS: dict[str, type[TrialError]] = {
-    error.cause: error
-    for error in (AgentError, BrowserError, HarnessError, JudgeError, ModelError, SiteError, TaskError)
-}
 
 
 def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
@@ -100,7 +83,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     if record.outcome == "failed":
         raise TaskFailed(message)
     if record.outcome == "error":
-        raise _ERRORS.get(record.cause or "", HarnessError)(message)
+        raise error_of(record.cause or "harness", message)
 
 
 def may_begin(item: TaskItem) -> Any:

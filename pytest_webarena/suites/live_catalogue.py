@@ -52,7 +52,8 @@ def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
             if origin := _origin(str(url)):
                 origins.setdefault(urlsplit(origin).hostname or "", set()).add(origin)
     return {
-        site: max(origins.get(host, ()), default=f"https://{host}", key=_https) for site, host in sorted(hosts.items())
+        site: max(origins.get(host, ()), default=f"https://{_in_address(host)}", key=_https)
+        for site, host in sorted(hosts.items())
     }
 
 
@@ -84,11 +85,18 @@ def _origin(url: str) -> str:
         host, port = parts.hostname, parts.port
     except ValueError:
         return ""
-    return f"{parts.scheme}://{host}{f':{port}' if port else ''}" if host and parts.scheme in ("http", "https") else ""
+    if not host or parts.scheme not in ("http", "https"):
+        return ""
+    return f"{parts.scheme}://{_in_address(host)}{f':{port}' if port else ''}"
+
+
+def _in_address(host: str) -> str:
+    """As it stands in an address: IPv6 in brackets, names without the root's dot."""
+    return f"[{host}]" if ":" in host else host.rstrip(".")
 
 
 def _bare(host: str) -> str:
-    return host.removeprefix("www.")
+    return host.rstrip(".").removeprefix("www.")
 
 
 def _https(origin: str) -> tuple[bool, str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.gateway.lacking import Lack, lack_of
 from pytest_webarena.live import signs
 from pytest_webarena.sites.protocol.messages import LiveWishes
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["obstacles", "wishes_of", "with_obstacles"]
+__all__ = ["obstacles", "telling_obstacles", "wishes_of", "with_obstacles"]
 
 _SHOWN = 5
 _LISTED = 200
@@ -42,10 +45,10 @@ def _role(request: RequestRecord) -> Lack:
     return lack_of(request.method, [f"{name}: {value}" for name, value in request.request_headers])
 
 
-def _found(evidence: Evidence) -> list[tuple[RequestRecord, Lack, Cause, str]]:
+def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
     """Requests that the world did not answer as it does to people: what each was for, whose doing that is, and why."""
     found: list[tuple[RequestRecord, Lack, Cause, str]] = []
-    for request in evidence.requests:
+    for request in requests:
         role = _role(request)
         if request.obstacle:
             found.append((request, role, request.obstacle, request.obstacle_why))
@@ -54,13 +57,13 @@ def _found(evidence: Evidence) -> list[tuple[RequestRecord, Lack, Cause, str]]:
                 found.append((request, "page", "blocked", "a captcha"))
         elif role == "page" and request.status is None and not request.refused and request.seconds >= _GIVEN_UP:
             found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
-    return found + _endless(evidence)
+    return found + _endless(requests)
 
 
-def _endless(evidence: Evidence) -> list[tuple[RequestRecord, Lack, Cause, str]]:
+def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
     """Pages that were sent on and on, until the browser gave up."""
     run: list[RequestRecord] = []
-    for request in (each for each in evidence.requests if _role(each) == "page"):
+    for request in (each for each in requests if _role(each) == "page"):
         if request.status is not None and 300 <= request.status < 400 and request.status != 304:
             run.append(request)
             if len(run) >= _TURNS:
@@ -81,8 +84,30 @@ def _wall(evidence: Evidence) -> str:
 
 def obstacles(evidence: Evidence) -> dict[str, str]:
     """All of them, each once: method and address to why."""
-    found = {f"{each.method} {each.url}": f"{cause}: {why}" for each, _, cause, why in _found(evidence)}
+    return _listed(_found(evidence.requests))
+
+
+def _listed(each_found: Sequence[tuple[RequestRecord, Lack, Cause, str]]) -> dict[str, str]:
+    found = {f"{each.method} {each.url}": f"{cause}: {why}" for each, _, cause, why in each_found}
     return dict(list(found.items())[:_LISTED])
+
+
+@contextmanager
+def telling_obstacles(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
+    """A page of a live site that could not be had at all is told with what stood in its way, which ``environment``,
+    the trial's, gets as ``obstacles``: a `SiteError` becomes one that says it, or a `SiteBlocked`."""
+    try:
+        yield
+    except SiteError as error:
+        found = _found(requests()) if environment.get("live") else []
+        if not found:
+            raise
+        environment["obstacles"] = _listed(found)
+        pages = [(cause, why) for _, role, cause, why in found if role == "page"]
+        if not pages:
+            raise
+        cause, why = pages[-1]
+        raise (SiteBlocked if cause == "blocked" else SiteError)(f"{error}: {why}") from error
 
 
 def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
@@ -93,7 +118,7 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Short
     answer is that something can't be done, which a wall looks like. Where it stood in the way before the agent did
     anything, no agent could have done better; else it is the agent that went there, and gates count it as not passed.
     """
-    decisive = [each for each in _found(evidence) if each[1] in ("page", "part")]
+    decisive = [each for each in _found(evidence.requests) if each[1] in ("page", "part")]
     wall = _wall(evidence)
     pages = wall or any(role == "page" for _, role, _, _ in decisive)
     misled = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")

@@ -123,8 +123,8 @@ class Stops:
 
 
 def _of_the_world(record: TrialRecord) -> bool:
-    """Whether it is a page of a live site that could not be had: one name stands for many of them."""
-    return record.cause == "site" and bool(record.environment.get("obstacles"))
+    """Whether it is a live site that could not be had: one name stands for many of them."""
+    return record.cause == "site" and bool(record.environment.get("live") or record.environment.get("obstacles"))
 
 
 def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _Row:

@@ -24,7 +24,7 @@ from pytest_webarena.errors import (
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
-from pytest_webarena.trials.abroad import obstacles, with_obstacles
+from pytest_webarena.trials.abroad import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
@@ -134,8 +134,10 @@ def _use(record: TrialRecord) -> float:
 
 
 def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
-    """Whether the agent has done anything that may have broken a site."""
-    return bool(plan.task.leased) and (record.steps > 0 or plan.agent.self_driving)
+    """Whether the agent has done anything that may have broken a site. Live ones are nobody's to break, and there are
+    no fresh ones to compare with."""
+    acted = record.steps > 0 or plan.agent.self_driving
+    return acted and bool(plan.task.leased) and not record.environment.get("live")
 
 
 class _Tried(NamedTuple):
@@ -261,7 +263,8 @@ def _gather(
         collector = Collector(task, stage, plan.options, see_pages=see_pages)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
-            stage.open_first_pages()
+            with telling_obstacles(stage.requests, progress.environment):
+                stage.open_first_pages()
             ready.close()
             with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:
                 progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)

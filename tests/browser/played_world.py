@@ -26,7 +26,7 @@ INSIDE = ("127.0.0.1", "169.254.169.254", "10.0.0.5", "192.168.7.7", "::1", "fd0
 NAMES = {
     "www.teahouse.com": SHOP, "teahouse.com": SHOP, "captcha.teahouse.com": SHOP, "busy.teahouse.com": SHOP,
     "slow.teahouse.com": SHOP, "loop.teahouse.com": SHOP, "wall.teahouse.com": SHOP, "geo.teahouse.com": SHOP,
-    "consent.teahouse.com": SHOP,
+    "consent.teahouse.com": SHOP, "cut.teahouse.com": SHOP, "frame.teahouse.com": SHOP, "script.teahouse.com": SHOP,
     "robots.teahouse.com": SHOP, "www.teahouse.de": OTHER, "cdn.leafcdn.net": CDN, "agency.org": OTHER,
     "broken.teahouse.com": BROKEN, "h2.teahouse.com": H2,
     "meta.evil.org": "169.254.169.254", "home.evil.org": "127.0.0.1", "lan.evil.org": "10.0.0.5",
@@ -98,6 +98,14 @@ class World:
             return 200, {"Content-Type": "text/html"}, PAGE.format(title="Teahouse", body=text)
         if name == "loop":
             return 302, {"Location": f"/?n={int(path.rpartition('=')[2] or 0) + 1}"}, ""
+        if name == "frame":
+            return (
+                200,
+                {"Content-Type": "text/html"},
+                PAGE.format(title="T", body="<iframe src='https://no.name.org/'>"),
+            )
+        if name == "script":
+            return 200, {"Content-Type": "text/html"}, "<script>location = 'https://www.teahouse.de/'</script>"
         if name == "geo":
             return 302, {"Location": "https://www.teahouse.de/"}, ""
         if name == "consent" and "consent=yes" not in cookie:
@@ -118,6 +126,10 @@ class World:
                 self.asked[host].append(f"{method} {path}")
                 if host == "slow.teahouse.com" and path != "/robots.txt":
                     await reader.read()
+                    return
+                if host == "cut.teahouse.com" and path != "/robots.txt":
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 500\r\n\r\n<h1>half")
+                    await writer.drain()
                     return
                 status, more, body = self.answer(host, method, path, known.get("cookie", ""))
                 lines = "".join(f"{name}: {value}\r\n" for name, value in more.items())

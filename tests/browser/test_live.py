@@ -81,7 +81,21 @@ tasks:
     checks: [{{answer: right}}]
     solution: [{{stop: wrong}}]
 """
-    for name in ("captcha", "busy", "slow", "loop", "wall", "geo", "robots", "broken", "h2", "nowhere")
+    for name in (
+        "captcha",
+        "busy",
+        "slow",
+        "loop",
+        "wall",
+        "geo",
+        "robots",
+        "broken",
+        "h2",
+        "nowhere",
+        "cut",
+        "frame",
+        "script",
+    )
 )
 
 MIND2WEB = {
@@ -119,6 +133,8 @@ class Run:
     world: dict[str, Any]
     checked: dict[str, Any]
     """Report of ``webarena check``."""
+    told: str
+    """What the terminal said."""
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
@@ -163,7 +179,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=500,
     )
     print(done.stdout[-20_000:], done.stderr[-5000:])
     records = [
@@ -173,6 +189,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         records={each["key"]["task"]: each for each in records},
         world=json.loads(report.read_text()),
         checked=json.loads((folder / "upkeep" / "report.json").read_text()),
+        told=done.stdout,
     )
 
 
@@ -197,15 +214,25 @@ def test_a_tab_that_goes_elsewhere_is_the_agents_doing(run: Run) -> None:
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
 
 
-@pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots"])
+@pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots", "script"])
 def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) -> None:
     assert run.outcome(task) == ("error", "blocked", ""), run.records[task]["message"]
     assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
 
 
-@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere"])
+@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "frame"])
 def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
     assert run.outcome(task)[:2] == ("error", "site"), run.records[task]["message"]
+    assert run.records[task]["environment"]["obstacles"]
+
+
+def test_what_stood_in_the_way_of_a_first_page_is_told(run: Run) -> None:
+    assert "can't be looked up" in run.records["nowhere"]["message"]
+
+
+def test_the_terminal_names_the_cause(run: Run) -> None:
+    assert "error (blocked)" in run.told
+    assert "error (harness)" not in run.told
 
 
 def test_the_terms_are_in_the_record(run: Run) -> None:

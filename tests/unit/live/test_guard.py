@@ -224,6 +224,8 @@ def test_a_form_that_is_sent_is_told_so_by_a_page(played: Played) -> None:
     ("method", "fields", "body"),
     [
         ("GET", ("X-HTTP-Method-Override: DELETE",), b""),
+        ("GET", ("X_HTTP_METHOD_OVERRIDE: DELETE",), b""),
+        ("GET", ("HTTP-Method-Override: DELETE",), b""),
         ("GET", (), b"tea=1"),
         (
             "GET",
@@ -269,6 +271,63 @@ def test_requests_that_a_task_names(played: Played, case: str) -> None:
         session, played.url(SHOP, sent[0]), "X-HTTP-Method-Override: DELETE", method="POST", body=b"a=1"
     )
     assert disguised[0] == (200 if "writes" in terms else 403)
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+OTHERS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
+    "a form's field": ("/search", (FORM,), b"q=tea&_method=DELETE"),
+    "an escaped one": ("/search", (FORM,), b"q=tea&%5Fmethod=DELETE"),
+    "as PHP reads it": ("/search", (FORM,), b".method=DELETE"),
+    "a form in disguise": ("/search", ("Content-Type: text/plain",), b"_method=DELETE"),
+    "of parts": ("/search", (), b'--x\r\nContent-Disposition: form-data; name="_method"\r\n\r\nPUT\r\n--x--\r\n'),
+    "JSON": ("/search", ("Content-Type: application/json",), b'{"\\u005fmethod": "DELETE"}'),
+    "the address": ("/search?_method=PUT", (), b"q=tea"),
+    "a field with underscores": ("/search", ("X_HTTP_METHOD_OVERRIDE: DELETE",), b"q=tea"),
+    "packed": ("/search", ("Content-Encoding: gzip",), gzip.compress(b"_method=DELETE")),
+    "a mutation": ("/search", (), b'{"query": "# all\\n mutation Buy($a: Int) { buy(a: $a) }"}'),
+    "too much": ("/search", (), b"q=" + b"a" * (5 << 20)),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_only_reads_is_looked_into(played: Played, case: str) -> None:
+    path, fields, body = OTHERS[case]
+    played.host(SHOP)
+    session = played.enter("example.com", reads=["POST /search"])
+    assert played.ask(session, played.url(SHOP, path), *SCRIPT, *fields, method="POST", body=body)[0] == 403
+    assert (played.last(session).intercepted, played.asked(SHOP)) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"q=tea&method=DELETE", b"_method=POST&q=tea", b'{"query": "{ teas(about: \\"mutation { x }\\") { name } }"}',
+     b"q=" + b"a" * (1 << 20)],
+)  # fmt: skip
+def test_what_only_reads_is_sent_whole(played: Played, body: bytes) -> None:
+    site = played.host(SHOP)
+    session = played.enter("example.com", reads=["POST /search"])
+    assert played.ask(session, played.url(SHOP, "/search"), *SCRIPT, method="POST", body=body)[0] == 200
+    assert [seen.body for seen in site.seen if seen.path == "/search"] == [body]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("query=mutation%7Bbuy%7D", 403),
+        ("query=%20%23c%0Amutation+Buy%7Bbuy%7D", 403),
+        ("query=fragment+F+on+X%7Ba%7D+mutation+M%7Bbuy%7D", 403),
+        ("_method=DELETE", 403),
+        ("query=%7Bteas%7D", 200),
+        ("query=mutation", 200),
+        ("query=%7Bmutation%7Bname%7D%7D", 200),
+        ("_method=get&method=DELETE", 200),
+    ],
+)
+def test_writes_in_the_address_of_a_get(played: Played, query: str, status: int) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, f"/graphql?{query}"), *SCRIPT)[0] == status
+    assert len(played.asked(SHOP)) == (status == 200)
 
 
 def test_a_request_named_with_its_host(played: Played) -> None:
@@ -365,6 +424,28 @@ def test_visitors_who_are_sent_to_another_country(played: Played) -> None:
     played.ask(begun, start, *TAB)
     played.ask(begun, to, *TAB)
     assert played.last(begun).obstacle == "blocked"
+
+
+def test_a_script_that_sends_visitors_to_another_country(played: Played) -> None:
+    played.host("www.example.com")
+    played.host("www.example.de")
+    played.host("partner.agency.net")
+    session = played.enter("example.com", starts=[played.url("www.example.com")])
+    by_itself = (*TAB, "Sec-Fetch-Site: cross-site", f"Referer: {played.url('www.example.com')}")
+    assert played.ask(session, played.url("www.example.com"), *TAB)[0] == 200
+    assert played.ask(session, played.url("www.example.de"), *by_itself)[0] == 403
+    assert played.last(session).obstacle == "blocked"
+    played.ask(session, played.url("www.example.de"), *by_itself, "Sec-Fetch-User: ?1")  # somebody clicked
+    assert played.last(session).obstacle == ""
+    played.ask(session, played.url("partner.agency.net"), *by_itself)  # as pages do that open windows for others
+    assert played.last(session).obstacle == ""
+    assert (played.asked("www.example.de"), played.asked("partner.agency.net")) == ([], [])
+
+
+def test_rules_for_a_version_of_ours_are_for_us(played: Played) -> None:
+    played.host(SHOP, robots="User-agent: PyTest-WebArena/1.0\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
+    assert played.ask(played.enter("example.com"), played.url(SHOP, "/tea"), *TAB)[0] == 403
+    assert played.asked(SHOP) == []
 
 
 def test_a_name_that_is_none(played: Played) -> None:

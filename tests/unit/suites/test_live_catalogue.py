@@ -73,3 +73,11 @@ def test_an_address_with_an_impossible_port_is_passed_over(tmp_path: Path) -> No
     odd = compact(node("url_included_match", "a", "https://odd.test:99999/"), index=9)
     assert imported(tmp_path, odd) == 0
     assert '"https://odd.test"' in (tmp_path / "live.yaml").read_text().replace("'", '"')
+
+
+def test_addresses_by_number_and_the_dot_of_the_root(tmp_path: Path) -> None:
+    six = compact(node("url_included_match", "a", "https://[2001:db8::7]:8443/a"), index=8)
+    dotted = compact(node("url_included_match", "a", "https://www.lamps.test./"), index=9)
+    assert imported(tmp_path, six, dotted, COMPACT) == 0
+    (app,) = load_catalogue(str(tmp_path / "live.yaml")).apps.values()
+    assert {site.base for site in app.sites} == {"https://[2001:db8::7]:8443", "https://www.lamps.test"}

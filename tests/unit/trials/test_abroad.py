@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabState
-from pytest_webarena.trials.abroad import obstacles, with_obstacles
+from pytest_webarena.trials.abroad import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.outcome import Decided
 
 FAILED, PASSED = Decided("failed", None, "why"), Decided("passed", None, "")
@@ -77,3 +78,23 @@ def test_who_passed_has_not_needed_it() -> None:
 def test_other_errors_stay_what_they_are() -> None:
     other = Decided("error", "judge", "no word")
     assert with_obstacles(other, evidence(request("blocked"))) == (other, "")
+
+
+@pytest.mark.parametrize(
+    ("found", "live", "kind", "told"),
+    [
+        (request("site"), True, SiteError, "expected a page, found HTTP status 502: no connection"),
+        (request("blocked"), True, SiteBlocked, "expected a page, found HTTP status 502: status 429"),
+        (request("site", SCRIPT), True, SiteError, "expected a page, found HTTP status 502"),
+        (request(), True, SiteError, "expected a page, found HTTP status 502"),
+        (request("site"), False, SiteError, "expected a page, found HTTP status 502"),
+    ],
+)
+def test_a_first_page_that_cannot_be_had_says_why(
+    found: RequestRecord, live: bool, kind: type[SiteError], told: str
+) -> None:
+    environment: dict[str, Any] = {"live": {"domains": ["example.com"]}} if live else {}
+    with pytest.raises(SiteError) as raised, telling_obstacles(lambda: [found], environment):
+        raise SiteError("expected a page, found HTTP status 502")
+    assert (type(raised.value), str(raised.value)) == (kind, told)
+    assert bool(environment.get("obstacles")) == (live and bool(found.obstacle))

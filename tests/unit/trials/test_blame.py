@@ -234,6 +234,18 @@ def test_giving_way_to_others_costs_a_trial_nothing(
     assert [len(names) for names in site.now] == [0, *(1 + more * number for number in range(1, len(expected)))]
 
 
+class LivingSite(Site):
+    """One of the living web: there is no fresh one of it."""
+
+    live: ClassVar[Mapping[str, Any]] = {"domains": ["example.com"]}
+
+
+def test_who_breaks_a_live_site_is_not_blamed(tmp_path: Path) -> None:
+    site = LivingSite(1, 2)
+    assert told(run(tmp_path, site)) == ["error site", "error site"]
+    assert site.leases == 2  # no controls
+
+
 @pytest.mark.parametrize("retries", [0, 1, 2])
 def test_nobody_is_blamed_who_did_nothing(tmp_path: Path, retries: int) -> None:
     record = run(tmp_path, Site(*range(1, 9), at_once=True), retries=retries)

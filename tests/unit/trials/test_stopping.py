@@ -129,6 +129,7 @@ def test_pages_of_the_living_web_stop_nobody(tmp_path: Path) -> None:
     for _ in range(3):
         note(stops, record("blocked", sites=("live",)))
         note(stops, record("site", sites=("live",), environment={"obstacles": {"GET https://a.com/": "site: no name"}}))
+        note(stops, record("site", sites=("live",), environment={"live": {"domains": ["a.com"]}}))  # a download
     assert not why(stops, "a", "live")
     for _ in range(2):
         note(stops, record("site", sites=("live",), environment={"obstacles": {}}))

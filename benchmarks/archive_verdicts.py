@@ -1,0 +1,80 @@
+"""Whether tasks on an archive get the verdicts that they got on the site it was recorded of: information tasks, judged
+twice, with the oracle and with an agent that answers wrongly.
+
+    python benchmarks/archive_verdicts.py [TASKS…] [--sites embedded] [--select site=homepage] [--per-template]
+
+Prints the trials by how they fared on the site and on the archive; the exit status is 1 if a verdict is another. What
+the archive lacks is told beside: it is an error there, and no verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WRONG = """
+kind: scripted
+tasks: {"*": [{stop: "none of that, 987654321"}]}
+"""
+
+
+def play(given: argparse.Namespace, folder: Path, name: str, *more: str) -> dict[tuple[str, str], dict[str, object]]:
+    """The records of one run, by agent and task."""
+    command = [
+        sys.executable, "-m", "pytest", *given.tasks, "-q", "-p", "no:cacheprovider", "--agent=oracle",
+        f"--agent={folder / 'wrong.yaml'}", "--select", "category=information", f"--run-dir={folder / name}", *more,
+    ]  # fmt: skip
+    for each in given.select:
+        command += ["--select", each]
+    if given.per_template:
+        command.append("--one-per-template")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    records = (json.loads(file.read_text()) for file in (folder / name).rglob("trial.json"))
+    return {(each["key"]["agent"], each["key"]["task"]): each for each in records}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("tasks", nargs="*", default=["tasks"])
+    parser.add_argument("--sites", default="embedded", help="the catalogue that is recorded (embedded)")
+    parser.add_argument("--select", action="append", default=[], help="of the information tasks, as pytest has it")
+    parser.add_argument("--per-template", action="store_true", help="one task of each template")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temp:
+        folder = Path(temp)
+        (folder / "wrong.yaml").write_text(WRONG)
+        archive = folder / "sites.warc.gz"
+        site = play(given, folder, "site", f"--sites={given.sites}", f"--record-archive={archive}")
+        again = play(given, folder, "archive", f"--sites=archive:{archive}")
+        size = archive.stat().st_size / 1e6
+    fared = collections.Counter[tuple[str, ...]]()
+    others = []
+    for key, record in sorted(site.items()):
+        then = again.get(key)
+        ways = (
+            key[0],
+            *(f"{each['outcome']} {each['cause'] or ''}".strip() if each else "absent" for each in (record, then)),
+        )
+        fared[ways] += 1
+        if ways[1] != ways[2]:
+            others.append((key, ways, then["message"] if then else "no record"))
+    tasks = len({task for _, task in site})
+    print(f"{tasks} tasks, {len(site)} trials; an archive of {size:.1f} MB")
+    for (agent, before, after), count in sorted(fared.items()):
+        print(f"{count:5}  {agent:10} on the site {before:14} on the archive {after}")
+    for (agent, task), ways, message in others:
+        print(f"{agent} {task}: {ways[1]}, on the archive {ways[2]}: {str(message).splitlines()[0][:160]}")
+    verdicts = {"passed", "failed"}
+    sys.exit(1 if not site or any({before, after} <= verdicts for _, (_, before, after), _ in others) else 0)
+
+
+if __name__ == "__main__":
+    main()

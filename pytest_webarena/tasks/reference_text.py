@@ -55,7 +55,7 @@ tasks:
   shows the same text when it collects a bad file.
 * **`pytest FOLDER`** takes the YAML files with a top-level list `tasks` in which an entry has an `intent` or two other
   keys of a task, in whatever style they are written, those called `*.tasks.yaml`, and those that the ini globs
-  `webarena_tasks` match. One slip of the keyboard in `tasks` or `intent` is reported as such. Other YAML files with a
+  `webarena_tasks` match, but for guides and rubrics, which lie beside tasks. One slip of the keyboard in `tasks` or `intent` is reported as such. Other YAML files with a
   list `tasks` are named in the summary as passed over; with `webarena_tasks` set, nothing in its folders is. JSON files
   have to be named on the command line, and are read as published suites are; tasks of this format written as JSON
   belong into a `.yaml` file.

@@ -73,7 +73,6 @@ __all__ = [
     "Unready",
     "UsageError",
     "WebArenaError",
-    "Wrongs",
     "closest",
     "error_of",
     "recording",
@@ -89,47 +88,12 @@ site is ``lacking``, or where a live one turned it away or could not be had (``h
 itself, or chooses to visit, must never make its rate better."""
 
 
-_MOST_TOLD = 50
-"""Lines of one file of which it is told what is wrong."""
-
-
 class WebArenaError(Exception):
     """Root of the tree. The message says what was expected, what was seen and what to do."""
 
 
 class UsageError(WebArenaError):
     """The command line, the configuration or a name in it can't be used."""
-
-
-class Wrongs:
-    """Collects what is wrong with the lines of a file, so that all of it is told at once and nobody mends line by line.
-
-    >>> wrongs = Wrongs()
-    >>> for number in (1, 2):
-    ...     with wrongs.of_one():
-    ...         raise UsageError(f"line {number}: expected a name, found none")
-    >>> wrongs.tell()
-    Traceback (most recent call last):
-    pytest_webarena.errors.UsageError: line 1: expected a name, found none
-    line 2: expected a name, found none
-    """
-
-    def __init__(self) -> None:
-        self._told: list[str] = []
-
-    @contextmanager
-    def of_one(self) -> Iterator[None]:
-        """Around what is done with one line: keeps its `UsageError`."""
-        try:
-            yield
-        except UsageError as error:
-            self._told.append(str(error))
-
-    def tell(self) -> None:
-        """`UsageError` with all that was wrong, if anything was."""
-        if self._told:
-            more = len(self._told) - _MOST_TOLD
-            raise UsageError("\n".join([*self._told[:_MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]))
 
 
 class Unready(WebArenaError):

@@ -16,7 +16,15 @@ from typing import Any, Literal
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["YAML_SUFFIXES", "is_named_for_tasks", "look_for_tasks", "read_small", "read_yaml", "yaml_files_below"]
+__all__ = [
+    "YAML_SUFFIXES",
+    "is_beside_tasks",
+    "is_named_for_tasks",
+    "look_for_tasks",
+    "read_small",
+    "read_yaml",
+    "yaml_files_below",
+]
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -36,6 +44,13 @@ _KEY = re.compile(rf"^{_TASKS}\s*:".encode(), re.MULTILINE)
 _INTENT = re.compile(rb"""\bintent['"]?\s*:""")
 _OWN_KEYS = frozenset({"checks", "each", "intent", "sites", "solution", "start"})
 """Of our tasks; hardly any other program's list of tasks has two of them."""
+_BESIDE = re.compile(rb"^(?:made_of|done_when|items)[ \t]*:", re.MULTILINE)
+_KEYS_BESIDE = (
+    frozenset({"schema_version", "task", "made_of", "goal", "steps", "done_when"}),
+    frozenset({"schema_version", "task", "authored", "items"}),
+)
+"""Of guides and of rubrics."""
+_REALLY = re.compile(rb"^tasks[ \t]*:", re.MULTILINE)
 _DEEPEST_MERGE = 3
 """How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
 
@@ -105,6 +120,24 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
         return "tasks" if _KEY.search(data) and _INTENT.search(data) else "foreign"
     looks = [_look_at(key, value) for key, value in _pairs(root)]
     return "tasks" if "tasks" in looks else "perhaps" if "perhaps" in looks else "foreign"
+
+
+def is_beside_tasks(path: Path) -> bool:
+    """Whether a YAML file is a guide or a rubric, which lie beside the tasks they belong to and hold none."""
+    try:
+        data = read_small(path)[:_MOST_BYTES]
+    except OSError:
+        return False
+    if _BESIDE.search(data) is None:
+        return False
+    import yaml
+
+    try:
+        root = yaml.compose(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+        return _REALLY.search(data) is None
+    keys = {key for key, _ in _pairs(root)}
+    return bool(keys) and any(keys <= known for known in _KEYS_BESIDE)
 
 
 def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.asking import Decision
-from pytest_webarena.errors import UsageError, Wrongs, closest
+from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip
+from pytest_webarena.wrongs import Wrongs
 
 __all__ = ["Labelled", "add_arguments", "compare", "read_labels", "sheet"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.stash import PASSED_OVER
 from pytest_webarena.plugin.suite_options import names_suite
-from pytest_webarena.yaml_files import YAML_SUFFIXES, is_named_for_tasks, look_for_tasks
+from pytest_webarena.yaml_files import YAML_SUFFIXES, is_beside_tasks, is_named_for_tasks, look_for_tasks
 
 if TYPE_CHECKING:
     import pytest
@@ -21,11 +21,12 @@ _IN_TASK_FILE = re.compile(r"\.(?:ya?ml|jsonl?)::")
 def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     """Whether ``file_path`` is ours to collect.
 
-    Ours are: files that match the ini globs ``webarena_tasks``, files named on the command line, ``*.tasks.yaml``,
-    and YAML files with a top-level list ``tasks`` of which some entry has an ``intent`` or two other keys of ours, in
-    whatever style they are written, also if ``tasks`` or ``intent`` has a slip of the keyboard. Compose files,
-    workflows and the like are left alone; other lists called ``tasks`` are noted down, for the
-    summary to tell of. JSON files have to be named on the command line: most of them are something else.
+    Ours are: files that match the ini globs ``webarena_tasks`` (but guides and rubrics, which lie beside their tasks),
+    files named on the command line, ``*.tasks.yaml``, and YAML files with a top-level list ``tasks`` of which some
+    entry has an ``intent`` or two other keys of ours, in whatever style they are written, also if ``tasks`` or
+    ``intent`` has a slip of the keyboard. Compose files, workflows and the like are left alone; other lists called
+    ``tasks`` are noted down, for the summary to tell of. JSON files have to be named on the command line: most of them
+    are something else.
     """
     if file_path.suffix in (".json", ".jsonl"):
         return parent.session.isinitpath(file_path)
@@ -36,12 +37,10 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
         if file_path.is_relative_to(parent.config.rootpath)
         else file_path
     )
-    if (
-        parent.session.isinitpath(file_path)
-        or is_named_for_tasks(file_path)
-        or any(_glob_match(relative, pattern) for pattern in parent.config.getini("webarena_tasks"))
-    ):
+    if parent.session.isinitpath(file_path) or is_named_for_tasks(file_path):
         return True
+    if any(_glob_match(relative, pattern) for pattern in parent.config.getini("webarena_tasks")):
+        return not is_beside_tasks(file_path)
     look = look_for_tasks(file_path)
     if look == "perhaps":
         parent.config.stash.setdefault(PASSED_OVER, []).append(relative.as_posix())

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import UsageError, Wrongs, recording
+from pytest_webarena.errors import UsageError, recording
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.upkeep.findings import STATUSES, TaskFinding
 from pytest_webarena.upkeep.otherwise import Known
+from pytest_webarena.wrongs import Wrongs
 
 __all__ = ["DAY", "Entry", "Flag", "History", "Month", "decay", "read_flags"]
 

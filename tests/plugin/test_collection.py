@@ -121,6 +121,27 @@ def test_ini_globs_and_explicit_names_claim_files_that_do_not_look_like_tasks(ca
     canned.runpytest("--collect-only", "suite/broken.yaml").stdout.fnmatch_lines(["*suite/broken.yaml:1:1: *"])
 
 
+GUIDE = "schema_version: 1\ntask: one\nmade_of: {digest: d}\ngoal: g\ndone_when: [d]\n"
+RUBRIC = "# read it\nschema_version: 1\ntask: one\nauthored: {model: m}\nitems: [{points: 1, what: w}]\n"
+
+
+def test_ini_globs_leave_out_guides_and_rubrics_that_lie_beside_tasks(canned: pytest.Pytester) -> None:
+    """``webarena guide`` and ``webarena rubric author`` write them there, and starters have such a glob."""
+    (canned.path / "suite" / "guides").mkdir(parents=True)
+    (canned.path / "suite" / "one.yaml").write_text(
+        "tasks: [{id: one, intent: Look., sites: [], checks: [answer: x]}]\n"
+    )
+    beside = canned.path / "suite" / "guides" / "one.yaml"
+    canned.makeini("[pytest]\nwebarena_tasks = suite/**/*.yaml\n")
+    for text in (GUIDE, RUBRIC, f"{GUIDE}  broken: [\n"):
+        beside.write_text(text)
+        result = canned.runpytest("--collect-only", "-q", "suite")
+        assert result.ret == 0
+        result.stdout.fnmatch_lines(["suite/one.yaml::one*"])
+    beside.write_text(f"{GUIDE}tasks: []\n")
+    canned.runpytest("--collect-only", "suite").stdout.fnmatch_lines(["*suite/guides/one.yaml:*"])
+
+
 def test_a_bad_file_is_one_collection_error_without_a_traceback(canned: pytest.Pytester) -> None:
     (canned.path / "bad.tasks.yaml").write_text(
         "tasks:\n  - id: a\n    intnt: typo\n  - id: a\n    intent: twice\n    checks: []\n"

@@ -36,6 +36,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "signals",
         "text",
         "workflow_commands",
+        "wrongs",
         "yaml_files",
     ),
     ("tasks",),

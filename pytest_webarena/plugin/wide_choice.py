@@ -118,7 +118,7 @@ def _wrapping(item: TaskItem) -> Iterable[str]:
 
 
 def _hooked(item: TaskItem) -> Iterable[str]:
-    """Hooks around tests in the project's own files: a conftest.py, or plugins beside it (``pytest_plugins``, ``-p``)."""
+    """Hooks around tests in the project's own files: conftest.py, or plugins beside it (``pytest_plugins``, ``-p``)."""
     for name in _HOOKS:
         for implementation in getattr(item.ihook, name).get_hookimpls():
             module = inspect.getmodule(implementation.function)

@@ -168,7 +168,8 @@ def test_hooks_of_a_plugin_beside_the_tests_make_trials_wait_their_turn(
 ) -> None:
     make_tasks("one", "two")
     in_flight.makepyfile(
-        around_tests="import pytest\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    return (yield)\n"
+        around_tests="import pytest\n"
+        "@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    return (yield)\n"
     )
     in_flight.syspathinsert()
     result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=2", "-p", "around_tests")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.plugin.stash import PLAYED
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
 
     from pytest_webarena.plugin.outputs import Output
     from pytest_webarena.results import TrialRecord
+    from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["Begun", "Played", "set_times"]
+__all__ = ["Begun", "Played", "note_begun", "read_begun", "set_times"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +53,29 @@ def set_times(item: pytest.Item, report: pytest.TestReport) -> None:
     if report.when == "call" and (played := item.stash.get(PLAYED, None)) is not None:
         report.start, report.stop = played.start, played.stop
         report.duration = played.stop - played.start
+
+
+def note_begun(info: RunInfo, worker: str, index: int) -> None:
+    """In a worker of xdist's: it is playing its item of this number, for whoever tells what it was at when it died.
+
+    Thread-safe. Where it can't be written, a death is told less exactly.
+    """
+    if not info.broker:  # nothing temporary either: a run is judged again
+        return
+    with suppress(OSError):
+        info.temp_dir.mkdir(exist_ok=True)  # not its parents
+        with _begun_file(info, worker).open("a") as file:
+            file.write(f"{index}\n")
+
+
+def read_begun(info: RunInfo, worker: str) -> frozenset[int]:
+    """In the controller: which items the worker has begun since it is there; those that are over, too."""
+    try:
+        lines = _begun_file(info, worker).read_text().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(int(line) for line in lines if line.isdecimal())
+
+
+def _begun_file(info: RunInfo, worker: str) -> Path:
+    return info.temp_dir / f"begun-{worker}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
@@ -57,8 +57,18 @@ class _Runner:
     """Plays each trial by the runtime of its own item."""
 
     def run(
-        self, task: Task, agent: str, trial: int, *, browser: str, node_id: str, runtime: Any, output: outputs.Output
+        self,
+        task: Task,
+        agent: str,
+        trial: int,
+        *,
+        browser: str,
+        node_id: str,
+        runtime: Any,
+        output: outputs.Output,
+        begins: Callable[[], None],
     ) -> TrialRecord:
+        begins()
         with outputs.inside(output):
             record: TrialRecord = runtime.run(task, agent, trial, browser=browser, node_id=node_id)
         return record
@@ -179,6 +189,7 @@ class Loop:
                     node_id=item.nodeid,
                     runtime=runtime,
                     output=output,
+                    begins=partial(self._begins, item),
                 )
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
@@ -188,6 +199,9 @@ class Loop:
         self._in_flight[item] = future
         future.add_done_callback(partial(self._is_over, item))
         return True
+
+    def _begins(self, item: pytest.Item) -> None:
+        """In the trial's thread: it begins now, where it may have waited for one."""
 
     def _next_over(self) -> TaskItem | None:
         while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError
@@ -20,7 +21,15 @@ __all__ = ["automatic_width", "check_width", "serial_lines", "why_serial"]
 
 _OURS = ("pytest_webarena", "_pytest", "pytest_playwright", "pytest_base_url")
 """Packages whose fixtures wrap nothing of a trial."""
-_HOOKS = ("pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
+_HOOKS = (
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_call",
+    "pytest_pyfunc_call",
+    "pytest_runtest_teardown",
+)
+_INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of plugins that know nothing of a project's tests: pytest-timeout, rerunfailures, …"""
 _NOT_BESIDE = {
     "stepwise": "--stepwise, which goes by the order of tests",
     "stepwise_skip": "--stepwise-skip, which goes by the order of tests",
@@ -84,7 +93,7 @@ def why_serial(item: TaskItem, kinds: dict[str, str]) -> str:
     if names := sorted(set(_wrapping(item))):
         return f"{', '.join(names)} would not be around it (only fixtures of the whole session are)"
     if hooks := sorted(set(_hooked(item))):
-        return f"{', '.join(hooks)} in a conftest.py would not be around it"
+        return f"{', '.join(hooks)} would not be around it"
     return ""
 
 
@@ -109,7 +118,13 @@ def _wrapping(item: TaskItem) -> Iterable[str]:
 
 
 def _hooked(item: TaskItem) -> Iterable[str]:
+    """Hooks around tests in the project's own files: conftest.py, or plugins beside it (``pytest_plugins``, ``-p``)."""
     for name in _HOOKS:
         for implementation in getattr(item.ihook, name).get_hookimpls():
-            if str(getattr(implementation.plugin, "__file__", "")).endswith("conftest.py"):
-                yield name
+            module = inspect.getmodule(implementation.function)
+            file = getattr(module, "__file__", None)
+            if module is None or file is None or module.__name__.partition(".")[0] in _OURS:
+                continue
+            path = Path(file)
+            if path.name == "conftest.py" or _INSTALLED.isdisjoint(path.parts):
+                yield f"{name} in {path.name}"

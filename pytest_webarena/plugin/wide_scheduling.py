@@ -6,6 +6,9 @@ from typing import Any
 
 from xdist.scheduler import LoadScheduling
 
+from pytest_webarena.plugin.begun import read_begun
+from pytest_webarena.plugin.run_start import run_info
+
 __all__ = ["WideScheduling"]
 
 
@@ -19,7 +22,6 @@ class WideScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's scheduler
 
     def __init__(self, config: Any, log: Any, width: int) -> None:
         super().__init__(config, log)
-        self._width = width
         self._most = width + max(1, width // 8) + 1
         """Begun ones (`wide.Loop`), and one that waits, for xdist's workers want to know the next one."""
         self.maxschedchunk = self._most
@@ -41,12 +43,17 @@ class WideScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's scheduler
             self._send_tests(node, room)
 
     def remove_node(self, node: Any) -> str | None:
-        """A worker has ended. What it was in the middle of: one here, as xdist has it, and the others by way of it."""
+        """A worker has ended. What it was in the middle of: one here, as xdist has it, and the others by way of it.
+
+        Handed out is more than that: tests that are none of ours wait there until no trial is in flight.
+        """
         pending = self.node2pending.get(node, [])
         if not pending or node not in self.node2collection:
             result: str | None = super().remove_node(node)
             return result
-        in_flight, pending[:] = pending[: self._width], [pending[0], *pending[self._width :]]
+        begun = read_begun(run_info(self.config), node.gateway.id)
+        in_flight = [index for index in pending if index in begun] or pending[:1]
+        pending[:] = [in_flight[0], *(index for index in pending if index not in in_flight)]
         session = self.config.pluginmanager.get_plugin("dsession")
         crashed: str | None = super().remove_node(node)
         for index in in_flight[1:]:

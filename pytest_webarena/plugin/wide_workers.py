@@ -6,9 +6,11 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.plugin.begun import note_begun
 from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.stash import BEGUN, RUN
 from pytest_webarena.plugin.wide import Loop
-from pytest_webarena.plugin.xdist import send_serial
+from pytest_webarena.plugin.xdist import send_serial, worker_id
 
 if TYPE_CHECKING:
     import pytest
@@ -48,7 +50,8 @@ class WorkerLoop(Loop):
                 if (over := self._next_over()) is not None:
                     self._report(over)
             elif self._alone:
-                self._report(self._alone.popleft())
+                while self._alone:  # all of them: else they fill what is handed out, and trials come one by one, too
+                    self._report(self._alone.popleft())
             elif self._last:
                 return
             else:
@@ -84,11 +87,16 @@ class WorkerLoop(Loop):
 
     def _report(self, item: pytest.Item) -> None:
         self._xdist.item_index = index = self._index[item]
+        if BEGUN not in item.stash:
+            self._begins(item)
         began = time.perf_counter()
         try:
             super()._report(item)
         finally:
             self._xdist.sendevent("runtest_protocol_complete", item_index=index, duration=time.perf_counter() - began)
+
+    def _begins(self, item: pytest.Item) -> None:
+        note_begun(self._session.config.stash[RUN], worker_id(self._session.config), self._index[item])
 
     def _tell(self, reasons: Counter[str]) -> None:
         send_serial(self._session.config, reasons)

@@ -163,6 +163,22 @@ def test_what_would_not_be_around_a_trial_makes_it_wait_its_turn(
     assert result.stdout.str().count("one at a time") == 1
 
 
+def test_hooks_of_a_plugin_beside_the_tests_make_trials_wait_their_turn(
+    in_flight: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("one", "two")
+    in_flight.makepyfile(
+        around_tests="import pytest\n"
+        "@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    return (yield)\n"
+    )
+    in_flight.syspathinsert()
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=2", "-p", "around_tests")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["webarena: --wide: 2 trials one at a time: pytest_pyfunc_call in around_tests.py would not be around it"]
+    )
+
+
 def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:

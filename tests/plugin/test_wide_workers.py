@@ -115,6 +115,28 @@ def test_a_worker_that_dies_takes_what_was_in_flight_and_nothing_else(
     again.assert_outcomes(passed=3)
 
 
+def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
+    pytester: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    """They are handed out first, and wait until no trial is in flight."""
+    pytester.makeconftest(DYING)
+    make_tasks("beside-one", "beside-two", "fatal", "t0", "t1")
+    pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): pass\n")
+    result = pytester.runpytest_subprocess("test_own.py", "tasks", "-n1", "--agent=oracle", "--wide=3", "--run-dir=run")
+    result.assert_outcomes(passed=4, failed=3)
+    told = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
+    assert sorted(told) == ["beside-one", "beside-two", "fatal"]
+
+
+def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """There are more of them than a worker is given at a time; trials that are met wait for one another."""
+    pytester.makeconftest(IN_FLIGHT)
+    make_tasks("met-0", "met-1", "met-2")
+    pytester.makepyfile(test_own="import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_own(n): pass\n")
+    result = pytester.runpytest_subprocess("test_own.py", "tasks", "-n1", "--agent=oracle", "--wide=3")
+    result.assert_outcomes(passed=11)
+
+
 def test_a_rule_that_ends_the_run_ends_it_for_all_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(300)))
     result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--wide=4", "-x", "--run-dir=run")

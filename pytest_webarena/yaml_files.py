@@ -105,7 +105,7 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
         root = yaml.compose(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):  # broken: ours if it was meant to be, to be told so
         return "tasks" if _KEY.search(data) and _INTENT.search(data) else "foreign"
-    if root is not None and root.id == "sequence":
+    if isinstance(root, yaml.SequenceNode):
         return "tasks" if any(map(_is_task, root.value)) else "foreign"
     looks = [_look_at(key, value) for key, value in _pairs(root)]
     return "tasks" if "tasks" in looks else "perhaps" if "perhaps" in looks else "foreign"

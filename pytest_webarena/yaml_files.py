@@ -51,6 +51,8 @@ _KEYS_BESIDE = (
 )
 """Of guides and of rubrics."""
 _REALLY = re.compile(rb"^tasks[ \t]*:", re.MULTILINE)
+_BARE = re.compile(rb"^(?:-|\[).*\b(?:checks|solution)\b", re.MULTILINE | re.DOTALL)
+"""What a list without the key `tasks` above it must have to be parsed: most lists of others have no such word."""
 _DEEPEST_MERGE = 3
 """How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
 
@@ -105,12 +107,12 @@ def is_named_for_tasks(path: Path) -> bool:
 
 
 def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
-    """What a YAML file seems to hold. Only files with a key like ``tasks`` are parsed."""
+    """What a YAML file seems to hold. Only files with a key like ``tasks`` are parsed, and lists with our words."""
     try:
         data = read_small(path)[:_MOST_BYTES]
     except OSError:
         return "foreign"
-    if _WORD.search(data) is None:
+    if _WORD.search(data) is None and _BARE.search(data) is None:
         return "foreign"
     import yaml
 
@@ -118,6 +120,8 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
         root = yaml.compose(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):  # broken: ours if it was meant to be, to be told so
         return "tasks" if _KEY.search(data) and _INTENT.search(data) else "foreign"
+    if isinstance(root, yaml.SequenceNode):
+        return "tasks" if any(map(_is_task, root.value)) else "foreign"
     looks = [_look_at(key, value) for key, value in _pairs(root)]
     return "tasks" if "tasks" in looks else "perhaps" if "perhaps" in looks else "foreign"
 
@@ -146,12 +150,24 @@ def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:
         return "foreign"
     entries = value.value if value.id == "sequence" else [value] if key != "tasks" else []
     for entry in entries:
-        keys = {name for name, _ in _pairs(entry)}
-        if difflib.get_close_matches("intent", keys, 1, 0.8):
-            keys.add("intent")
+        keys = _keys(entry)
         if len(keys & _OWN_KEYS) >= 2 or (key == "tasks" and "intent" in keys):
             return "tasks"
     return "perhaps" if key == "tasks" and value.id == "sequence" and entries else "foreign"
+
+
+def _is_task(entry: Any) -> bool:
+    """Whether an entry of a list without ``tasks:`` above it, as documents quote tasks, is one of ours."""
+    keys = _keys(entry)
+    return "intent" in keys and not keys.isdisjoint({"checks", "solution"})
+
+
+def _keys(entry: Any) -> set[str]:
+    """The keys of an entry, with ``intent`` if one is a slip of it."""
+    keys = {name for name, _ in _pairs(entry)}
+    if difflib.get_close_matches("intent", keys, 1, 0.8):
+        keys.add("intent")
+    return keys
 
 
 def _pairs(node: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_webarena.results.records import TrialRecord
@@ -27,7 +29,7 @@ ABOUT = {
 }
 """What is to be expected of agents."""
 ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
-"""Allure 3 from npm: ten seconds to fetch the first time, one second after."""
+"""Allure 3 from npm: ten seconds to fetch the first time, which is done while the agents work; one second after."""
 
 
 def main(arguments: list[str]) -> int:
@@ -39,7 +41,8 @@ def main(arguments: list[str]) -> int:
     agents = [name for name in ABOUT if f"--agent={name}" in arguments]
     print("\n".join(["What to expect:", *(f"{name:>9}  {ABOUT[name]}" for name in agents), ""]))
     print("$", shlex.join(command), flush=True)
-    status = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+    with allure_fetched():
+        status = subprocess.run([sys.executable, "-m", *command], check=False).returncode
     run = RunDir(run_dir)
     records = run.records()
     print("\n".join(["", *summary(records)]))
@@ -95,6 +98,23 @@ def build_reports(run: RunDir) -> list[str]:
         f"  {page.as_uri()}",
         f"The records themselves: {run.path}",
     ]
+
+
+@contextmanager
+def allure_fetched() -> Iterator[None]:
+    """Have npm fetch Allure meanwhile. Whether it could is told when the report is built, not here."""
+    if shutil.which("npx") is None:
+        yield
+        return
+    nowhere = subprocess.DEVNULL
+    fetching = subprocess.Popen([*ALLURE, "--version"], stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    try:
+        yield
+    except BaseException:
+        fetching.terminate()
+        raise
+    finally:
+        fetching.wait()
 
 
 def allure_report() -> list[str]:

@@ -80,6 +80,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     traces.attach_traces(item.config, report)
+    if report.failed and "webarena" in getattr(item, "fixturenames", ()):
+        from pytest_webarena.plugin.reporting import unrouted
+
+        unrouted.explain_unrouted(item, report)
     return report
 
 

@@ -56,9 +56,10 @@ tasks:
 * **`pytest FOLDER`** takes the YAML files with a top-level list `tasks` in which an entry has an `intent` or two other
   keys of a task, in whatever style they are written, those called `*.tasks.yaml`, and those that the ini globs
   `webarena_tasks` match (guides and rubrics, which lie beside tasks, are left out). One slip of the keyboard in `tasks`
-  or `intent` is reported as such. Other YAML files with a list `tasks` are named in the summary as passed over; with
-  `webarena_tasks` set, nothing in its folders is. JSON files have to be named on the command line, and are read as
-  published suites are; tasks of this format written as JSON belong into a `.yaml` file.
+  or `intent` is reported as such, and so is a list of tasks without `tasks:` above it. Other YAML files with a list
+  `tasks` are named in the summary as passed over; with `webarena_tasks` set, nothing in its folders is. JSON files have
+  to be named on the command line, and are read as published suites are; tasks of this format written as JSON belong
+  into a `.yaml` file.
 * **`webarena try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
   grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
   screenshot, `r` for fresh sites. After each action the checks are judged and what changed is told, with the reasons;

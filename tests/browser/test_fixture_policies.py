@@ -96,3 +96,38 @@ def test_a_conftest_decides_about_sites_sign_in_agent_and_records(
     assert list(records["sum"][0].rglob("*.webp")) + list(records["sum"][0].rglob("*.jpg"))
     assert not list(records["shout"][0].rglob("*.webp")) + list(records["shout"][0].rglob("*.jpg"))
     assert "mine.yaml" in (tmp_path / "run" / "broker.log").read_text()
+
+
+CONTEXTS = """
+import pytest
+
+pytestmark = pytest.mark.webarena(sites=["homepage"])
+
+def test_past_the_lease(webarena, browser):
+    browser.new_context().new_page().goto(webarena.url("homepage"))
+
+def test_requests_past_the_lease(webarena, playwright):
+    playwright.request.new_context().get(webarena.url("homepage"))
+
+def test_the_fixture(webarena, new_context):
+    assert new_context().new_page().goto(webarena.url("homepage")).ok
+
+def test_its_options(webarena, browser):
+    assert browser.new_context(**webarena.context_options()).new_page().goto(webarena.url("homepage")).ok
+
+def test_a_failure_of_another_kind(webarena):
+    assert not webarena.url("homepage")
+"""
+
+
+def test_a_context_that_does_not_lead_to_the_leased_sites_is_told_which_do(
+    tmp_path: Path, browser_executable: str | None
+) -> None:
+    (tmp_path / "test_contexts.py").write_text(CONTEXTS)
+    arguments = [f"--browser-executable={browser_executable}"] if browser_executable else []
+    result = run_pytest(tmp_path, "-p", "no:cacheprovider", *arguments)
+    result.assert_outcomes(passed=2, failed=3)
+    hints = [line for line in result.stdout.lines if "contexts of this lease only" in line]
+    assert len(hints) == 2
+    assert all(hint.startswith("homepage.test is known in") for hint in hints)
+    assert "new_context(**webarena.context_options())" in hints[0]

@@ -72,6 +72,8 @@ FOREIGN = {
     "Taskfile.yml": "version: 3\ntasks:\n  build: {desc: 'the intent: build', cmds: [make]}\n",
     "pipeline.yaml": "kind: Pipeline\nspec:\n  tasks:\n    - name: a\n      intent: none\n",
     "play.yml": "- hosts: all\n  tasks:\n    - {name: a, intent: b}\n",
+    "hooks.yaml": "- {id: a, checks: [b], solution: c}\n",
+    "stories.yml": "- story: a\n  steps: [{intent: greet, checks: []}]\n",
     "text.yaml": "text: |\n  tasks:\n    - intent: none\n",
     "template.yaml": "a: {{ tasks }}\nb: {% if %}\n",
 }
@@ -82,6 +84,8 @@ TYPOS = {
     "task:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*task*",
     "Tasks:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*Tasks*",
     "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*'tasks'*task*",
+    "- {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*a list of 1*",
+    "- id: a\n  intnet: Say ok.\n  checks: [{answer: ok}]\n": "*'tasks'*a list of 1*",
     "a: &a\n  intent: Say ok.\n  <<: *a\ntasks: [{<<: *a}]\n": "*inside &a itself",
 }
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
-from scripts.demo import ABOUT, next_step, summary, wrong
+from pytest_webarena.tasks import validate
+from scripts.demo import ABOUT, ALLURE, allure_fetched, next_step, summary, wrong
 
 
 def record(agent: str, outcome: Outcome) -> TrialRecord:
@@ -55,3 +56,32 @@ def test_what_is_to_be_expected_is_known_of_each_agent_of_the_demo() -> None:
     agents = re.findall(r"--agent=(\S+)", line)
     assert set(agents) == set(ABOUT)
     assert "webarena init" in next_step()[-1]
+
+
+def test_allure_is_fetched_while_the_agents_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    npx, asked = tmp_path / "npx", tmp_path / "asked"
+    npx.write_text(f'#!/bin/sh\necho "$@" >{asked}\n')
+    npx.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with allure_fetched():
+        pass
+    assert asked.read_text().split()[:-1] == ALLURE[1:]  # the same package as later
+
+
+def test_without_npm_the_demo_runs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with allure_fetched():
+        pass
+
+
+def test_the_demo_has_a_task_of_each_kind_on_both_sites() -> None:
+    root = Path(__file__).parents[2]
+    text = (root / "Makefile").read_text()
+    kinds, more = (re.search(rf"^{name} := (.*)$", text, re.MULTILINE) for name in ("DEMO_KINDS", "DEMO_MORE"))
+    assert kinds
+    assert more
+    files = ("homepage/navigation", "shopping/content", "shopping/navigation", "shopping/products")
+    ids = [task.id for task in validate([root / "tasks" / f"{name}.yaml" for name in files]).tasks]
+    for kind in kinds[1].split(" or "):
+        left = [id for id in ids if kind in id and not any(word in id for word in more[1].split(" or "))]
+        assert 1 <= len(left) <= 2, kind

@@ -64,7 +64,9 @@ def unpack(data: bytes, target: Path) -> None:
                 with source, place.open("xb") as file:
                     shutil.copyfileobj(source, file)
     except (tarfile.TarError, EOFError, FileExistsError, NotADirectoryError) as error:
-        raise HarnessError(f"expected a trial's folder from a node, found an archive that can't be read: {error}") from None
+        raise HarnessError(
+            f"expected a trial's folder from a node, found an archive that can't be read: {error}"
+        ) from None
 
 
 def _inside(target: Path, member: tarfile.TarInfo) -> Path:

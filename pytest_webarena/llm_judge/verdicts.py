@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_webarena.checks.asking import Question
+from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.upstream import understand_as
 from pytest_webarena.secrets import scrub_plain
 
-__all__ = ["Kept", "VerdictCache"]
+__all__ = ["Kept", "VerdictCache", "open_verdicts"]
 
 _VERSION = 1
 
@@ -64,6 +65,12 @@ class VerdictCache:
         text = json.dumps([_VERSION, question.as_data(), asdict(judge)], sort_keys=True, ensure_ascii=True)
         key = hashlib.sha256(text.encode()).hexdigest()
         return self._directory / key[:2] / f"{key}.json"
+
+
+def open_verdicts(directory: Path) -> VerdictCache:
+    """The verdicts below ``directory``, wherever they are kept (`elsewhere`)."""
+    cache: VerdictCache = stand_in("verdicts", directory) or VerdictCache(directory)
+    return cache
 
 
 def _read(file: Path, question: Question, seal: str) -> Kept | None:

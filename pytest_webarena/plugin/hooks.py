@@ -56,7 +56,7 @@ def prepare(config: pytest.Config) -> None:
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
         if settings.asks_for_agents and settings.rescore is None:
-            check_agents(settings, collecting=collecting)
+            check_agents(settings, collecting=collecting or settings.ray is not None)  # keys live on nodes
         if (stored := settings.stored_run) is not None:
             rescoring.name_files(config, RunDir(stored))
         if settings.options.models.prices is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.plugin import outputs
+from pytest_webarena.plugin import clustered, outputs
 from pytest_webarena.plugin.begun import Begun
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
@@ -22,6 +22,7 @@ from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
 if TYPE_CHECKING:
+    from pytest_webarena.cluster.executor import ClusterExecutor
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
@@ -32,15 +33,17 @@ def wanted(session: pytest.Session) -> bool:
     """Whether trials of this session are in flight at a time."""
     option = session.config.getoption
     idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
-    return session.config.stash[SETTINGS].wide > 1 and not idle
+    settings = session.config.stash[SETTINGS]
+    return (settings.wide > 1 or settings.ray is not None) and not idle
 
 
 def run_wide(session: pytest.Session) -> bool:
     """In place of pytest's own loop."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
-    with without_alarms(), outputs.kept_apart(session.config):
-        loop = _Loop(session)
+    elsewhere = clustered.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
+    with without_alarms(), outputs.kept_apart(session.config), elsewhere as cluster:
+        loop = _Loop(session, cluster)
         session.config.pluginmanager.register(loop, "webarena-wide")
         try:
             loop.run()
@@ -67,10 +70,14 @@ class _Runner:
 class _Loop:
     """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
 
-    def __init__(self, session: pytest.Session) -> None:
+    def __init__(self, session: pytest.Session, cluster: clustered.Clustered | None = None) -> None:
+        """``cluster``: where trials are played; None: here."""
         self._session = session
         self._settings = session.config.stash[SETTINGS]
-        self._executor = ThreadedExecutor(_Runner(), self._settings.wide)
+        self._cluster = cluster
+        self._executor: ThreadedExecutor | ClusterExecutor = (
+            ThreadedExecutor(_Runner(), self._settings.wide) if cluster is None else cluster.executor
+        )
         self._over: queue.SimpleQueue[TaskItem] = queue.SimpleQueue()
         """Whose trial is over, in this order."""
         self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
@@ -89,16 +96,27 @@ class _Loop:
         if controller.progress is not None and self._ahead:
             controller.progress.start()  # the first item begins when the first trial is over
         waiting = deque(self._ahead)
-        most = self._settings.wide + max(1, self._settings.wide // 8)  # so that no thread waits for a report
         while waiting or self._in_flight:
-            while waiting and len(self._in_flight) < most:
+            self._tell_news()
+            while waiting and len(self._in_flight) < self._most:
                 item = waiting.popleft()
                 if not self._begin(item):
                     self._report(item)  # it says itself why
-            if self._in_flight:
-                self._report(self._next_over())
+            if self._in_flight and (over := self._next_over()) is not None:
+                self._report(over)
         for item in self._after:
             self._report(item)
+        self._tell_news()
+
+    @property
+    def _most(self) -> int:
+        """How many trials to have begun, so that no thread waits for a report; nodes may have come."""
+        return self._executor.width + max(1, self._executor.width // 8)
+
+    def _tell_news(self) -> None:
+        """What has become of nodes."""
+        for line in self._cluster.news() if self._cluster is not None else ():
+            self._say(line)
 
     def close(self) -> None:
         """End the threads. None of them has anything to do."""
@@ -186,10 +204,12 @@ class _Loop:
         future.add_done_callback(partial(self._is_over, item))
         return True
 
-    def _next_over(self) -> TaskItem:
-        while True:
-            with suppress(queue.Empty):  # short, for Ctrl-C wakes this thread only if the system hands it to it
-                return self._over.get(timeout=1.0)
+    def _next_over(self) -> TaskItem | None:
+        """None after a while: there may be room for more, and Ctrl-C wakes this thread only if the system hands it to
+        it."""
+        with suppress(queue.Empty):
+            return self._over.get(timeout=1.0)
+        return None
 
     def _is_over(self, item: TaskItem, future: Future[TrialRecord]) -> None:
         self._over.put(item)

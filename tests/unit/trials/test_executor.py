@@ -95,9 +95,7 @@ def on_nodes(runner: TrialRunner, **slots: int) -> TrialExecutor:
     """On the nodes of a cluster, all of which have ``runner``."""
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
-        return runner.run(
-            parcel.task, parcel.agent, parcel.trial, browser=parcel.browser, node_id=parcel.node_id
-        )
+        return runner.run(parcel.task, parcel.agent, parcel.trial, browser=parcel.browser, node_id=parcel.node_id)
 
     return executor_on(FakeCluster(play, **slots))
 

@@ -1,4 +1,4 @@
-"""What handing out needs of a cluster, whatever carries it: nodes that come and go, and parcels that are played there."""
+"""What handing out needs of a cluster, whatever carries it: nodes that come and go, parcels that are played there."""
 
 from __future__ import annotations
 

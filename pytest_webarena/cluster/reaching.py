@@ -17,6 +17,8 @@ __all__ = ["find_address", "prepare_environment", "probe"]
 _CONNECT = 5.0
 _HEALTH = 30.0
 """Seconds; Ray's own way of finding out that nobody is there takes 40, and can't be interrupted."""
+_ASK = "import sys; from ray.scripts.scripts import main; sys.argv = ['ray', 'health-check', '--address', sys.argv[1]]; main()"
+"""What `ray health-check` does, by the interpreter that this is."""
 _START = "`ray start --head` begins one, `ray start --address=HOST:PORT` has a machine join it"
 
 
@@ -26,6 +28,7 @@ def prepare_environment(*, insecure: bool) -> None:
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--ray: expected the package 'ray', it is not installed; pip install 'pytest-webarena[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # its own warnings are about networks, not about trials
     mode = os.environ.get("RAY_AUTH_MODE", "").lower()
     token = (
         os.environ.get("RAY_AUTH_TOKEN")
@@ -86,10 +89,9 @@ def _local_cluster() -> str:
 def probe(address: str) -> None:
     """`UsageError` when what listens at ``address`` is no Ray cluster, or one that will not have us: asked by a process
     that can be ended."""
-    ask = "import sys\nfrom ray.scripts.scripts import main\nsys.argv = ['ray', 'health-check', '--address', sys.argv[1]]\nmain()"
     try:
         said = subprocess.run(
-            [sys.executable, "-c", ask, address], capture_output=True, text=True, timeout=_HEALTH, check=False
+            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, timeout=_HEALTH, check=False
         )
     except subprocess.TimeoutExpired:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What of a project travels to the nodes: its files, at paths of their own there; never keys, which live on the nodes."""
+"""What of a project travels to the nodes: its files, at paths of their own there; never keys, which nodes have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_webarena.errors import UsageError
 from pytest_webarena.shipped import shipped
 
-__all__ = ["Places", "Staged", "secrets_of", "stage"]
+__all__ = ["Places", "Staged", "driver_package", "secrets_of", "stage"]
 
 _LEFT_OUT = (
     ".*", "__pycache__", "*.pyc", "*.egg-info", "node_modules", "venv", "env", "webarena-runs", "allure-results",
@@ -38,7 +38,7 @@ class Staged:
 
 
 def secrets_of(environment: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
-    """Values of the environment that must not leave this machine: those of ``names``, and of what is called like one."""
+    """Values of the environment that must not leave this machine: of ``names``, and of what is called like a secret."""
     wanted = set(names)
     values = (
         value.strip()
@@ -90,6 +90,8 @@ def _files(folder: Path, root: Path, patterns: tuple[str, ...], away: set[Path])
         if any(fnmatch(path.name, pattern) for pattern in patterns) or real in away or not real.is_relative_to(root):
             continue
         if path.is_dir() and not path.is_symlink():
+            if (path / "run.json").exists() and (path / "trials").is_dir():
+                continue  # records of another run
             yield from _files(path, root, patterns, away)
         elif path.is_file():
             yield path
@@ -108,21 +110,18 @@ class Places:
 
     def on_node(self, path: Path, *, what: str) -> Path:
         """`UsageError` names ``what`` when the path is in neither."""
-        own = driver_package()
-        shipped_along = self.package is not None and own is not None and path.is_relative_to(self.package)
-        if path.is_relative_to(self.root) and not (
-            shipped_along and self.package.is_relative_to(self.root / "") and self.package != self.root
-        ):
+        package, own = self.package, driver_package()
+        along = package is not None and own is not None and path.is_relative_to(package)
+        inside = package is not None and package != self.root and package.is_relative_to(self.root)  # a .venv
+        if path.is_relative_to(self.root) and not (along and inside):
             return self.there / path.relative_to(self.root)
-        if shipped_along:
-            return own / path.relative_to(self.package)
+        if along:
+            assert package is not None
+            assert own is not None
+            return own / path.relative_to(package)
         raise UsageError(
             f"{what}: expected a file or folder below {self.root}, which is what nodes of --ray have, found {path}"
         )
-
-    def check(self, path: Path, *, what: str) -> None:
-        """On the driver: the same, before anything is sent."""
-        self.on_node(path, what=what)
 
 
 def driver_package() -> Path | None:

@@ -22,7 +22,6 @@ from pytest_webarena.cluster.staging import Places
 from pytest_webarena.elsewhere import Call, keep_elsewhere
 from pytest_webarena.errors import HarnessError, Unready, UsageError
 from pytest_webarena.results import RunDir, TrialKey
-from pytest_webarena.results.memory import memory_folder
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.broker.memory import available_memory
 from pytest_webarena.sites.cleanup.private_directory import sweep

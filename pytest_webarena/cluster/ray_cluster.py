@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_webarena.cluster.books import Answer
     from pytest_webarena.elsewhere import Call
 
-__all__ = ["RayCluster", "connect"]
+__all__ = ["RayCluster", "connect", "dumps"]
 
 _NAMESPACE = "pytest-webarena"
 _FAREWELL = 30.0
@@ -89,6 +89,12 @@ class BooksActor:
 
     async def forget(self, node: str) -> None:
         self._books.forget(node)
+
+
+def dumps(value: Any) -> bytes:
+    """A value with what functions it has, made where it is used: fixtures give such."""
+    data: bytes = ray.cloudpickle.dumps(value)
+    return data
 
 
 def connect(address: str, working_dir: Path) -> None:

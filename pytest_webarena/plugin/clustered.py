@@ -101,6 +101,15 @@ class Through:
         """As `TrialExecutor.submit`."""
         return self._executor.submit(task, agent, trial, browser=browser, node_id=node_id, runtime=self._runtime)
 
+    def close(self, *, cancel: bool = False) -> None:
+        """The cluster's executor is the session's."""
+
+    def __enter__(self) -> Through:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
 
 @contextmanager
 def opened(session: pytest.Session) -> Iterator[Clustered]:
@@ -234,11 +243,10 @@ class _Work:
         self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, output: Any = None
     ) -> Parcel:
         """Everything that the trial's runner is to know, for another machine."""
-        from ray import cloudpickle
-
         from pytest_webarena.agents.registry import agent_id
         from pytest_webarena.cluster.members import Parcel
         from pytest_webarena.cluster.node import Terms
+        from pytest_webarena.cluster.ray_cluster import dumps
         from pytest_webarena.cluster.shipping import pack_outline
         from pytest_webarena.sites.client.order import read_order
 
@@ -246,7 +254,7 @@ class _Work:
             config=runtime.config, agent_name=agent, agent_id=agent_id(agent), order=read_order(self._info.broker)
         )
         try:
-            more = cloudpickle.dumps(terms)
+            more = dumps(terms)
         except Exception as error:
             raise UsageError(
                 f"--ray: expected fixtures whose values can be sent to nodes, found one that can't: {error}"

@@ -40,7 +40,7 @@ from pytest_webarena.plugin.reporting import (
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
-from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
+from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, SETTINGS, SUITES
 from pytest_webarena.results import RunDir
 
 if TYPE_CHECKING:
@@ -177,6 +177,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     skips.write_skips(terminalreporter)
     write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
     write(terminalreporter, config.stash[CONTROLLER])
+    if CLUSTER in config.stash:
+        terminalreporter.write_line(f"ray: {config.stash[CLUSTER].summary()}")
     if trouble := config.stash[CONTROLLER].trouble:
         terminalreporter.write_line(f"webarena: {trouble}", red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:

@@ -1,7 +1,7 @@
 """A Ray cluster of several nodes on one machine: ``python -m tests.ray.nodes CPUS…`` in a network namespace.
 
 The head has no processors, so it plays no trials; one node for each CPUS does. Lines on standard input: ``add CPUS``,
-``kill N`` (the N-th node, from 1), ``stop N``/``go N`` (its actors, by SIGSTOP and SIGCONT). Each is answered by a line.
+``kill N`` (the N-th node, from 1). Each is answered by a line.
 At the end of the input everything is gone.
 """
 

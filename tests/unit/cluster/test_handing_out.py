@@ -165,7 +165,7 @@ def test_a_trial_goes_where_its_sites_are_and_is_skipped_where_nobody_has_them()
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
         tried.append((node, parcel.task.id))
-        if node == "small" and "gitlab" in parcel.task.sites or "map" in parcel.task.sites:
+        if (node == "small" and "gitlab" in parcel.task.sites) or "map" in parcel.task.sites:
             raise SiteMissing(f"no image on {node}")
         return passed(parcel)
 

@@ -55,9 +55,9 @@ class ClusterExecutor:
         grace: float = 60.0,
         patience: float = 10.0,
     ) -> None:
-        """``receive`` puts a delivery among the run's records, and gives the one that counts; ``give_up`` writes that of
-        a trial that has cost too many nodes. ``wrap`` makes a parcel of what was submitted; ``tell`` is told, in this
-        executor's thread, of nodes gained and lost. ``grace``: seconds without any node after which what waits has no
+        """``receive`` puts a delivery among the run's records, and gives the one that counts; ``give_up`` writes that
+        of a trial that has cost too many nodes. ``wrap`` makes a parcel of what was submitted; ``tell`` is told, in the
+        own thread, of nodes gained and lost. ``grace``: seconds without any node after which what waits has no
         result; ``patience``: how many seconds `break_off` waits."""
         self._cluster = cluster
         self._receive, self._give_up, self._wrap, self._tell = receive, give_up, wrap, tell

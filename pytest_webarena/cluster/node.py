@@ -104,19 +104,23 @@ def versions() -> dict[str, str]:
 
 
 class Node:
-    """Everything that a node has for a run. `close` leaves nothing behind, and neither does any death of the process."""
+    """Everything that a node has for a run. `close` leaves nothing behind, and neither does the process's death."""
 
-    def __init__(self, setup: Setup, ask: Callable[[Call], Any]) -> None:
-        """``ask`` makes a call where the run's account, caches and memories are kept."""
-        there = Path.cwd()
+    def __init__(self, setup: Setup, project: bytes, ask: Callable[[Call], Any]) -> None:
+        """``project``: the driver's files (`shipping.pack`), which become this process's working directory; ``ask``
+        makes a call where the run's account, caches and memories are kept."""
+        sweep()
+        self._launcher = BrokerLauncher(BrokerConfig())
+        private = Path(self._launcher.address).parent
+        there = private / "project"
+        unpack(project, there)
         os.chdir(there / setup.below if (there / setup.below).is_dir() else there)
         self._places = Places(setup.root, there, setup.package)
         sys.path[:0] = [str(self._places.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
         mark_environment(setup.secret_names)
-        sweep()
         self._setup = setup
         self.slots = setup.wide or automatic_width(driven=self._driven())
-        self._launcher = BrokerLauncher(
+        self._launcher.configure(
             BrokerConfig(
                 max_replicas=setup.replicas or most_replicas(1, self.slots),
                 memory=None if setup.replicas else (available_memory() or 0) // 2 or None,
@@ -124,7 +128,6 @@ class Node:
                 allow_unreset=setup.allow_unreset,
             )
         )
-        private = Path(self._launcher.address).parent
         self._run = RunDir(private / "run")
         self._info = RunInfo(
             run_dir=self._run.path,

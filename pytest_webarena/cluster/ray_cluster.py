@@ -40,7 +40,7 @@ _ANSWER = 60.0
 class NodeActor:
     """What an actor of Ray's is made of; the work is `Node`'s."""
 
-    def __init__(self, setup: Setup, books: Any) -> None:
+    def __init__(self, setup: Setup, project: bytes, books: Any) -> None:
         self._node: Node | None = None
         self._problem = ""
         name = setup.name
@@ -55,7 +55,7 @@ class NodeActor:
             return given
 
         try:
-            self._node = Node(setup, ask)
+            self._node = Node(setup, project, ask)
             self._problem = self._node.problem()
         except (HarnessError, UsageError, OSError) as error:
             self._problem = str(error)
@@ -97,8 +97,8 @@ def dumps(value: Any) -> bytes:
     return data
 
 
-def connect(address: str, working_dir: Path) -> None:
-    """Join the cluster as its driver. ``working_dir`` is shipped to all nodes. `UsageError` when it can't be had."""
+def connect(address: str) -> None:
+    """Join the cluster as its driver. `UsageError` when it can't be had."""
     logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         ray.init(
@@ -108,7 +108,6 @@ def connect(address: str, working_dir: Path) -> None:
             logging_level=logging.ERROR,
             configure_logging=False,
             include_dashboard=None,
-            runtime_env={"working_dir": str(working_dir)},
         )
     except Exception as error:
         told = " ".join(str(error).split())
@@ -122,10 +121,15 @@ def connect(address: str, working_dir: Path) -> None:
 
 
 class RayCluster:
-    """See `members.Cluster`. `connect` comes first."""
+    """See `members.Cluster`. `connect` comes first.
 
-    def __init__(self, setup: Setup, *, roots: tuple[Path, ...]) -> None:
+    The project's files travel once, through the object store, and each node unpacks them into a directory of its own:
+    Ray's ``working_dir`` would be shared by, and taken away under, what else runs on a machine.
+    """
+
+    def __init__(self, setup: Setup, *, project: bytes, roots: tuple[Path, ...]) -> None:
         self._setup = setup
+        self._project = ray.put(project)
         self._lock = threading.Lock()
         self._actors: dict[str, Any] = {}
         self._names: dict[str, str] = {}
@@ -148,7 +152,7 @@ class RayCluster:
         actor = (
             ray.remote(NodeActor)
             .options(num_cpus=1, max_concurrency=10_000, scheduling_strategy=where, max_restarts=0)
-            .remote(setup, self._books)
+            .remote(setup, self._project, self._books)
         )
         with self._lock:
             self._actors[node] = actor

@@ -17,7 +17,12 @@ __all__ = ["find_address", "prepare_environment", "probe"]
 _CONNECT = 5.0
 _HEALTH = 30.0
 """Seconds; Ray's own way of finding out that nobody is there takes 40, and can't be interrupted."""
-_ASK = "import sys; from ray.scripts.scripts import main; sys.argv = ['ray', 'health-check', '--address', sys.argv[1]]; main()"
+_ASK = """
+import sys
+from ray.scripts.scripts import main
+sys.argv = ['ray', 'health-check', '--address', sys.argv[1]]
+main()
+"""
 """What `ray health-check` does, by the interpreter that this is."""
 _START = "`ray start --head` begins one, `ray start --address=HOST:PORT` has a machine join it"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import queue
+import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -160,6 +161,7 @@ def _header(slots: list[int]) -> str:
 def _cluster(config: pytest.Config, info: RunInfo) -> tuple[Any, tuple[str, ...]]:
     """Joined, with the project's files on their way; and which of them were held back."""
     from pytest_webarena.cluster.reaching import probe
+    from pytest_webarena.cluster.shipping import pack
     from pytest_webarena.cluster.staging import secrets_of, stage
 
     settings = config.stash[SETTINGS]
@@ -175,8 +177,10 @@ def _cluster(config: pytest.Config, info: RunInfo) -> tuple[Any, tuple[str, ...]
     probe(settings.ray.address)
     from pytest_webarena.cluster.ray_cluster import RayCluster, connect
 
-    connect(settings.ray.address, folder)
-    return RayCluster(setup, roots=(*setup.kept, info.run_dir)), staged.held_back
+    project = pack(staged.folder)
+    shutil.rmtree(folder)
+    connect(settings.ray.address)
+    return RayCluster(setup, project=project, roots=(*setup.kept, info.run_dir)), staged.held_back
 
 
 def _setup(config: pytest.Config, info: RunInfo) -> Setup:

@@ -44,7 +44,7 @@ def count(run: Path) -> int:
 
 @pytest.mark.timeout(600)
 def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(machines: Machines, project: Path) -> None:
-    options = ("--agent", agent(project, seconds=0.2), "--trials=3")
+    options = ("--agent", agent(project, seconds=0.1), "--trials=3")
     local = subprocess.run(
         machines.command("-m", "pytest", "tasks", "--wide=4", "--run-dir=local", *options),
         cwd=project, env=machines.environment, capture_output=True, text=True, timeout=SECONDS, check=False,

@@ -211,7 +211,7 @@ def test_a_node_that_is_refused_plays_nothing_and_is_told_once() -> None:
 
 def test_without_any_node_for_long_trials_have_no_result() -> None:
     cluster = FakeCluster(lambda node, parcel: passed(parcel))
-    with executor_on(cluster, grace=0.05) as executor, pytest.raises(HarnessError, match="found none for 0.05 s"):
+    with executor_on(cluster, grace=0.05) as executor, pytest.raises(HarnessError, match="found none for"):
         executor.submit(task("t"), "mine", 1).result(SECONDS)
 
 

@@ -3,9 +3,9 @@
 ``python -m benchmarks.handing_out RUN [--think SECONDS] [--trials N]``
 
 The times of trials are those of a recorded RUN, with a model's SECONDS for each of its steps on top, since agents that
-replay solutions do not think. 812 tasks by default, five trials and three agents of each, drawn from the run with a fixed seed. A
-node has 16 slots. What else a trial takes, and a node's start, are what `benchmarks/ray_overhead.py` measures. The bound is
-what no schedule can beat: all the work over all slots, or the longest trial.
+replay solutions do not think. 812 tasks, five trials and three agents of each, drawn from the run with a fixed seed.
+A node has 16 slots. What else a trial takes (`benchmarks/ray_overhead.py` measures it) and a node's start are the
+constants below. The bound is what no schedule can beat: all the work over all slots, or the longest trial.
 
 Columns: hours of the bound, of `--ray`, of `--ray` when a node in ten dies half-way (its trials are begun anew), and of
 static shards (a task's shard is drawn by its id, as `--shard` does, so all its trials are in one).
@@ -85,15 +85,13 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=TRIALS)
     options = parser.parse_args()
     tasks = drawn(times_of(options.run, options.think), options.trials)
-    work = [
-        seconds for each in zip(*tasks, strict=True) for seconds in each
-    ]  # pytest's order is by task; ours by trial
+    work = [seconds for each in zip(*tasks, strict=True) for seconds in each]
     print(f"{len(work)} trials, {sum(work) / 3600:.1f} h of work, the longest {max(work):.0f} s")
     print(f"{'nodes':>6} {'slots':>6} {'bound':>8} {'--ray':>8} {'of it':>6} {'deaths':>8} {'shards':>8} {'of it':>6}")
     for nodes in NODES:
         least = bound(work, nodes * SLOTS)
         ray = handed_out(work, nodes * SLOTS)
-        deaths = {node: ray / 2 for node in range(nodes // 10)}
+        deaths = dict.fromkeys(range(nodes // 10), ray / 2)
         worse, split = handed_out(work, nodes * SLOTS, deaths), shards(tasks, nodes)
         print(
             f"{nodes:>6} {nodes * SLOTS:>6} {least / 60:>6.1f} m {ray / 60:>6.1f} m {least / ray:>6.0%} "

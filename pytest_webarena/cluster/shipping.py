@@ -109,11 +109,11 @@ def _add(incoming: Path, folder: Path) -> None:
     for file in sorted(incoming.iterdir()):
         if file.is_file() and file.name not in _OUTLINE:
             os.replace(file, folder / file.name)
+    if not (incoming / "trial.json").exists():  # open again: it was broken off
+        (folder / "trial.json").unlink(missing_ok=True)
     for name in reversed(_OUTLINE):  # the record last
         if (incoming / name).exists():
             os.replace(incoming / name, folder / name)
-    if not (incoming / "trial.json").exists():  # open again: it was broken off
-        (folder / "trial.json").unlink(missing_ok=True)
 
 
 def _not_before(started: Path, since: float) -> None:

@@ -76,7 +76,7 @@ class ClusterExecutor:
         self._open: dict[Job, None] = {}
         """Those that are not done, in the order of their submission."""
         self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
-        self._closed = self._looked = False
+        self._closed = self._broken_off = self._looked = False
         self._alone_since = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
         self._thread.start()
@@ -127,7 +127,10 @@ class ClusterExecutor:
         Nodes send what there is of their trials' folders. ``end`` is called besides.
         """
         with self._lock:
+            first, self._broken_off = not self._broken_off, True
             self._closed = True
+        if not first or not self._thread.is_alive():
+            return
         end()
         told, over = threading.Event(), threading.Event()
         self._events.put(partial(self._break_off, told, over))

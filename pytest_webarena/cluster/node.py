@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.trials.runtime import FittedRuntime, RuntimeConfig
 
-__all__ = ["Node", "Setup", "Terms", "Welcome", "versions"]
+__all__ = ["Node", "Setup", "Terms", "Welcome", "differences", "versions"]
 
 SESSIONS = 24
 """Of trials in flight, in one browser; as with ``--wide``."""
@@ -101,6 +101,17 @@ def versions() -> dict[str, str]:
 
     python = ".".join(platform.python_version_tuple()[:2])
     return {"Python": python, "Ray": version("ray"), "pytest-webarena": version("pytest-webarena")}
+
+
+def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str:
+    """What is not the same on two machines, as the end of a sentence; empty when all is.
+
+    >>> differences({"Python": "3.12", "Ray": "2.60.0"}, {"Python": "3.11", "Ray": "2.60.0"})
+    'Python 3.11 where this machine has 3.12'
+    """
+    told = (f"{name} {there.get(name, 'none')} where this machine has {own}" for name, own in here.items()
+            if there.get(name) != own)  # fmt: skip
+    return ", ".join(told)
 
 
 class Node:

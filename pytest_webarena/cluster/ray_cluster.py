@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pytest_webarena.cluster.books import Books
 from pytest_webarena.cluster.members import Delivery, Member, NodeGone, NodeRefused, NodeSilent, Parcel
-from pytest_webarena.cluster.node import Node, Setup, Welcome, versions
+from pytest_webarena.cluster.node import Node, Setup, Welcome, differences, versions
 from pytest_webarena.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class RayCluster:
             self._received[node] = []
 
         def welcomed(welcome: Welcome) -> Member:
-            if different := _differences(versions(), welcome.versions):
+            if different := differences(versions(), welcome.versions):
                 raise NodeRefused(f"{name} has {different}; have the same on all machines")
             if welcome.problem:
                 raise NodeRefused(f"{name}: {welcome.problem}")
@@ -227,14 +227,6 @@ class RayCluster:
             with contextlib.suppress(RayError):
                 ray.kill(actor)
         ray.shutdown()
-
-
-def _differences(here: Any, there: Any) -> str:
-    """What is not the same, as the end of a sentence; empty when all is."""
-    found = [
-        f"{name} {there.get(name)} where this machine has {own}" for name, own in here.items() if there.get(name) != own
-    ]
-    return ", ".join(found)
 
 
 def _chain(reference: Any, future: Future[Any], then: Callable[[Any], Any]) -> None:

@@ -221,6 +221,8 @@ def test_breaking_off_ends_what_is_on_nodes(held: Held) -> None:
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
     wait_until(lambda: len(held.begun) == 2)
     executor.break_off(held.all.set)
+    executor.break_off()  # by whoever made it, too
+    executor.close(cancel=True)
     assert sorted(cluster.broken_off) == ["one", "two"]
     assert all(future.done() for future in futures)
     assert futures[2].cancelled()

@@ -13,8 +13,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.cluster.jobs import Helper, Job, Tally
-from pytest_webarena.cluster.members import Cluster, Delivery, NodeGone, NodeRefused, NodeSilent, Parcel
+from pytest_webarena.cluster.jobs import Helper, Job
+from pytest_webarena.cluster.members import Cluster, Delivery, NodeGone, NodeSilent, Parcel
+from pytest_webarena.cluster.watching import Watch
 from pytest_webarena.errors import HarnessError, SiteMissing
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.trials.breaking_off import BrokenOff
@@ -22,7 +23,6 @@ from pytest_webarena.trials.breaking_off import BrokenOff
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from pytest_webarena.cluster.members import Member
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
@@ -30,11 +30,9 @@ __all__ = ["LOSSES", "ClusterExecutor"]
 
 LOSSES = 3
 """How many nodes a trial may lose before it ends as an error; the last of them it has for itself."""
-_DEATHS = 5
-"""How often in a row what plays trials on a node may die, before the node is left alone."""
 
 
-class ClusterExecutor:
+class ClusterExecutor(Watch):
     """Plays trials on whatever nodes a cluster has; see `trials.executor.TrialExecutor`.
 
     One thread decides everything. It hears of submissions, deliveries and deaths by a queue, and looks at the cluster
@@ -59,44 +57,21 @@ class ClusterExecutor:
         of a trial that has cost too many nodes. ``wrap`` makes a parcel of what was submitted; ``tell`` is told, in the
         own thread, of nodes gained and lost. ``grace``: seconds without any node after which what waits has no
         result; ``patience``: how many seconds `break_off` waits."""
-        self._cluster = cluster
-        self._receive, self._give_up, self._wrap, self._tell = receive, give_up, wrap, tell
+        super().__init__(cluster, tell)
+        self._receive, self._give_up, self._wrap = receive, give_up, wrap
         self._pause, self._grace, self._patience = pause, grace, patience
-        self.tally = Tally()
-        self.ready = threading.Event()
-        """Set once it is known of every node that was there at the start whether it helps."""
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         """For `submit` against `close`."""
         self._waiting: deque[Job] = deque()
-        self._helpers: dict[str, Helper] = {}
-        self._refused: dict[str, str] = {}
-        self._deaths: dict[str, int] = {}
-        self._joining: dict[str, Future[Member]] = {}
         self._open: dict[Job, None] = {}
         """Those that are not done, in the order of their submission."""
         self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
-        self._closed = self._broken_off = self._looked = False
-        self._alone_since = time.monotonic()
+        self._closed = self._broken_off = False
         self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
         self._thread.start()
 
     # --- for whoever has trials
-
-    @property
-    def width(self) -> int:
-        """How many trials are under way at a time, now."""
-        return sum(helper.member.slots for helper in list(self._helpers.values()) if not helper.silent) or 1
-
-    @property
-    def members(self) -> list[Member]:
-        """The nodes that help, now."""
-        return [helper.member for helper in list(self._helpers.values()) if not helper.silent]
-
-    @property
-    def refused(self) -> list[str]:
-        """Why nodes do not help."""
-        return list(self._refused.values())
 
     def submit(
         self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = "", **more: Any
@@ -179,112 +154,6 @@ class ClusterExecutor:
     def _cancel(self) -> None:
         for job in list(self._open):
             job.future.cancel()  # does nothing to those that have begun
-
-    # --- nodes
-
-    def _look(self) -> None:
-        there = self._cluster.look()
-        for node in [*self._helpers]:
-            if node not in there:
-                self._lose(node, "has died")
-        for node in there:
-            if node not in self._helpers and node not in self._joining and node not in self._refused:
-                self._joining[node] = joining = self._cluster.join(node)
-                self._later(joining, partial(self._joined, node))
-            elif node in self._helpers and self._helpers[node].silent:
-                self._recall(self._helpers[node])
-        for node in [node for node in self._refused if node not in there]:
-            del self._refused[node]
-        self._looked = True
-        if self._helpers or self._joining:
-            self._alone_since = time.monotonic()
-        if not self._joining:
-            self.ready.set()
-
-    def _joined(self, node: str, joining: Future[Member]) -> None:
-        del self._joining[node]
-        try:
-            member = joining.result()
-        except NodeRefused as error:
-            self._refused[node] = str(error)
-            self.tally.refused += 1
-            self._tell(f"a node is not used: {error}")
-        except Exception as error:  # it is tried again when it is still there
-            self._died(node, str(error))
-        else:
-            helper = Helper(member=member, lacks={frozenset(sites): SiteMissing(why) for sites, why in member.lacks})
-            self._helpers[node] = helper
-            self.tally.gained += self.ready.is_set()
-            if self.ready.is_set():
-                self._tell(f"gained {member.name} × {member.slots}, now {self._counted()}")
-        if not self._joining and self._looked:
-            self.ready.set()
-
-    def _died(self, node: str, why: str) -> None:
-        self._deaths[node] = self._deaths.get(node, 0) + 1
-        if self._deaths[node] >= _DEATHS:
-            self._refused[node] = f"{why} ({_DEATHS} times in a row)"
-            self._tell(f"a node is not used any more: {self._refused[node]}")
-
-    def _lose(self, node: str, why: str) -> None:
-        helper = self._helpers.pop(node, None)
-        if helper is None:
-            return
-        self.tally.lost += 1
-        jobs = list(helper.playing.values())
-        self._tell(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
-        self._cluster.drop(node)
-        for job in jobs:
-            self._give_back(job, helper, why)
-
-    def _given_back(self, jobs: list[Job]) -> str:
-        count = sum(not job.settled for job in jobs)
-        return f"{count} trial{'s' * (count != 1)} given back; " if count else ""
-
-    def _counted(self) -> str:
-        count = len(self.members)
-        return f"{count} node{'s' * (count != 1)}"
-
-    def _fall_silent(self, helper: Helper) -> None:
-        """It can't be reached: others have its trials, and it is asked for them again when it can."""
-        if helper.silent:
-            return
-        helper.silent = True
-        jobs = list(helper.playing.values())
-        self._tell(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
-        helper.owed.update(helper.playing)
-        helper.playing.clear()
-        for job in jobs:
-            self._give_back(job, helper, "gave no answer")
-
-    def _recall(self, helper: Helper) -> None:
-        if not helper.owed and not helper.asking:  # nothing was under way: any token will do to hear of it
-            helper.owed[uuid.uuid4().hex] = None
-        for token in [token for token in helper.owed if token not in helper.asking]:
-            helper.asking.add(token)
-            again = self._cluster.play(helper.member.id, token, None)
-            self._later(again, partial(self._recalled, helper, token))
-
-    def _recalled(self, helper: Helper, token: str, again: Future[Delivery]) -> None:
-        helper.asking.discard(token)
-        if isinstance(again.exception(), NodeSilent):
-            return
-        job = helper.owed.pop(token, None)
-        if isinstance(again.exception(), NodeGone):
-            self._end_of(helper)
-            return
-        if helper.silent:
-            helper.silent = False
-            self._tell(f"{helper.member.name} answers again, now {self._counted()}")
-        if job is not None:
-            self._delivered(job, helper, again)
-
-    def _end_of(self, helper: Helper) -> None:
-        """What plays trials on a node has died; the node may be there still, and is then made ready anew."""
-        node = helper.member.id
-        if self._helpers.get(node) is helper:
-            self._died(node, f"trials' process on {helper.member.name} has died")
-            self._lose(node, "has died")
 
     # --- trials
 

@@ -145,13 +145,13 @@ def test_a_trial_that_kills_its_node_each_time_ends_as_an_error_and_takes_no_oth
             alone.append(sum(id != "deadly" for id in playing))
             cluster.kill_process(node)
         else:
-            gate.wait(0.02)
+            gate.wait(0.05)
         playing.remove(parcel.task.id)
         return passed(parcel)
 
     cluster = FakeCluster(play, one=3)
     with executor_on(cluster) as executor:
-        futures = {id: executor.submit(task(id), "mine", 1) for id in ("a", "deadly", "b", "c")}
+        futures = {id: executor.submit(task(id), "mine", 1) for id in ("deadly", *"abcdefghijkl")}
         record = futures.pop("deadly").result(SECONDS)
         assert {future.result(SECONDS).outcome for future in futures.values()} == {"passed"}
     assert (record.outcome, record.cause) == ("error", "harness")

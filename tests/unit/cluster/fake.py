@@ -92,6 +92,11 @@ class FakeCluster:
         """What plays trials there dies; the node stays."""
         self._cut(node, NodeGone("has died"))
 
+    def under_way(self, node: str) -> int:
+        """How many trials somebody waits for there."""
+        with self.lock:
+            return sum(not line.done() for line in self._lines.get(node, ()))
+
     def silence(self, node: str) -> None:
         self.silent.add(node)
         self._cut(node, NodeSilent("no answer"))

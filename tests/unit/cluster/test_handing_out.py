@@ -136,17 +136,13 @@ def test_the_delivery_of_a_node_that_answers_again_counts_if_it_is_the_first(hel
 def test_a_trial_that_kills_its_node_each_time_ends_as_an_error_and_takes_no_others_along() -> None:
     cluster: FakeCluster
     alone: list[int] = []
-    playing: list[str] = []
     gate = threading.Event()
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
-        playing.append(parcel.task.id)
+        gate.wait(0.05)
         if parcel.task.id == "deadly":
-            alone.append(sum(id != "deadly" for id in playing))
+            alone.append(cluster.under_way(node) - 1)
             cluster.kill_process(node)
-        else:
-            gate.wait(0.05)
-        playing.remove(parcel.task.id)
         return passed(parcel)
 
     cluster = FakeCluster(play, one=3)

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pytest_webarena.commands.compare import add_commands as add_compare_commands
+from pytest_webarena.commands.gate import add_command as add_gate_command
 from pytest_webarena.commands.images import add_image_commands
 from pytest_webarena.commands.project import DEFAULT_SITES, fill_in
 from pytest_webarena.commands.results import add_commands
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         "--allow-mixed", action="store_true", help="join trials that differ in what a rate is made of; told beside it"
     )
     merge.set_defaults(run=_merge)
+    add_gate_command(commands)
 
     add_view_command(commands)
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ResponseCache", "cache_key"]
+from pytest_webarena.elsewhere import stand_in
+
+__all__ = ["ResponseCache", "cache_key", "open_cache"]
 
 _VERSION = 1
 
@@ -49,3 +51,9 @@ class ResponseCache:
 
     def _file(self, key: str) -> Path:
         return self._directory / key[:2] / f"{key}.json"
+
+
+def open_cache(directory: Path) -> ResponseCache:
+    """The replies below ``directory``, wherever they are kept (`elsewhere`)."""
+    cache: ResponseCache = stand_in("responses", directory) or ResponseCache(directory)
+    return cache

@@ -12,11 +12,11 @@ from typing import Any
 from pytest_webarena.errors import BudgetError, ModelError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.apis import APIS, EmptyReply
-from pytest_webarena.llm.cache import ResponseCache, cache_key
+from pytest_webarena.llm.cache import cache_key, open_cache
 from pytest_webarena.llm.clock import Clock, SystemClock
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.llm.ledger import BudgetSpent, Ledger, Purpose, Ticket
+from pytest_webarena.llm.ledger import BudgetSpent, Purpose, Ticket, open_ledger
 from pytest_webarena.llm.listed_prices import ListedPrice
 from pytest_webarena.llm.messages import ModelReply, Request
 from pytest_webarena.llm.prices import Price, read_prices
@@ -81,9 +81,9 @@ class ModelClient:
         self._chance = chance or random.Random()
         self._api = APIS[endpoint.api]
         self._prices = read_prices(settings.prices)
-        self._cache = ResponseCache(settings.cache) if settings.cache is not None else None
+        self._cache = open_cache(settings.cache) if settings.cache is not None else None
         self._ledger = (
-            Ledger(
+            open_ledger(
                 settings.ledger,
                 worker=worker,
                 max_cost=settings.max_cost,

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.errors import recording, unwritten
 from pytest_webarena.evidence import MOST, Usage
 
-__all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
+__all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "open_ledger", "read_ledger"]
 
 Purpose = Literal["agent", "judge", "reward"]
 """``reward``: a model that tells an agent how far it has come; apart from the agent's own, which acts."""
@@ -203,6 +204,17 @@ class Ledger:
                     database.execute("rollback")
                 raise
             database.execute("commit")
+
+
+def open_ledger(
+    path: Path, *, worker: str, max_cost: float | None = None, requests_per_minute: int | None = None
+) -> Ledger:
+    """The account at ``path``, wherever it is kept (`elsewhere`)."""
+    made = {"worker": worker, "max_cost": max_cost, "requests_per_minute": requests_per_minute}
+    ledger: Ledger = stand_in("ledger", path, **made) or Ledger(
+        path, worker=worker, max_cost=max_cost, requests_per_minute=requests_per_minute
+    )
+    return ledger
 
 
 def read_ledger(path: Path) -> tuple[LedgerLine, ...]:

@@ -19,7 +19,7 @@ from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
 from pytest_webarena.llm_judge.replies import WORDS, Read
 from pytest_webarena.llm_judge.seals import forges, seal_of
 from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
-from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
+from pytest_webarena.llm_judge.verdicts import Kept, open_verdicts
 from pytest_webarena.results.comparing.doubts import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
@@ -68,7 +68,7 @@ class Judge:
         self._models = replace(models or ModelSettings(), cache=None)
         self._worker = worker
         self._client = client or self._new_client
-        self.cache = VerdictCache(settings.cache) if settings.cache is not None else None
+        self.cache = open_verdicts(settings.cache) if settings.cache is not None else None
 
     def off(self, kind: QuestionKind) -> str:
         """Why it may not be asked such questions; empty when it may."""

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_webarena.checks.asking import Question
+from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.upstream import understand_as
 from pytest_webarena.secrets import has_secret
 
-__all__ = ["Kept", "VerdictCache"]
+__all__ = ["Kept", "VerdictCache", "open_verdicts"]
 
 _VERSION = 1
 
@@ -68,6 +69,12 @@ class VerdictCache:
 
 def _asked(question: object, judge: object) -> str:
     return json.dumps([_VERSION, question, judge], sort_keys=True, ensure_ascii=True)
+
+
+def open_verdicts(directory: Path) -> VerdictCache:
+    """The verdicts below ``directory``, wherever they are kept (`elsewhere`)."""
+    cache: VerdictCache = stand_in("verdicts", directory) or VerdictCache(directory)
+    return cache
 
 
 def _read(file: Path, question: Question, judge: JudgeIdentity, seal: str) -> Kept | None:

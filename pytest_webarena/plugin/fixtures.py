@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_webarena.errors import BrowserError, UsageError
-from pytest_webarena.plugin.stash import PLAN, SETTINGS, WORKER, settings_of
+from pytest_webarena.plugin.stash import CLUSTER, PLAN, SETTINGS, WORKER, settings_of
 from pytest_webarena.plugin.xdist import worker_id
 
 if TYPE_CHECKING:
@@ -182,7 +182,13 @@ def webarena_config(
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.llm_judge import placed
     from pytest_webarena.plugin.planning import expected_visits
-    from pytest_webarena.plugin.policies import agents_of, asks_for_context, check_record, session_config
+    from pytest_webarena.plugin.policies import (
+        agents_of,
+        asks_for_context,
+        check_record,
+        overridden,
+        session_config,
+    )
     from pytest_webarena.plugin.run_start import worker_count
     from pytest_webarena.trials.runtime import RuntimeConfig
     from pytest_webarena.trials.threads import cores
@@ -204,7 +210,12 @@ def webarena_config(
         limits=webarena_limits,
         lease_timeout=webarena_lease_timeout,
         agent_directories=settings.agent_directories,
-        agent_of=agents_of(webarena_agent, webarena_grammar),
+        agent_of=(
+            None  # each node looks names up for itself
+            if settings.ray is not None
+            and not any(overridden(request.node, name) for name in ("webarena_agent", "webarena_grammar"))
+            else agents_of(webarena_agent, webarena_grammar)
+        ),
         sign_in=webarena_sign_in,
         engine=EngineConfig(
             browser_name=browser_name,
@@ -296,7 +307,12 @@ def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webar
 
 @pytest.fixture
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
-    """Where trials are played: here, one after the other."""
+    """Where trials are played: here, one after the other, or on the nodes of ``--ray``."""
+    if CLUSTER in pytestconfig.stash:
+        from pytest_webarena.plugin.clustered import Through
+
+        yield Through(pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"))
+        return
     from pytest_webarena.trials.executor import SerialExecutor
 
     with SerialExecutor(request.getfixturevalue(settings_of(pytestconfig).runner)) as executor:

@@ -40,7 +40,7 @@ from pytest_webarena.plugin.reporting import (
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
-from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
+from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, SETTINGS, SUITES
 from pytest_webarena.results import RunDir
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def prepare(config: pytest.Config) -> None:
         collecting, held = config.getoption("collectonly"), None
         settings.judge.read()
         if settings.asks_for_agents and settings.rescore is None:
-            check_agents(settings, collecting=collecting)
+            check_agents(settings, collecting=collecting or settings.ray is not None)  # keys live on nodes
         if (stored := settings.stored_run) is not None:
             rescoring.name_files(config, RunDir(stored))
         if settings.options.models.prices is not None:
@@ -127,9 +127,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
     if not wide.wanted(session):
         return None
-    kind = wide.Loop
+    kind: type[wide.Loop] = wide.Loop
     if xdist.is_worker(session.config):
-        from pytest_webarena.plugin.wide_workers import WorkerLoop as kind
+        from pytest_webarena.plugin.wide_workers import WorkerLoop
+
+        kind = WorkerLoop
     return wide.run_wide(session, kind)
 
 
@@ -183,6 +185,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     skips.write_skips(terminalreporter)
     write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
     write(terminalreporter, config.stash[CONTROLLER])
+    if CLUSTER in config.stash:
+        terminalreporter.write_line(f"ray: {config.stash[CLUSTER].summary()}")
     if trouble := config.stash[CONTROLLER].trouble:
         terminalreporter.write_line(f"webarena: {trouble}", red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:

@@ -195,11 +195,25 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--wide",
         type=width,
-        default=1,
+        default=None,
         metavar="K",
         help="Trials in flight at a time, in threads on shared browsers; their tests are reported as they are over. "
         "auto: as many as half of the free memory holds, at most 16 per processor, and no more than these have time "
-        "for, if agents compute rather than wait. With -n, in each of its workers (default: 1, one after the other).",
+        "for, if agents compute rather than wait. With -n, in each of its workers (default: 1, one after the other). "
+        "With --ray: on each node (default there: auto).",
+    )
+    group.addoption(
+        "--ray",
+        metavar="ADDRESS",
+        default=None,
+        help="Play trials on the nodes of the Ray cluster at HOST:PORT, which this machine is in; auto: the one that "
+        "`ray start` has begun here. Each node has a browser, its own sites and --wide trials in flight. Needs the "
+        "extra [ray]; not with -n.",
+    )
+    group.addoption(
+        "--ray-insecure",
+        action="store_true",
+        help="Use a cluster that asks nobody for a token: whoever reaches its ports runs code on all of its machines.",
     )
     group.addoption(
         "--replicas",

@@ -63,6 +63,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "env_retries": settings.options.env_retries,
         "workers": told["workers"],
         "wide": settings.wide,
+        "ray": {"wide": settings.ray.wide} if settings.ray is not None else None,
         "versions": _versions(),
         "python": platform.python_version(),
         "platform": platform.platform(),

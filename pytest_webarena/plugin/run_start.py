@@ -66,6 +66,7 @@ class RunStart:
         from pytest_webarena.sites.broker.memory import available_memory
         from pytest_webarena.sites.cleanup.reaper import identity
         from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+        from pytest_webarena.trials.width import most_replicas
 
         run_dir = settings.run_dir if settings is not None else None
         run_dir = run_dir or _default_run_dir(self._config.rootpath)
@@ -78,7 +79,7 @@ class RunStart:
         replicas = settings.replicas if settings is not None else None
         config = BrokerConfig(
             run_dir=run_dir,
-            max_replicas=replicas or _most_replicas(worker_count(self._config), settings.wide if settings else 1),
+            max_replicas=replicas or most_replicas(worker_count(self._config), settings.wide if settings else 1),
             memory=None if replicas else (available_memory() or 0) // 2 or None,
         )
         if settings is not None:
@@ -121,12 +122,6 @@ def worker_count(config: pytest.Config) -> int:
     if (given := getattr(config, "workerinput", None)) is not None:
         return int(given["workercount"])
     return len(config.getoption("tx", None) or ()) or 1
-
-
-def _most_replicas(workers: int, wide: int) -> int:
-    """Of each app: for what is in flight, and a few that are being reset meanwhile."""
-    in_flight = workers * wide if wide > 1 else 0
-    return max(3 * workers + 2, in_flight + in_flight // 8 + 2)
 
 
 def _default_run_dir(root: Path) -> Path:

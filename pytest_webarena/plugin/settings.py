@@ -20,6 +20,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin import xdist
+from pytest_webarena.plugin.clustered import ClusterSettings, read_cluster
 from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.presets import apply_preset
@@ -74,6 +75,8 @@ class Settings:
     """So many errors in a row stop an agent or a site; 0: none do."""
     wide: int
     """How many trials are in flight at a time; 1: they come one after the other, as pytest has it."""
+    ray: ClusterSettings | None
+    """The cluster whose nodes play trials; None: this machine does."""
     replicas: int | None
     lease_timeout: float
     browser_executable: str | None
@@ -190,6 +193,7 @@ def read_settings(config: pytest.Config) -> Settings:
         judge=read_judge(config, stored),
         equal_errors=option("--equal-errors"),
         wide=_wide(config, agents),
+        ray=read_cluster(config),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
         browser_executable=executable,
@@ -229,17 +233,20 @@ def read_settings(config: pytest.Config) -> Settings:
 
 def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     """``--wide``. `UsageError` for what can't be had beside it."""
-    from pytest_webarena.plugin.wide_choice import automatic_width, check_width
+    from pytest_webarena.plugin.wide_choice import check_width
 
     if (chosen := xdist.read_width(config)) is not None:
         return chosen
-    given: int = config.getoption("--wide")
-    if given == 1 or config.getoption("--rescore"):
+    given: int | None = config.getoption("--wide")
+    if config.getoption("--ray"):
+        return max(given or 2, 2)  # items are told as on one machine that has several in flight
+    if given in (None, 1) or config.getoption("--rescore"):
         return 1
     check_width(config)
     if given:
         return given
     from pytest_webarena.agents import resolve_agent
+    from pytest_webarena.trials.width import automatic_width
 
     driven = False
     for name in agents:

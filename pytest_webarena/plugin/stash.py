@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from pytest_webarena.plugin.begun import Begun, Played
+    from pytest_webarena.plugin.clustered import Clustered
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
@@ -23,6 +24,7 @@ __all__ = [
     "ASKED",
     "BEGUN",
     "CATALOGUE",
+    "CLUSTER",
     "CONTROLLER",
     "LEFT_OUT",
     "PASSED_OVER",
@@ -71,6 +73,8 @@ WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
 
 WORKER: pytest.StashKey[Worker] = pytest.StashKey()
 """Once a trial has asked: what this process keeps from trial to trial."""
+CLUSTER: pytest.StashKey[Clustered] = pytest.StashKey()
+"""With ``--ray``, once trials are to be played: where."""
 BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
 """On an item whose trial was begun ahead of it (``--wide``), until the item asks for it."""
 PLAYED: pytest.StashKey[Played] = pytest.StashKey()

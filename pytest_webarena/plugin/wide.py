@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.plugin import outputs
+from pytest_webarena.plugin import clustered, outputs
 from pytest_webarena.plugin.begun import Begun
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
@@ -22,6 +22,7 @@ from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
 if TYPE_CHECKING:
+    from pytest_webarena.cluster.executor import ClusterExecutor
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
@@ -32,15 +33,17 @@ def wanted(session: pytest.Session) -> bool:
     """Whether trials of this session are in flight at a time."""
     option = session.config.getoption
     idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
-    return session.config.stash[SETTINGS].wide > 1 and not idle
+    settings = session.config.stash[SETTINGS]
+    return (settings.wide > 1 or settings.ray is not None) and not idle
 
 
 def run_wide(session: pytest.Session, kind: type[Loop]) -> bool:
     """In place of pytest's own loop, by a loop of this kind."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
-    with without_alarms(), outputs.kept_apart(session.config):
-        loop = kind(session)
+    elsewhere = clustered.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
+    with without_alarms(), outputs.kept_apart(session.config), elsewhere as cluster:
+        loop = kind(session, cluster)
         session.config.pluginmanager.register(loop, "webarena-wide")
         try:
             loop.run()
@@ -77,10 +80,14 @@ class _Runner:
 class Loop:
     """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
 
-    def __init__(self, session: pytest.Session) -> None:
+    def __init__(self, session: pytest.Session, cluster: clustered.Clustered | None = None) -> None:
+        """``cluster``: where trials are played; None: here."""
         self._session = session
         self._settings = session.config.stash[SETTINGS]
-        self._executor = ThreadedExecutor(_Runner(), self._settings.wide)
+        self._cluster = cluster
+        self._executor: ThreadedExecutor | ClusterExecutor = (
+            ThreadedExecutor(_Runner(), self._settings.wide) if cluster is None else cluster.executor
+        )
         self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
         """Whose trial is over, in this order; None: there is something else to see to."""
         self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
@@ -90,8 +97,6 @@ class Loop:
         self._before, self._ahead, self._after = self._sorted()
         self._left = [*self._before, *self._ahead, *self._after]
         """Items that were not reported yet."""
-        self._most = self._settings.wide + max(1, self._settings.wide // 8)
-        """Trials that are begun before one of them is reported, so that no thread waits for a report."""
 
     def run(self) -> None:
         """Have all items reported."""
@@ -102,6 +107,7 @@ class Loop:
             controller.progress.start()  # the first item begins when the first trial is over
         waiting = deque(self._ahead)
         while waiting or self._in_flight:
+            self._tell_news()
             while waiting and len(self._in_flight) < self._most:
                 item = waiting.popleft()
                 if not self._begin(item):
@@ -110,6 +116,17 @@ class Loop:
                 self._report(over)
         for item in self._after:
             self._report(item)
+        self._tell_news()
+
+    @property
+    def _most(self) -> int:
+        """How many trials to have begun, so that no thread waits for a report; nodes may have come."""
+        return self._executor.width + max(1, self._executor.width // 8)
+
+    def _tell_news(self) -> None:
+        """What has become of nodes."""
+        for line in self._cluster.news() if self._cluster is not None else ():
+            self._say(line)
 
     def close(self) -> None:
         """End the threads. None of them has anything to do."""
@@ -168,10 +185,13 @@ class Loop:
 
     def _tell(self, reasons: Counter[str]) -> None:
         """Why so many trials are played one at a time."""
+        self._say(*serial_lines(reasons))
+
+    def _say(self, *lines: str) -> None:
         reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None and reasons:
+        if reporter is not None and lines:
             reporter.ensure_newline()
-            for line in serial_lines(reasons):
+            for line in lines:
                 reporter.write_line(line)
 
     def _begin(self, item: TaskItem) -> bool:
@@ -204,9 +224,11 @@ class Loop:
         """In the trial's thread: it begins now, where it may have waited for one."""
 
     def _next_over(self) -> TaskItem | None:
-        while True:
-            with suppress(queue.Empty):  # short, for Ctrl-C wakes this thread only if the system hands it to it
-                return self._over.get(timeout=1.0)
+        """None after a while: there may be room for more, and Ctrl-C wakes this thread only if the system hands it to
+        it."""
+        with suppress(queue.Empty):
+            return self._over.get(timeout=1.0)
+        return None
 
     def _is_over(self, item: TaskItem, future: Future[TrialRecord]) -> None:
         self._over.put(item)

@@ -1,4 +1,4 @@
-"""Which trials ``--wide`` can play ahead of their items, and how many at a time (``auto``)."""
+"""Which trials ``--wide`` can play ahead of their items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.plugin.items import TaskItem
 
-__all__ = ["automatic_width", "check_width", "serial_lines", "why_serial"]
+__all__ = ["check_width", "serial_lines", "why_serial"]
 
 _OURS = ("pytest_webarena", "_pytest", "pytest_playwright", "pytest_base_url")
 """Packages whose fixtures wrap nothing of a trial."""
@@ -36,9 +36,6 @@ _NOT_BESIDE = {
     "usepdb": "--pdb, which stops one test while others go on",
     "trace": "--trace, which stops one test while others go on",
 }
-_BASE, _TRIAL, _DRIVEN = 700 << 20, 50 << 20, 250 << 20
-"""Bytes: pytest, broker, driver and browser; a trial more, its replica included; one that has a browser of its own."""
-_PER_CORE = 16
 
 
 def check_width(config: pytest.Config) -> None:
@@ -50,21 +47,6 @@ def check_width(config: pytest.Config) -> None:
     for name, told in _NOT_BESIDE.items():
         if config.getoption(name, False):
             raise UsageError(f"--wide: expected no {told}; leave one of them out")
-
-
-def automatic_width(*, driven: bool, workers: int = 1) -> int:
-    """As many trials as half of the free memory holds, at most so many per processor; in each of ``workers``.
-
-    ``driven``: with browsers of their own.
-    """
-    from pytest_webarena.sites.broker.memory import available_memory
-    from pytest_webarena.trials.threads import cores
-
-    memory = available_memory()
-    most = _PER_CORE * cores()
-    if memory is not None:
-        most = min(most, (memory // 2 - workers * _BASE) // (_DRIVEN if driven else _TRIAL))
-    return max(1, most // workers)
 
 
 def serial_lines(reasons: Mapping[str, int]) -> list[str]:

@@ -25,7 +25,7 @@ class WorkerLoop(Loop):
     takes down the fixtures of the session, until the controller has said that none comes any more.
     """
 
-    def __init__(self, session: pytest.Session) -> None:
+    def __init__(self, session: pytest.Session, cluster: None = None) -> None:
         super().__init__(session)
         self._xdist = _interactor(session.config)
         self._index = {item: index for index, item in enumerate(session.items)}

@@ -15,18 +15,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.secrets import scrub
 
-__all__ = ["Memory", "MemoryVersion", "memories_of", "memory_folder"]
+__all__ = ["Memory", "MemoryVersion", "memories_of", "memory_folder", "open_memory"]
 
 _VERSION = 1
+_PAUSE = 0.2
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +62,12 @@ def memories_of(run: Path) -> dict[Path, int]:
     """The folders of versions in a run, relative to it, and how many trials the latest version of each comes from."""
     folders = {file.parent for file in (run / "memory").glob("*/*/*.json")}
     return {folder.relative_to(run): Memory(folder).latest(trial="").trials for folder in sorted(folders)}
+
+
+def open_memory(folder: Path) -> Memory:
+    """The versions below ``folder``, wherever they are kept (`elsewhere`)."""
+    there = stand_in("memory", folder)
+    return Memory(folder) if there is None else _MemoryElsewhere(folder, there)
 
 
 class Memory:
@@ -90,4 +102,33 @@ class Memory:
         version = MemoryVersion(number=number, text=scrub(text), trial=trial, trials=after.trials + 1)
         data = {"schema_version": _VERSION, **asdict(version)}
         write_atomically(self._folder / f"{number:05d}.json", json.dumps(data, indent=1))
+        return version
+
+
+class _MemoryElsewhere(Memory):
+    """The same on another machine, where somebody takes it for us."""
+
+    def __init__(self, folder: Path, there: Any) -> None:
+        super().__init__(folder)
+        self._there = there
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """As `Memory.taken`; whoever has it is asked again and again, so that nobody has to answer late."""
+        token = uuid.uuid4().hex
+        while not self._there.take(token):
+            time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            self._there.give_back(token)
+
+    def latest(self, *, trial: str) -> MemoryVersion:
+        """As `Memory.latest`."""
+        version: MemoryVersion = self._there.latest(trial=trial)
+        return version
+
+    def add(self, text: str, *, trial: str, after: MemoryVersion) -> MemoryVersion:
+        """As `Memory.add`; secrets of this machine are taken out here."""
+        version: MemoryVersion = self._there.add(scrub(text), trial=trial, after=after)
         return version

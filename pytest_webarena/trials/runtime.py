@@ -18,8 +18,7 @@ from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.errors import TrialError, Unready, UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
-from pytest_webarena.results.attempts import TRACE, VIDEOS
-from pytest_webarena.results.memory import Memory, memory_folder
+from pytest_webarena.results.memory import Memory, memory_folder, open_memory
 from pytest_webarena.results.times import Spent
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.waits import Waits, directory_of
@@ -29,6 +28,7 @@ from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
+from pytest_webarena.trials.pruning import prune
 from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.stage import needs_browser
 from pytest_webarena.trials.threads import thread_number
@@ -200,7 +200,7 @@ class Runtime:
         begun: list[str] = []
         if definition.memory is not None:
             of = definition.memory.of(task)
-            memory = Memory(
+            memory = open_memory(
                 memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of, browser=browser)
             )
         plan = TrialPlan(
@@ -277,20 +277,8 @@ class Runtime:
         return self._run.folder(record.key).path
 
     def prune(self, record: TrialRecord, config: RuntimeConfig | None = None) -> None:
-        """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left.
-
-        ``config``: the one that the trial was run by.
-        """
-        config = config or self._config
-        if record.outcome == "passed":
-            options, folder = config.options, self._run.folder(record.key)
-            films = {TRACE: options.tracing, VIDEOS: options.video}
-            folder.drop_films(*(name for name, what in films.items() if what == "retain-on-failure"))
-        keep = config.record
-        if keep == "all" or (keep == "failures" and record.outcome != "passed"):
-            return
-        if not callable(keep) or not keep(record):
-            self._run.folder(record.key).drop_pictures()
+        """`pruning.prune`, by ``config``, the one that the trial was run by."""
+        prune(self._run, record, config or self._config)
 
     def lease(
         self,
@@ -385,7 +373,7 @@ class FittedRuntime:
 
     def __init__(self, runtime: Runtime, config: RuntimeConfig) -> None:
         self._runtime = runtime
-        self._config = config
+        self._config = self.config = config
         self.engine = runtime.engine
         self.keeper = runtime.keeper
         self.folder = runtime.folder

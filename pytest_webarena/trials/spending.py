@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.llm.client import BudgetSpent, budget_error
-from pytest_webarena.llm.ledger import Ledger
+from pytest_webarena.llm.ledger import Ledger, open_ledger
 from pytest_webarena.trials.episode import Ending
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Spending:
 
     def check(self) -> None:
         """`BudgetError` when there is no money left for an agent that is known to spend some."""
-        if self._settings.max_cost is None or not self._path.is_file():
+        if self._settings.max_cost is None or not (self._path.is_file() or stand_in("ledger", self._path)):
             return
         ledger = self._ledger()
         if (told := ledger.exhausted()) and any(line.model == self._model for line in ledger.lines()):
@@ -56,4 +57,4 @@ class Spending:
         return Ending("cost", f"the run's budget for model calls: {told}") if told else None
 
     def _ledger(self) -> Ledger:
-        return Ledger(self._path, worker=self._worker, max_cost=self._settings.max_cost)
+        return open_ledger(self._path, worker=self._worker, max_cost=self._settings.max_cost)

@@ -120,6 +120,10 @@ class BrokerLauncher:
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
 
+    def configure(self, config: BrokerConfig) -> None:
+        """Have the broker so, before anybody connects: for whoever finds out only in the launcher's own directory."""
+        self._config = config
+
     def guard(self) -> ReaperProcess:
         """Start the reaper of this launcher's directory, if there is none yet."""
         with self._lock:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.cluster.members import Parcel
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Task
@@ -20,6 +21,7 @@ from pytest_webarena.trials.breaking_off import BrokenOff
 from pytest_webarena.trials.executor import SerialExecutor, TrialExecutor, TrialRunner
 from pytest_webarena.trials.threads import ThreadedExecutor
 from tests.processes import wait_until
+from tests.unit.cluster.fake import FakeCluster, executor_on
 
 SECONDS = 60
 """More than anything here takes: what goes on for longer never ends."""
@@ -89,10 +91,20 @@ class Kind:
     """How many trials are under way at a time."""
 
 
+def on_nodes(runner: TrialRunner, **slots: int) -> TrialExecutor:
+    """On the nodes of a cluster, all of which have ``runner``."""
+
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        return runner.run(parcel.task, parcel.agent, parcel.trial, browser=parcel.browser, node_id=parcel.node_id)
+
+    return executor_on(FakeCluster(play, **slots))
+
+
 EXECUTORS = {
     "serial": Kind(SerialExecutor, at_once=True),
     "one thread": Kind(OneThread),
     "threads": Kind(lambda runner: ThreadedExecutor(runner, 3), width=3),
+    "cluster": Kind(lambda runner: on_nodes(runner, one=2, other=1), width=3),
 }
 
 

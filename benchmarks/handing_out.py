@@ -1,0 +1,103 @@
+"""How long runs take on 1 to 1,000 nodes: the hand-out of `--ray` and static shards, simulated, against the bound.
+
+``python -m benchmarks.handing_out RUN [--think SECONDS] [--trials N]``
+
+The times of trials are those of a recorded RUN, with a model's SECONDS for each of its steps on top, since agents that
+replay solutions do not think. 812 tasks, five trials and three agents of each, drawn from the run with a fixed seed.
+A node has 16 slots. What else a trial takes (`benchmarks/ray_overhead.py` measures it) and a node's start are the
+constants below. The bound is what no schedule can beat: all the work over all slots, or the longest trial.
+
+Columns: hours of the bound, of `--ray`, of `--ray` when a node in ten dies half-way (its trials are begun anew), and of
+static shards (a task's shard is drawn by its id, as `--shard` does, so all its trials are in one).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import heapq
+import json
+import random
+from pathlib import Path
+
+TASKS, TRIALS, AGENTS = 812, 5, 3
+SLOTS = 16
+OVERHEAD = 0.15
+"""Seconds a trial: parcel, archive, unpacking."""
+START = 10.0
+"""Seconds until a node plays its first trial."""
+NODES = (1, 3, 10, 30, 100, 300, 1000)
+
+
+def times_of(run: Path, think: float) -> list[float]:
+    """Seconds of each recorded trial, as if its steps had been thought about."""
+    records = (json.loads(file.read_text()) for file in sorted(run.glob("trials/*/trial.json")))
+    return [each["seconds"]["total"] + think * each["steps"] for each in records]
+
+
+def drawn(times: list[float], trials: int, seed: int = 1) -> list[list[float]]:
+    """The trials of each task: a task keeps its length, its trials differ by a fifth."""
+    chance = random.Random(seed)
+    return [
+        [base * chance.lognormvariate(0, 0.2) for _ in range(trials * AGENTS)]
+        for base in chance.choices(times, k=TASKS)
+    ]
+
+
+def bound(work: list[float], slots: int) -> float:
+    """Seconds below which no schedule can be."""
+    return max(sum(work) / slots, max(work))
+
+
+def handed_out(work: list[float], slots: int, deaths: dict[int, float] | None = None) -> float:
+    """Seconds until the last trial is over; the slot that is free first takes the next. ``deaths``: node to when."""
+    deaths = deaths or {}
+    free = [(START, slot) for slot in range(slots)]
+    heapq.heapify(free)
+    waiting, end = list(reversed(work)), 0.0
+    while waiting:
+        now, slot = heapq.heappop(free)
+        job = waiting.pop()
+        over = now + job + OVERHEAD
+        death = deaths.get(slot // SLOTS)
+        if death is not None and over > death:
+            waiting.append(job)  # first of all, on another node
+            continue
+        end = max(end, over)
+        heapq.heappush(free, (over, slot))
+    return end
+
+
+def shards(tasks: list[list[float]], nodes: int) -> float:
+    """Seconds of the slowest shard."""
+    parts: list[list[float]] = [[] for _ in range(nodes)]
+    for number, work in enumerate(tasks):
+        digest = hashlib.sha256(f"task-{number}".encode()).digest()
+        parts[int.from_bytes(digest[:8], "big") % nodes].extend(work)
+    return max(handed_out(part, SLOTS) for part in parts)
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--think", type=float, default=5.0)
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    options = parser.parse_args()
+    tasks = drawn(times_of(options.run, options.think), options.trials)
+    work = [seconds for each in zip(*tasks, strict=True) for seconds in each]
+    print(f"{len(work)} trials, {sum(work) / 3600:.1f} h of work, the longest {max(work):.0f} s")
+    print(f"{'nodes':>6} {'slots':>6} {'bound':>8} {'--ray':>8} {'of it':>6} {'deaths':>8} {'shards':>8} {'of it':>6}")
+    for nodes in NODES:
+        least = bound(work, nodes * SLOTS)
+        ray = handed_out(work, nodes * SLOTS)
+        deaths = dict.fromkeys(range(nodes // 10), ray / 2)
+        worse, split = handed_out(work, nodes * SLOTS, deaths), shards(tasks, nodes)
+        print(
+            f"{nodes:>6} {nodes * SLOTS:>6} {least / 60:>6.1f} m {ray / 60:>6.1f} m {least / ray:>6.0%} "
+            f"{worse / 60:>6.1f} m {split / 60:>6.1f} m {least / split:>6.0%}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What a trial takes beside itself: handed to a node and back (`--ray`), against a thread of this process (`--wide`).
+
+A plugin of pytest: ``pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --wide=2`` and the same without
+``--ray``. Of each trial it takes the time from its submission, or from the moment when there was room for it, to its
+record's being known here, less what the record says that the trial took. At the end: median, 90th percentile, the
+largest, in milliseconds; bytes that came back.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from typing import Any
+
+import pytest
+
+from pytest_webarena.cluster.executor import ClusterExecutor
+from pytest_webarena.trials.threads import ThreadedExecutor
+
+_beside: list[float] = []
+_sizes: list[int] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    patch = pytest.MonkeyPatch()
+    _measure_nodes(patch)
+    _measure_threads(patch)
+    config.add_cleanup(patch.undo)
+
+
+def _measure_nodes(patch: pytest.MonkeyPatch) -> None:
+    send, settle, received = ClusterExecutor._send, ClusterExecutor._settle, ClusterExecutor._received
+    sent: dict[Any, float] = {}
+
+    def noting_send(self: Any, job: Any, helper: Any) -> None:
+        sent[job] = time.monotonic()
+        send(self, job, helper)
+
+    def noting_settle(self: Any, job: Any, **what: Any) -> None:
+        settle(self, job, **what)
+        if job in sent and what.get("record") is not None:
+            _beside.append(time.monotonic() - sent.pop(job) - what["record"].seconds["total"])
+
+    def noting_received(self: Any, job: Any, delivery: Any) -> Any:
+        _sizes.append(len(delivery.archive))
+        return received(self, job, delivery)
+
+    patch.setattr(ClusterExecutor, "_send", noting_send)
+    patch.setattr(ClusterExecutor, "_settle", noting_settle)
+    patch.setattr(ClusterExecutor, "_received", noting_received)
+
+
+def _measure_threads(patch: pytest.MonkeyPatch) -> None:
+    play = ThreadedExecutor._play
+
+    def noting_play(self: Any, job: Any) -> None:
+        began = time.monotonic()
+        play(self, job)
+        if job.future.exception() is None:
+            _beside.append(time.monotonic() - began - job.future.result().seconds["total"])
+
+    patch.setattr(ThreadedExecutor, "_play", noting_play)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if len(_beside) < 2:
+        return
+    each = sorted(1000 * seconds for seconds in _beside)
+    size = f", {statistics.mean(_sizes) / 1000:.0f} kB back" if _sizes else ""
+    terminalreporter.write_line(
+        f"beside the trial: {len(each)} trials, median {statistics.median(each):.0f} ms, "
+        f"90 % {each[int(0.9 * len(each))]:.0f} ms, largest {each[-1]:.0f} ms{size}, load {os.getloadavg()[0]:.1f}"
+    )

@@ -1,0 +1,312 @@
+"""Hands trials out to the nodes of a cluster as their slots free up: each is recorded once, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.cluster.jobs import Helper, Job
+from pytest_webarena.cluster.members import Cluster, Delivery, NodeGone, NodeSilent, Parcel
+from pytest_webarena.cluster.watching import Watch
+from pytest_webarena.errors import HarnessError, SiteMissing
+from pytest_webarena.results.records import DEFAULT_BROWSER
+from pytest_webarena.trials.breaking_off import BrokenOff
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pytest_webarena.results import TrialRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["LOSSES", "ClusterExecutor"]
+
+LOSSES = 3
+"""How many nodes a trial may lose before it ends as an error; the last of them it has for itself."""
+
+
+class ClusterExecutor(Watch):
+    """Plays trials on whatever nodes a cluster has; see `trials.executor.TrialExecutor`.
+
+    One thread decides everything. It hears of submissions, deliveries and deaths by a queue, and looks at the cluster
+    every ``pause`` seconds: nodes that have come get ready and help, what was on nodes that have died is handed out
+    again, first of all. A node that is merely silent may still deliver: whichever delivery of a trial comes first is
+    the one that counts, and any other is dropped and counted (`Tally`).
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        receive: Callable[[Job, Delivery], TrialRecord],
+        give_up: Callable[[Job, str], TrialRecord],
+        wrap: Callable[..., Parcel] = Parcel,
+        tell: Callable[[str], None] = lambda line: None,
+        pause: float = 1.0,
+        grace: float = 60.0,
+        patience: float = 10.0,
+    ) -> None:
+        """``receive`` puts a delivery among the run's records, and gives the one that counts; ``give_up`` writes that
+        of a trial that has cost too many nodes. ``wrap`` makes a parcel of what was submitted; ``tell`` is told, in the
+        own thread, of nodes gained and lost. ``grace``: seconds without any node after which what waits has no
+        result; ``patience``: how many seconds `break_off` waits."""
+        super().__init__(cluster, tell)
+        self._receive, self._give_up, self._wrap = receive, give_up, wrap
+        self._pause, self._grace, self._patience = pause, grace, patience
+        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        """For `submit` against `close`."""
+        self._waiting: deque[Job] = deque()
+        self._open: dict[Job, None] = {}
+        """Those that are not done, in the order of their submission."""
+        self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
+        self._closed = self._broken_off = False
+        self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
+        self._thread.start()
+
+    # --- for whoever has trials
+
+    def submit(
+        self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = "", **more: Any
+    ) -> Future[TrialRecord]:
+        """Have the trial played; see `TrialExecutor.submit`. What else is given is for ``wrap``."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError(f"expected trials before the executor is closed, found {task.id} ({agent}) after it")
+            parcel = self._wrap(task=task, agent=agent, trial=trial, browser=browser, node_id=node_id, **more)
+            job = Job(parcel=parcel, more=more)
+            job.future.add_done_callback(lambda future: self._events.put(partial(self._forget, job)))
+            self._events.put(partial(self._take, job))
+        return job.future
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Take no more trials; see `TrialExecutor.close`."""
+        with self._lock:
+            self._closed = True
+        if cancel:
+            self._events.put(self._cancel)
+        self._events.put(lambda: None)
+        self._thread.join()
+        self._receivers.shutdown()
+
+    def break_off(self, end: Callable[[], None] = lambda: None) -> None:
+        """Take no more trials and end those under way, whose futures raise `BrokenOff`; what they say later is dropped.
+
+        Nodes send what there is of their trials' folders. ``end`` is called besides.
+        """
+        with self._lock:
+            first, self._broken_off = not self._broken_off, True
+            self._closed = True
+        if not first or not self._thread.is_alive():
+            return
+        end()
+        told, over = threading.Event(), threading.Event()
+        self._events.put(partial(self._break_off, told, over))
+        told.wait()
+        over.wait(self._patience)
+        self._events.put(self._leave_behind)
+        self._thread.join()
+        self._receivers.shutdown()
+
+    def __enter__(self) -> ClusterExecutor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close(cancel=kind is not None)
+
+    # --- the thread
+
+    def _work(self) -> None:
+        next_look = 0.0
+        while not (self._closed and not self._open and self._events.empty()):
+            if (now := time.monotonic()) >= next_look:
+                self._look()
+                next_look = now + self._pause
+            with suppress(queue.Empty):
+                self._events.get(timeout=max(0.0, next_look - time.monotonic()))()
+                while True:  # whatever else has come
+                    self._events.get_nowait()()
+            self._hand_out()
+
+    def _later(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
+        """Have ``then`` called in this thread, once the future is done."""
+        future.add_done_callback(lambda done: self._events.put(partial(then, done)))
+
+    def _take(self, job: Job) -> None:
+        if not job.future.cancelled():
+            self._open[job] = None
+            self._waiting.append(job)
+
+    def _forget(self, job: Job) -> None:
+        self._open.pop(job, None)
+        with suppress(ValueError):
+            self._waiting.remove(job)
+
+    def _cancel(self) -> None:
+        for job in list(self._open):
+            job.future.cancel()  # does nothing to those that have begun
+
+    # --- trials
+
+    def _hand_out(self) -> None:
+        later: deque[Job] = deque()
+        while self._waiting:
+            job = self._waiting.popleft()
+            if job.settled or job.future.cancelled():
+                continue
+            helper = self._free_for(job)
+            if helper is None:
+                if not self._hopeless(job):
+                    later.append(job)
+                if not any(each.free for each in self._helpers.values()):
+                    break
+            elif job.begun or job.future.set_running_or_notify_cancel():
+                job.begun = True
+                self._send(job, helper)
+        self._waiting.extendleft(reversed(later))
+
+    def _free_for(self, job: Job) -> Helper | None:
+        """The one with the most room of those that have what the trial needs."""
+        able = [helper for helper in self._helpers.values() if helper.free and helper.lack_of(job) is None]
+        if job.losses >= LOSSES - 1:  # whoever has cost so many takes no others along
+            able = [helper for helper in able if not helper.playing]
+        return max(able, key=lambda helper: helper.free, default=None)
+
+    def _hopeless(self, job: Job) -> bool:
+        """End a trial that no node can play, or for which there has been none for long."""
+        error: Exception | None = None
+        if self._helpers and not self._joining:
+            lacking = [helper.lack_of(job) for helper in self._helpers.values()]
+            if None not in lacking:
+                error = lacking[0]
+        elif not self._helpers and time.monotonic() - self._alone_since > self._grace:
+            reasons = "".join(f"; {why}" for why in dict.fromkeys(self._refused.values()))
+            error = HarnessError(f"expected a node to play trials, found none for {self._grace:g} s{reasons}")
+        if error is not None:
+            self._settle(job, error=error)
+        return error is not None
+
+    def _send(self, job: Job, helper: Helper) -> None:
+        token = uuid.uuid4().hex
+        helper.playing[token] = job
+        helper.alone = job.losses >= LOSSES - 1
+        try:
+            playing = self._cluster.play(helper.member.id, token, job.parcel)
+        except Exception as error:  # it can't even be sent
+            del helper.playing[token]
+            helper.alone = False
+            self._settle(job, error=error)
+            return
+        self._later(playing, partial(self._played, job, helper, token))
+
+    def _played(self, job: Job, helper: Helper, token: str, playing: Future[Delivery]) -> None:
+        if helper.playing.pop(token, None) is None:  # the node was lost, or is silent: it was given back already
+            if token in helper.owed and not playing.exception():  # the answer was on its way
+                del helper.owed[token]
+                self._delivered(job, helper, playing)
+            return
+        helper.alone = False
+        error = playing.exception()
+        if isinstance(error, NodeSilent):
+            helper.playing[token] = job
+            self._fall_silent(helper)
+        elif isinstance(error, NodeGone):
+            helper.playing[token] = job
+            self._end_of(helper)
+        else:
+            self._deaths.pop(helper.member.id, None)
+            self._delivered(job, helper, playing)
+
+    def _delivered(self, job: Job, helper: Helper, playing: Future[Delivery]) -> None:
+        try:
+            delivery = playing.result()
+        except BaseException as error:  # the trial's own
+            delivery = Delivery(error=error)
+        if job.settled:
+            self.tally.drop(delivery)
+            return
+        if isinstance(delivery.error, SiteMissing) and delivery.record is None:
+            helper.lacks[frozenset(job.parcel.task.sites)] = delivery.error
+            self._waiting.appendleft(job)  # another node may have them
+            return
+        job.settled = True  # from here on, whatever else comes of it is a duplicate
+        received = self._receivers.submit(self._received, job, delivery)
+        self._later(received, partial(self._is_received, job))
+
+    def _received(self, job: Job, delivery: Delivery) -> TrialRecord:
+        if delivery.error is not None and not delivery.archive:
+            raise delivery.error
+        return self._receive(job, delivery)
+
+    def _is_received(self, job: Job, received: Future[TrialRecord]) -> None:
+        error = received.exception()
+        if error is not None:
+            self._settle(job, error=error)
+        else:
+            self._settle(job, record=received.result())
+
+    def _give_back(self, job: Job, helper: Helper, why: str) -> None:
+        """Have another node play it: that costs it no retry of its own, but not for ever."""
+        if job.settled:
+            return
+        job.losses += 1
+        self.tally.given_back += 1
+        if self._closed and isinstance(job.broken, BrokenOff):
+            self._settle(job, error=job.broken)
+        elif job.losses >= LOSSES:
+            job.settled = True
+            message = (
+                f"the trial was lost with its node {job.losses} times, the last time alone on {helper.member.name}, "
+                f"which {why}; what it does there ends the node or its process"
+            )
+            received = self._receivers.submit(self._give_up, job, message)
+            self._later(received, partial(self._is_received, job))
+        else:
+            self._waiting.appendleft(job)
+
+    def _settle(self, job: Job, *, record: TrialRecord | None = None, error: BaseException | None = None) -> None:
+        job.settled = True
+        self._open.pop(job, None)
+        with suppress(InvalidStateError):
+            if not job.begun:
+                job.future.set_running_or_notify_cancel()
+            if error is not None:
+                job.future.set_exception(error)
+            else:
+                assert record is not None
+                job.future.set_result(record)
+
+    # --- the end
+
+    def _break_off(self, told: threading.Event, over: threading.Event) -> None:
+        self._cancel()
+        for job in self._open:
+            job.broken = BrokenOff("the run was broken off during this trial")
+        self._waiting.clear()  # those that were given back
+        left = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
+        for node in self._helpers:
+            self._cluster.break_off(node)
+        if not left:
+            over.set()
+
+        def count(future: Future[Any]) -> None:
+            left.discard(future)
+            if not left:
+                over.set()
+
+        for future in list(left):
+            future.add_done_callback(count)
+        told.set()
+
+    def _leave_behind(self) -> None:
+        for job in list(self._open):
+            self._settle(job, error=job.broken or BrokenOff("the run was broken off during this trial"))

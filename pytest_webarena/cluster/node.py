@@ -1,0 +1,326 @@
+"""A node's side: a broker, a browser and K threads in one process, for as long as the run has it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.agents import resolve_agent
+from pytest_webarena.cluster.members import Delivery, Parcel
+from pytest_webarena.cluster.shipping import pack, unpack
+from pytest_webarena.cluster.staging import Places
+from pytest_webarena.elsewhere import Call, keep_elsewhere
+from pytest_webarena.errors import HarnessError, Unready, UsageError
+from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.secrets import mark_environment
+from pytest_webarena.sites.broker.memory import available_memory
+from pytest_webarena.sites.cleanup.private_directory import sweep
+from pytest_webarena.sites.cleanup.reaper import identity
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.order import place_order
+from pytest_webarena.trials.run_info import RunInfo
+from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.threads import ThreadedExecutor, cores
+from pytest_webarena.trials.width import automatic_width, most_replicas
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.overrides import Overrides
+    from pytest_webarena.browser.config import EngineConfig
+    from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.results import TrialRecord
+    from pytest_webarena.trials.runtime import FittedRuntime, RuntimeConfig
+
+__all__ = ["Node", "Setup", "Terms", "Welcome", "differences", "versions"]
+
+SESSIONS = 24
+"""Of trials in flight, in one browser; as with ``--wide``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a parcel's runner is to know: the settings that hold for the trial, as the driver's fixtures gave them."""
+
+    config: RuntimeConfig
+    agent_name: str
+    agent_id: str
+    order: Mapping[str, Any] = field(default_factory=dict)
+    """What is asked of the broker (`order.place_order`); a run has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a node is told once."""
+
+    name: str
+    """Its own, for people and records."""
+    root: Path
+    below: Path
+    """Where pytest was called, relative to the root."""
+    package: Path | None
+    run_dir: Path
+    """The driver's."""
+    kept: tuple[Path, ...]
+    """Files and folders of the driver's machine that the run has only once."""
+    facts: Mapping[str, Any]
+    pulls: Any
+    allow_unreset: bool
+    replicas: int | None
+    wide: int | None
+    """Trials in flight; None: as many as the node can have."""
+    agents: tuple[str, ...]
+    agent_directories: tuple[Path, ...]
+    overrides: Overrides
+    models: ModelSettings
+    secret_names: tuple[str, ...] = ()
+    import_path: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """What a node says of itself."""
+
+    slots: int
+    problem: str = ""
+    """Why it can't help, one sentence."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def versions() -> dict[str, str]:
+    """What must be the same on all machines of a run."""
+    from importlib.metadata import version
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"Python": python, "Ray": version("ray"), "pytest-webarena": version("pytest-webarena")}
+
+
+def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str:
+    """What is not the same on two machines, as the end of a sentence; empty when all is.
+
+    >>> differences({"Python": "3.12", "Ray": "2.60.0"}, {"Python": "3.11", "Ray": "2.60.0"})
+    'Python 3.11 where this machine has 3.12'
+    """
+    told = (f"{name} {there.get(name, 'none')} where this machine has {own}" for name, own in here.items()
+            if there.get(name) != own)  # fmt: skip
+    return ", ".join(told)
+
+
+class Node:
+    """Everything that a node has for a run. `close` leaves nothing behind, and neither does the process's death."""
+
+    def __init__(self, setup: Setup, project: bytes, ask: Callable[[Call], Any]) -> None:
+        """``project``: the driver's files (`shipping.pack`), which become this process's working directory; ``ask``
+        makes a call where the run's account, caches and memories are kept."""
+        sweep()
+        self._launcher = BrokerLauncher(BrokerConfig())
+        private = Path(self._launcher.address).parent
+        there = private / "project"
+        unpack(project, there)
+        os.chdir(there / setup.below if (there / setup.below).is_dir() else there)
+        self._places = Places(setup.root, there, setup.package)
+        sys.path[:0] = [str(self._places.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
+        mark_environment(setup.secret_names)
+        self._setup = setup
+        self.slots = setup.wide or automatic_width(driven=self._driven())
+        self._launcher.configure(
+            BrokerConfig(
+                max_replicas=setup.replicas or most_replicas(1, self.slots),
+                memory=None if setup.replicas else (available_memory() or 0) // 2 or None,
+                pulls=setup.pulls,
+                allow_unreset=setup.allow_unreset,
+            )
+        )
+        self._run = RunDir(private / "run")
+        self._info = RunInfo(
+            run_dir=self._run.path,
+            broker=self._launcher.address,
+            temp_dir=private / "temp",
+            agents_dir=self._launcher.agents_directory,
+            controller=identity(),
+            facts=dict(setup.facts),
+        )
+        keep_elsewhere(self._run.path / "memory", setup.run_dir / "memory", ask)
+        for path in setup.kept:
+            keep_elsewhere(path, path, ask)
+        self._exits = ExitStack()
+        self._lock = threading.Lock()
+        self._runtimes: list[tuple[EngineConfig, Runtime]] = []
+        self._played: dict[str, Future[Delivery]] = {}
+        self._closing = False
+        self._executor = ThreadedExecutor(_Runner(self), self.slots)
+
+    def problem(self) -> str:
+        """Why this node could play no trial of the run; empty when it can."""
+        try:
+            for name in self._setup.agents:
+                agent = resolve_agent(name, self._directories(), self._setup.overrides)
+                agent.check(self._own_models(self._setup.models))
+        except (UsageError, HarnessError) as error:
+            return str(error)
+        return ""
+
+    def play(self, token: str, parcel: Parcel | None) -> Future[Delivery]:
+        """Have a trial played; see `members.Cluster.play`."""
+        with self._lock:
+            if token in self._played:
+                return self._played[token]
+            future: Future[Delivery] = Future()
+            self._played[token] = future
+        if parcel is None:
+            future.set_result(Delivery())
+            return future
+        try:
+            terms: Terms = pickle.loads(parcel.more)
+            playing = self._executor.submit(
+                parcel.task, terms.agent_name, parcel.trial, browser=parcel.browser, node_id=parcel.node_id,
+                terms=terms, parcel=parcel,
+            )  # fmt: skip
+        except Exception as error:
+            future.set_result(Delivery(error=_sendable(error)))
+            return future
+        key = TrialKey(parcel.task.id, terms.agent_id, parcel.trial, parcel.browser)
+        playing.add_done_callback(lambda done: future.set_result(self._delivery(key, done)))
+        return future
+
+    def forget(self, tokens: Sequence[str]) -> None:
+        """These deliveries have arrived: they are not asked for again."""
+        with self._lock:
+            for token in tokens:
+                self._played.pop(token, None)
+
+    def _delivery(self, key: TrialKey, playing: Future[TrialRecord]) -> Delivery:
+        """What goes back; the folder here is not needed any more, unless the delivery is lost on its way."""
+        folder = self._run.folder(key).path
+        archive = b""
+        with suppress(OSError):
+            archive = pack(folder)
+        error = None if playing.cancelled() else playing.exception()
+        if error is not None or playing.cancelled():
+            return Delivery(error=_sendable(error or HarnessError("cancelled")), archive=archive)
+        shutil.rmtree(folder, ignore_errors=True)
+        return Delivery(record=playing.result(), archive=archive)
+
+    def run(self, parcel: Parcel, terms: Terms) -> TrialRecord:
+        """Play one trial, in one of the executor's threads."""
+        config = self._fitted(terms.config)
+        if parcel.earlier:
+            key = TrialKey(parcel.task.id, terms.agent_id, parcel.trial, parcel.browser)
+            folder = self._run.folder(key).path
+            if not folder.exists():
+                unpack(parcel.earlier, folder)
+        order = dict(terms.order)
+        with self._lock:
+            place_order(self._info.broker, order | {"catalogue": self._catalogue(order["catalogue"])})
+        runtime = self._runtime(config)
+        record = runtime.run(
+            parcel.task, terms.agent_name, parcel.trial, browser=parcel.browser, node_id=parcel.node_id
+        )
+        runtime.prune(record)
+        return record
+
+    def break_off(self) -> None:
+        """End what is under way: futures of `play` end, with what there is of the folders."""
+        self._executor.break_off(self._break_runtimes)
+
+    def close(self) -> None:
+        """Give everything back: trials, browsers, broker, files."""
+        with self._lock:
+            if self._closing:
+                return
+            self._closing = True
+        with ExitStack() as exits:
+            exits.callback(self._launcher.stop)
+            for _, runtime in self._runtimes:
+                exits.push(runtime)
+            exits.callback(self._executor.break_off, self._break_runtimes)
+
+    def _break_runtimes(self) -> None:
+        for _, runtime in self._runtimes:
+            runtime.break_off()
+
+    def _runtime(self, config: RuntimeConfig) -> FittedRuntime:
+        with self._lock:
+            for engine, shared in self._runtimes:
+                if engine == config.engine:
+                    return shared.by(config)
+            made = Runtime(self._info, config)
+            self._runtimes.append((config.engine, made))
+            return made.by(config)
+
+    def _fitted(self, config: RuntimeConfig) -> RuntimeConfig:
+        """The driver's settings, with this machine's places in them."""
+        engine = config.engine
+        launch = {name: value for name, value in engine.launch_args.items() if name != "executable_path"}
+        models = self._own_models(config.options.models)
+        return replace(
+            config,
+            worker=self._setup.name,
+            agent_directories=self._directories(),
+            engine=replace(
+                engine, launch_args=launch, temp_dir=self._info.temp_dir, sessions=SESSIONS if self.slots > 1 else None
+            ),
+            in_flight=self.slots,
+            starts=2 * cores(),
+            options=replace(config.options, models=models),
+            judge=self._judge(config.judge),
+        )
+
+    def _judge(self, judge: Any) -> Any:
+        if Path(judge.prompt).is_absolute():
+            return replace(judge, prompt=str(self._places.on_node(Path(judge.prompt), what="--judge-prompt")))
+        return judge
+
+    def _directories(self) -> tuple[Path, ...]:
+        return tuple(self._places.on_node(path, what="webarena_agents") for path in self._setup.agent_directories)
+
+    def _catalogue(self, named: str) -> str:
+        path = Path(named)
+        return str(self._places.on_node(path, what="--sites")) if path.is_absolute() else named
+
+    def _driven(self) -> bool:
+        with suppress(UsageError):
+            return any(
+                resolve_agent(name, self._directories(), self._setup.overrides).self_driving
+                for name in self._setup.agents
+            )
+        return False
+
+    def _own_models(self, models: ModelSettings) -> ModelSettings:
+        if models.prices is None:
+            return models
+        return replace(models, prices=self._places.on_node(models.prices, what="--prices"))
+
+
+class _Runner:
+    """What the executor's threads call."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def run(
+        self, task: Any, agent: str, trial: int, *, browser: str, node_id: str, terms: Terms, parcel: Parcel
+    ) -> TrialRecord:
+        return self._node.run(parcel, terms)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """The same, or what says the same and survives the way."""
+    if isinstance(error, Unready):
+        return error if _survives(error) else Unready(str(error), cause=error.cause)
+    return error if _survives(error) else HarnessError(f"{type(error).__name__}: {error}")
+
+
+def _survives(error: BaseException) -> bool:
+    try:
+        return type(pickle.loads(pickle.dumps(error))) is type(error)
+    except Exception:
+        return False

@@ -1,0 +1,111 @@
+"""Before Ray is asked for anything: whether there is a cluster at an address, and whether others can reach it, too."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pytest_webarena.errors import UsageError
+
+__all__ = ["find_address", "prepare_environment", "probe"]
+
+_CONNECT = 5.0
+_HEALTH = 30.0
+"""Seconds; Ray's own way of finding out that nobody is there takes 40, and can't be interrupted."""
+_ASK = """
+import sys
+from ray.scripts.scripts import main
+sys.argv = ['ray', 'health-check', '--address', sys.argv[1]]
+main()
+"""
+"""What `ray health-check` does, by the interpreter that this is."""
+_START = "`ray start --head` begins one, `ray start --address=HOST:PORT` has a machine join it"
+
+
+def prepare_environment(*, insecure: bool) -> None:
+    """Have Ray send no reports of its use, and ask for a token; before it is imported. `UsageError` without either
+    a token or ``insecure``."""
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError("--ray: expected the package 'ray', it is not installed; pip install 'pytest-webarena[ray]'")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # its own warnings are about networks, not about trials
+    mode = os.environ.get("RAY_AUTH_MODE", "").lower()
+    token = (
+        os.environ.get("RAY_AUTH_TOKEN")
+        or Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token").is_file()
+    )
+    if mode == "token" or (not mode and token):
+        if not token:
+            raise UsageError(
+                "--ray: expected a token beside RAY_AUTH_MODE=token, found none in RAY_AUTH_TOKEN, "
+                "RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token; use the cluster's own"
+            )
+        os.environ["RAY_AUTH_MODE"] = "token"
+        return
+    if not insecure:
+        raise UsageError(
+            "--ray: expected a cluster that asks for a token (RAY_AUTH_MODE=token, set before `ray start` on every "
+            "machine), found none here: whoever reaches its ports runs code on all machines; where nobody else can, "
+            "say --ray-insecure"
+        )
+    os.environ["RAY_AUTH_MODE"] = "disabled"
+
+
+def find_address(given: str) -> str:
+    """``host:port`` of what ``--ray`` was given. `UsageError` when it is none, or nobody listens there."""
+    if given == "auto":
+        given = os.environ.get("RAY_ADDRESS") or _local_cluster()
+        if not given:
+            raise UsageError(f"--ray=auto: expected a Ray cluster that this machine is in, found none; {_START}")
+    if "://" in given:
+        raise UsageError(
+            f"--ray: expected HOST:PORT of a cluster that this machine is in, found {given}; have it join "
+            "(`ray start --address=HOST:PORT --num-cpus=0`), for records are brought here"
+        )
+    host, _, port = given.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError(f"--ray: expected auto or HOST:PORT, found {given!r}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(
+            f"--ray: expected a Ray cluster at {given}, found that nobody answers: {why}; {_START}"
+        ) from None
+    return given
+
+
+def _local_cluster() -> str:
+    """What `ray start` has left on this machine."""
+    folder = Path(os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or tempfile.gettempdir())
+    for place in (folder, Path("/tmp")):
+        try:
+            return (place / "ray" / "ray_current_cluster").read_text(encoding="utf-8").strip()
+        except OSError:
+            continue
+    return ""
+
+
+def probe(address: str) -> None:
+    """`UsageError` when what listens at ``address`` is no Ray cluster, or one that will not have us: asked by a process
+    that can be ended."""
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, timeout=_HEALTH, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(
+            f"--ray: expected a Ray cluster at {address}, found something that does not answer as one within "
+            f"{_HEALTH:g} s"
+        ) from None
+    if said.returncode:
+        told = [line.strip() for line in (said.stderr or said.stdout).splitlines() if line.strip()]
+        raise UsageError(
+            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: "
+            f"{(told[-1] if told else f'exit code {said.returncode}')[:300]}"
+        )

@@ -1,0 +1,87 @@
+"""``webarena gate RUN``: thresholds held by a run that is over, such as one that was merged out of parts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import RunDir, summarise
+from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
+from pytest_webarena.results.plan import cover, read_plan
+
+__all__ = ["add_command"]
+
+
+def add_command(commands: Any) -> None:
+    """Declare ``gate``."""
+    parser = commands.add_parser("gate", help="hold a run that is over to thresholds, as pytest does; its exit codes")
+    parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    parser.add_argument(
+        "--min-pass-rate", type=_share, metavar="RATE", help="success rate that every agent has to reach"
+    )
+    parser.add_argument(
+        "--max-errors", type=_most, metavar="N",
+        help="trials without a verdict that are allowed: a share below 1, a number from 1 on (default: none)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min-pass-rate-end", choices=("mean", "low", "high"), default="mean",
+        help="what has to reach it: the rate, or an end of its 95%% interval",
+    )  # fmt: skip
+    parser.add_argument(
+        "--allow-skipped", action="append", default=[], metavar="NAME",
+        help="a site or a task whose trials may be skipped; repeat",
+    )  # fmt: skip
+    parser.set_defaults(run=_gate)
+
+
+def _gate(options: argparse.Namespace) -> int:
+    if options.min_pass_rate is None and options.max_errors is None:
+        raise UsageError("expected a threshold, --min-pass-rate or --max-errors, found none")
+    run = RunDir(options.run_dir)
+    run.facts()  # says what is wrong with a folder that is no run
+    stored, plan = run.read(), read_plan(run.path)
+    for each in stored.unreadable:
+        print(each, file=sys.stderr)
+    gate = Gate(
+        min_pass_rate=options.min_pass_rate,
+        max_errors=options.max_errors,
+        allow_skipped=tuple(options.allow_skipped),
+        rate_end=options.min_pass_rate_end,
+    )
+    coverages = cover(plan, stored.records, begun=run.begun(), lost=(), allowed=gate.allow_skipped)
+    ruling = gate.rule(summarise(stored.records, beside=tuple(plan)), coverages)
+    assert ruling is not None, "something was asked"
+    if stored.unreadable:
+        told = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
+        return TOO_MANY_ERRORS
+    stopped = sum(each.stopped for each in coverages.values())
+    if stopped:
+        print(f"gate: {stopped} trials were not run after errors in a row; pytest --resume={run.path} runs them")
+        return STOPPED_EARLY
+    print(f"gate: {ruling.message}" + (f" (exit code {ruling.exit_code})" if ruling.exit_code else ""))
+    return ruling.exit_code
+
+
+def _share(text: str) -> float:
+    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
+
+
+def _most(text: str) -> float:
+    return _number(
+        text, "a share below 1 or a whole number from 1 on", lambda value: 0 <= value < 1 or value == int(value)
+    )
+
+
+def _number(text: str, expected: str, fits: Callable[[float], bool]) -> float:
+    try:
+        value = float(text)
+        if fits(value):
+            return value
+    except (ValueError, OverflowError):
+        pass
+    raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")

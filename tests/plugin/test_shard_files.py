@@ -1,0 +1,116 @@
+"""The files for Slurm, Kubernetes and CI that people copy: their shell parts are run as these set them up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.gate import BELOW_THRESHOLD
+
+SHARDS = Path(__file__).parents[2] / "examples" / "shards"
+PARTS = 2
+KUBERNETES = "kubernetes.yaml"
+
+
+def environment(project: Path, **more: str) -> dict[str, str]:
+    """Programs of this environment, agents that need no key."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    given = {"PATH": path, "AGENT": "oracle", "WIDE": "1", "RUNS": str(project / "runs"), "MIN_PASS_RATE": "0.9"}
+    return (
+        {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "PYTEST"))} | given | more
+    )
+
+
+def shell(script: str | Path, project: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", str(script)] if isinstance(script, Path) else ["bash", "-eu", "-c", script]
+    return subprocess.run(
+        command, cwd=project, env=environment(project, **more), capture_output=True, text=True, check=False
+    )
+
+
+def step(name: str) -> tuple[str, str]:
+    """What the two named steps of the workflow run: a part, and the whole."""
+    jobs = yaml.safe_load((SHARDS / name).read_text())["jobs"]
+    runs = {each["name"]: each["run"] for job in jobs.values() for each in job["steps"] if "name" in each}
+    return runs["play"], runs["decide"]
+
+
+def pod() -> dict[str, Any]:
+    spec: dict[str, Any] = yaml.safe_load((SHARDS / KUBERNETES).read_text())["spec"]
+    return spec
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "tasks").mkdir()
+    write(tmp_path, right=6)
+    return tmp_path
+
+
+def write(project: Path, *, right: int, wrong: int = 0) -> None:
+    said = ["x"] * right + ["y"] * wrong
+    (project / "tasks" / "some.yaml").write_text(
+        "tasks:\n"
+        + "".join(
+            f"  - {{id: t{number}, sites: [], intent: Say x, checks: [{{answer: x}}], solution: [{{stop: {word}}}]}}\n"
+            for number, word in enumerate(said)
+        )
+    )
+
+
+def test_parts_of_a_slurm_array_are_one_run_that_is_judged_whole(project: Path) -> None:
+    script = SHARDS / "slurm.sh"
+    write(project, right=5, wrong=1)
+    for number in range(4, 4 + PARTS):  # arrays need not begin at 1
+        array = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_MIN": "4", "SLURM_ARRAY_TASK_COUNT": str(PARTS)}
+        part = shell(script, project, **array)
+        assert part.returncode == 0, part.stdout + part.stderr  # one wrong trial in it is no failure of the job
+    assert sorted(path.name for path in (project / "runs").iterdir()) == ["part-1", "part-2"]
+    again = shell(script, project, **array)  # requeued: nothing is played twice
+    assert again.returncode == 0, again.stdout + again.stderr
+    missed = shell(script, project, MERGE="1")
+    assert missed.returncode == BELOW_THRESHOLD, missed.stdout + missed.stderr
+    assert "83.3% passed, --min-pass-rate asks for 90.0%" in missed.stdout
+    assert len(RunDir(project / "runs" / "whole").records()) == 6
+
+
+def test_slurm_passes_when_the_whole_does(project: Path) -> None:
+    for number in range(1, PARTS + 1):
+        array = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": str(PARTS)}
+        assert shell(SHARDS / "slurm.sh", project, **array).returncode == 0
+    whole = shell(SHARDS / "slurm.sh", project, MERGE="1")
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+
+
+def test_pods_of_an_indexed_job_are_one_run(project: Path) -> None:
+    spec = pod()
+    container = spec["template"]["spec"]["containers"][0]
+    assert spec["completionMode"] == "Indexed"
+    assert {each["name"]: each["value"] for each in container["env"]}["PARTS"] == str(spec["completions"])
+    assert container["command"] == ["/bin/bash", "-eu", "-c"]
+    (script,) = container["args"]
+    for index in range(PARTS):
+        part = shell(script, project, JOB_COMPLETION_INDEX=str(index), PARTS=str(PARTS))
+        assert part.returncode == 0, part.stdout + part.stderr
+    told = (SHARDS / KUBERNETES).read_text().partition("#   ")[2].partition("\n")[0].replace("/runs/", "runs/")
+    whole = shell(told, project)
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    assert len(RunDir(project / "runs" / "whole").records()) == 6
+
+
+def test_jobs_of_a_matrix_are_one_run(project: Path) -> None:
+    play, decide = step("github.yaml")
+    for number in range(1, PARTS + 1):
+        part = shell(play, project, PART=str(number), PARTS=str(PARTS))
+        assert part.returncode == 0, part.stdout + part.stderr
+    whole = shell(decide, project)
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    assert len(RunDir(project / "whole").records()) == 6

@@ -1,0 +1,176 @@
+"""A Ray cluster of a head and two nodes in a network namespace of its own: Ray listens on whatever addresses a machine
+has, and in there is only loopback."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.processes import wait_until
+
+ROOT = Path(__file__).parents[2]
+
+
+def _lacking() -> str:
+    if importlib.util.find_spec("ray") is None:
+        return "expected the package 'ray', found none; pip install -e '.[ray]'"
+    if shutil.which("ip") is None:
+        return "expected the program ip, found none; apt-get install iproute2"
+    if os.geteuid() != 0:
+        return "expected root, which network namespaces are made by"
+    return ""
+
+
+@dataclass
+class Machines:
+    """The cluster, and what of it tests may change."""
+
+    namespace: str
+    folder: Path
+    process: subprocess.Popen[str]
+    address: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    there: list[int] = field(default_factory=lambda: [1, 2])
+    """Numbers of the nodes that live."""
+    made: int = 2
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["ip", "netns", "exec", self.namespace, sys.executable, *arguments]
+
+    def _order(self, line: str) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline().strip() == "done"
+
+    def kill_one(self) -> None:
+        """The first of the nodes dies."""
+        self._order(f"kill {self.there.pop(0)}")
+
+    def add(self) -> None:
+        """One more comes."""
+        self._order("add 4")
+        self.made += 1
+        self.there.append(self.made)
+
+    def start(self, project: Path, *options: str) -> subprocess.Popen[str]:
+        """pytest on ``project``, by the cluster, with two trials in flight on each node."""
+        arguments = ["tasks", f"--ray={self.address}", "--ray-insecure", "--wide=2", "-p", "no:cacheprovider"]
+        return subprocess.Popen(
+            self.command("-m", "pytest", *arguments, *options), cwd=project, env=self.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def wait_for_trials(self, number: int) -> None:
+        """Until so many are under way on nodes."""
+        wait_until(lambda: len(list(self.folder.glob("pytest-webarena-*/run/trials/*/started.json"))) >= number, 120)
+
+    def left_behind(self) -> list[str]:
+        """Directories of nodes that are still there."""
+        return sorted(path.name for path in self.folder.glob("pytest-webarena-*"))
+
+
+@pytest.fixture(scope="session")
+def machines() -> Iterator[Machines]:
+    if lacking := _lacking():
+        if os.environ.get("WEBARENA_REQUIRE_RAY") == "1":
+            pytest.fail(f"WEBARENA_REQUIRE_RAY=1, but {lacking}", pytrace=False)
+        pytest.skip(lacking)
+    namespace, folder = f"webarena-{uuid.uuid4().hex[:8]}", Path(tempfile.mkdtemp(prefix="wr-", dir="/tmp"))
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "PYTEST_", "COV_"))
+    } | {
+        "TMPDIR": str(folder),
+        "RAY_TMPDIR": str(folder),
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_BACKEND_LOG_LEVEL": "error",
+    }
+    subprocess.run(["ip", "netns", "add", namespace], check=True)
+    try:
+        subprocess.run(["ip", "netns", "exec", namespace, "ip", "link", "set", "lo", "up"], check=True)
+        log = (folder / "nodes.log").open("w")
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", namespace, sys.executable, "-m", "tests.ray.nodes", "4", "4"],
+            cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+        assert process.stdout is not None
+        said = ""
+        while not said.startswith("ready"):
+            said = process.stdout.readline()
+            assert said, (folder / "nodes.log").read_text()[-3000:]
+        yield Machines(namespace, folder, process, said.split()[1], environment)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(60)
+        process.stdout.close()
+        log.close()
+    finally:
+        pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False).stdout
+        for pid in pids.split():  # all of them are ours
+            os.kill(int(pid), signal.SIGKILL)
+        subprocess.run(["ip", "netns", "del", namespace], check=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+AGENT = '''
+"""Says where its code is, and that it costs something."""
+
+import os
+import time
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents import Reply
+from pytest_webarena.evidence import Usage
+
+
+class Telling:
+    def __init__(self, task, seconds=0.0, cost=None):
+        self.seconds, self.cost = seconds, cost
+
+    def act(self, observation):
+        time.sleep(self.seconds)
+        usage = Usage(calls=1, cost=self.cost) if self.cost is not None else None
+        return Reply(Stop(f"{__file__} in {os.getcwd()}"), usage=usage)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Quick tasks of a project whose agent is a file in it."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "telling.py").write_text(AGENT)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "tasks").mkdir()
+    write_tasks(tmp_path, 22)
+    return tmp_path
+
+
+def write_tasks(project: Path, count: int) -> None:
+    tasks = "".join(
+        f"  - {{id: t{number}, sites: [], intent: Say t{number}, checks: [{{answer: {{includes: telling.py}}}}], "
+        "solution: [{stop: telling.py}]}\n"
+        for number in range(count)
+    )
+    (project / "tasks" / "quick.yaml").write_text(f"tasks:\n{tasks}")
+
+
+def agent(project: Path, **options: object) -> str:
+    """The agent with these options: its name for ``--agent``."""
+    keys = "".join(f"  {name}: {value}\n" for name, value in options.items())
+    (project / "agents" / "telling.yaml").write_text(
+        "python: ../telling.py:Telling\n" + (f"options:\n{keys}" if keys else "")
+    )
+    return "telling"

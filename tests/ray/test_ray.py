@@ -1,0 +1,144 @@
+"""``--ray`` on a real cluster: each trial is recorded once, whatever becomes of nodes, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.results import RunDir, TrialRecord
+from tests.processes import wait_until
+from tests.ray.conftest import Machines, agent, write_tasks
+
+pytestmark = pytest.mark.ray
+
+SECONDS = 240
+"""More than anything here takes on a busy machine."""
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    said, _ = process.communicate(timeout=SECONDS)
+    return said
+
+
+def records_of(run: Path) -> list[TrialRecord]:
+    stored = RunDir(run).read()
+    assert not stored.unreadable
+    assert not list(run.glob("trials/.*"))
+    return list(stored.records)
+
+
+def told(records: list[TrialRecord]) -> list[tuple[Any, ...]]:
+    """What is the same wherever a trial is played."""
+    return [(each.key, each.outcome, each.score, each.stop_reason, each.steps, each.task_digest) for each in records]
+
+
+def count(run: Path) -> int:
+    return len(list(run.glob("trials/*/trial.json")))
+
+
+@pytest.mark.timeout(600)
+def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(machines: Machines, project: Path) -> None:
+    options = ("--agent", agent(project, seconds=0.1), "--trials=3")
+    local = subprocess.run(
+        machines.command("-m", "pytest", "tasks", "--wide=4", "--run-dir=local", *options),
+        cwd=project, env=machines.environment, capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert local.returncode == 0, local.stdout[-3000:]
+
+    process = machines.start(project, "--run-dir=run", *options)
+    wait_until(lambda: count(project / "run") >= 10, SECONDS)
+    machines.kill_one()
+    machines.add()
+    said = finish(process)
+    assert process.returncode == 0, said[-5000:]
+    assert "ray: 2 nodes × 2\n" in said
+    assert "ray: lost node" in said
+    assert "ray: 2 nodes × 2; " in said
+    records = records_of(project / "run")
+    assert len(records) == 66
+    assert told(records) == told(records_of(project / "local"))
+    assert all(not (project / "run" / "trials" / each.key.folder / "attempt-2").exists() for each in records)
+    assert {each.worker.partition("@")[0].partition(".")[0] for each in records} >= {"node1", "node2"}
+    for record in records:  # its code came with the project's files, not from where pytest was called
+        evidence = json.loads((project / "run" / "trials" / record.key.folder / "attempt-1/evidence.json").read_text())
+        assert f"{machines.folder}/" in evidence["answer"]
+        assert str(project) not in evidence["answer"]
+    wait_until(lambda: not machines.left_behind(), 60)
+
+
+@pytest.mark.timeout(600)
+def test_a_run_that_is_interrupted_has_what_there_was_and_can_be_gone_on_with(
+    machines: Machines, project: Path
+) -> None:
+    write_tasks(project, 8)
+    name = agent(project, seconds=60)
+    process = machines.start(project, "--run-dir=run", "--agent", name)
+    line = ""
+    assert process.stdout is not None
+    while not line.startswith("ray: 2 nodes"):
+        line = process.stdout.readline()
+        assert line
+    machines.wait_for_trials(4)
+    process.send_signal(signal.SIGINT)
+    said = finish(process)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said[-5000:]
+    records = records_of(project / "run")
+    assert {(each.outcome, each.cause) for each in records} == {("error", "harness")}
+    assert {each.message.partition(" (")[0] for each in records} == {"the run was interrupted during this trial"}
+    assert len(records) == 4
+    assert all((project / "run" / "trials" / each.key.folder / "attempt-1").is_dir() for each in records)
+    wait_until(lambda: not machines.left_behind(), 60)
+
+    agent(project, seconds=0)  # an option of it: its digest is another one
+    again = subprocess.run(
+        machines.command(
+            "-m", "pytest", "--resume=run", f"--ray={machines.address}", "--ray-insecure", "--wide=2", "--allow-mixed"
+        ),
+        cwd=project, env=machines.environment, capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stdout[-5000:]
+    records = records_of(project / "run")
+    assert [each.outcome for each in records] == ["passed"] * 8
+    assert sorted(each.attempt for each in records) == [1, 1, 1, 1, 2, 2, 2, 2]  # beside what was there
+    wait_until(lambda: not machines.left_behind(), 60)
+
+
+@pytest.mark.timeout(600)
+def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None:
+    process = machines.start(
+        project, "--run-dir=run", "--agent", agent(project, seconds=0.3, cost=1.0), "--max-cost=6", "--equal-errors=0"
+    )
+    said = finish(process)
+    records = records_of(project / "run")
+    spent = sum(line.usage.cost or 0 for line in read_ledger(project / "run" / LEDGER))
+    assert 6 <= spent <= 6 + 4, said[-5000:]  # what was under way at the time: two on each node
+    assert len(records) == 22
+    assert sum(each.outcome == "passed" for each in records) <= 10
+
+
+def test_what_is_wrong_is_one_sentence(machines: Machines, project: Path) -> None:
+    def refused(*options: str, **environment: str) -> str:
+        run = subprocess.run(
+            machines.command("-m", "pytest", "tasks", "--agent", agent(project), *options),
+            cwd=project, env=machines.environment | environment, capture_output=True, text=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+        assert run.returncode == pytest.ExitCode.USAGE_ERROR, run.stdout[-3000:] + run.stderr[-3000:]
+        assert "Traceback" not in run.stdout + run.stderr
+        (line,) = [line for line in run.stderr.splitlines() if line.startswith("ERROR")]
+        return line
+
+    here = f"--ray={machines.address}"
+    assert "expected no -n beside it" in refused(here, "--ray-insecure", "-n2")
+    assert "expected a cluster that asks for a token" in refused(here)
+    assert "found that nobody answers" in refused("--ray=127.0.0.1:1", "--ray-insecure")
+    assert "expected HOST:PORT of a cluster that this machine is in" in refused(
+        "--ray=ray://127.0.0.1:10001", "--ray-insecure"
+    )
+    assert "expected a token beside RAY_AUTH_MODE=token" in refused(here, RAY_AUTH_MODE="token", HOME=str(project))

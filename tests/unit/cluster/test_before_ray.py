@@ -1,0 +1,111 @@
+"""What is found out before Ray is asked for anything, and what nodes must have in common: no Ray is needed for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.cluster import reaching
+from pytest_webarena.cluster.node import differences
+from pytest_webarena.errors import UsageError
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """A machine that has Ray, no cluster, and no token."""
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_ADDRESS", "RAY_TMPDIR"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name == "ray" else found(name))
+    return monkeypatch
+
+
+@pytest.fixture
+def listening() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_token_is_demanded_or_the_word_that_none_is_needed(clean: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* say --ray-insecure"):
+        reaching.prepare_environment(insecure=False)
+    reaching.prepare_environment(insecure=True)
+    assert os.environ["RAY_AUTH_MODE"] == "disabled"
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+@pytest.mark.parametrize("place", ["RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "home"])
+def test_a_token_is_used_wherever_it_is(clean: pytest.MonkeyPatch, tmp_path: Path, place: str) -> None:
+    (tmp_path / ".ray").mkdir()
+    file = tmp_path / (".ray/auth_token" if place == "home" else "token")
+    file.write_text("t" * 64)
+    if place != "home":
+        clean.setenv(place, "t" * 64 if place == "RAY_AUTH_TOKEN" else str(file))
+    reaching.prepare_environment(insecure=False)
+    assert os.environ["RAY_AUTH_MODE"] == "token"
+
+
+def test_token_mode_without_a_token_is_told(clean: pytest.MonkeyPatch) -> None:
+    clean.setenv("RAY_AUTH_MODE", "token")
+    with pytest.raises(UsageError, match="expected a token beside RAY_AUTH_MODE=token"):
+        reaching.prepare_environment(insecure=True)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"pip install 'pytest-webarena\[ray\]'"):
+        reaching.prepare_environment(insecure=True)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "nobody answers"),
+        ("ray://head:10001", "a cluster that this machine is in"),
+        ("head", "expected auto or HOST:PORT"),
+        ("head:0", "expected auto or HOST:PORT"),
+        ("auto", "found none; `ray start --head` begins one"),
+    ],
+)
+def test_an_address_where_no_cluster_is(clean: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str) -> None:
+    clean.setattr(reaching, "_local_cluster", lambda: "")
+    with pytest.raises(UsageError, match=said):
+        reaching.find_address(address)
+
+
+def test_auto_is_the_cluster_of_this_machine(clean: pytest.MonkeyPatch, tmp_path: Path, listening: str) -> None:
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text(f"{listening}\n")
+    clean.setenv("RAY_TMPDIR", str(tmp_path))
+    assert reaching.find_address("auto") == listening
+
+
+def test_what_is_no_ray_cluster_is_given_up_in_time(clean: pytest.MonkeyPatch, listening: str) -> None:
+    clean.setattr(reaching, "_HEALTH", 0.5)  # it listens, and never says a word
+    clean.setattr(reaching, "_ASK", "import socket, sys; h, p = sys.argv[1].split(':')\n"
+                  "socket.create_connection((h, int(p))).recv(1)")  # fmt: skip
+    with pytest.raises(UsageError, match="something that does not answer as one within"):
+        reaching.probe(listening)
+
+
+def test_who_will_not_have_us_is_quoted(clean: pytest.MonkeyPatch) -> None:
+    clean.setattr(reaching, "_ASK", "import sys; print('noise', file=sys.stderr); sys.exit('Version mismatch: 2.1')")
+    with pytest.raises(UsageError, match=r"takes this machine in, found: Version mismatch: 2\.1"):
+        reaching.probe("127.0.0.1:1")
+
+
+def test_what_machines_must_have_in_common() -> None:
+    here: dict[str, Any] = {"Python": "3.12", "Ray": "2.60.0", "pytest-webarena": "0.1.0"}
+    assert differences(here, here) == ""
+    there = {"Python": "3.12", "Ray": "2.59.0"}
+    assert differences(here, there) == (
+        "Ray 2.59.0 where this machine has 2.60.0, pytest-webarena none where this machine has 0.1.0"
+    )

@@ -1,0 +1,239 @@
+"""Who gets which trial, and that each is recorded once: nodes die, fall silent, come, and lack sites."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import wait
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.cluster.executor import LOSSES, ClusterExecutor
+from pytest_webarena.cluster.jobs import Job
+from pytest_webarena.cluster.members import Delivery, NodeRefused, Parcel
+from pytest_webarena.errors import HarnessError, SiteMissing
+from pytest_webarena.evidence import Usage
+from pytest_webarena.results import TrialRecord
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.testing import make_task
+from tests.processes import wait_until
+from tests.unit.cluster.fake import FakeCluster, executor_on, passed
+
+SECONDS = 60
+
+
+def task(id: str, *sites: str) -> Task:
+    return make_task(f"intent: x\nsites: [{', '.join(sites)}]\nchecks: [{{answer: x}}]", id=id)
+
+
+class Held:
+    """Trials wait until they are let go, one node's or all."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, str]] = []
+        self.gates: dict[str, threading.Event] = {}
+        self.all = threading.Event()
+
+    def play(self, node: str, parcel: Parcel) -> TrialRecord:
+        self.begun.append((node, parcel.task.id))
+        gate = self.gates.setdefault(node, threading.Event())
+        while not (gate.wait(0.01) or self.all.is_set()):
+            pass
+        return passed(parcel)
+
+    def let_go(self, node: str) -> None:
+        self.gates.setdefault(node, threading.Event()).set()
+
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    held = Held()
+    yield held
+    held.all.set()
+
+
+class Received(list[str]):
+    """Keeps whose delivery was put among the records."""
+
+    def __call__(self, job: Job, delivery: Delivery) -> TrialRecord:
+        self.append(job.parcel.task.id)
+        assert delivery.record is not None
+        return delivery.record
+
+
+def test_what_was_on_a_node_that_died_is_played_by_another_and_recorded_once(held: Held) -> None:
+    cluster, received, lines = FakeCluster(held.play, one=2, two=2), Received(), list[str]()
+    with executor_on(cluster, receive=received, tell=lines.append) as executor:
+        assert executor.ready.wait(SECONDS)
+        futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(6)]
+        wait_until(lambda: len(held.begun) == 4)
+        cluster.kill("one")
+        held.let_go("two")
+        assert {future.result(SECONDS).outcome for future in futures} == {"passed"}
+    assert sorted(received) == [f"t{number}" for number in range(6)]
+    assert executor.tally.words() == "1 lost, 2 trials given back"
+    assert lines == ["lost one, which has died; 2 trials given back; now 1 node"]
+    assert cluster.dropped == ["one"]
+
+
+def test_a_node_that_joins_later_helps(held: Held) -> None:
+    cluster, lines = FakeCluster(held.play, one=1), list[str]()
+    with executor_on(cluster, tell=lines.append) as executor:
+        assert executor.ready.wait(SECONDS)
+        futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
+        wait_until(lambda: len(held.begun) == 1)
+        assert executor.width == 1
+        cluster.add("late", 2)
+        wait_until(lambda: len(held.begun) == 3)
+        assert executor.width == 3
+        assert {node for node, _ in held.begun} == {"one", "late"}
+        held.all.set()
+        wait(futures, SECONDS)
+    assert lines == ["gained late × 2, now 2 nodes"]
+
+
+def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: Held) -> None:
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        return replace(held.play(node, parcel), usage=Usage(calls=1, cost=0.25))
+
+    cluster, received, lines = FakeCluster(play, one=1), Received(), list[str]()
+    with executor_on(cluster, receive=received, tell=lines.append) as executor:
+        assert executor.ready.wait(SECONDS)
+        future = executor.submit(task("t"), "mine", 1)
+        wait_until(lambda: len(held.begun) == 1)
+        cluster.silence("one")
+        cluster.add("two", 1)
+        wait_until(lambda: len(held.begun) == 2)
+        held.let_go("two")
+        assert future.result(SECONDS).outcome == "passed"
+        held.let_go("one")  # it had been at it all the time
+        cluster.answer_again("one")
+        wait_until(lambda: executor.tally.duplicates == 1)
+        again = executor.submit(task("u"), "mine", 1)  # and it helps as before
+        assert again.result(SECONDS).outcome == "passed"
+    assert received == ["t", "u"]
+    assert executor.tally.words() == "1 gained, 1 trial given back, 1 late duplicate dropped ($0.2500)"
+    assert any(line.startswith("no answer from one") for line in lines)
+    assert any(line.startswith("one answers again") for line in lines)
+
+
+def test_the_delivery_of_a_node_that_answers_again_counts_if_it_is_the_first(held: Held) -> None:
+    cluster, received = FakeCluster(held.play, one=1), Received()
+    with executor_on(cluster, receive=received) as executor:
+        future = executor.submit(task("t"), "mine", 1)
+        wait_until(lambda: len(held.begun) == 1)
+        cluster.silence("one")
+        wait_until(lambda: not executor.members)
+        held.let_go("one")
+        cluster.answer_again("one")
+        assert future.result(SECONDS).outcome == "passed"
+    assert received == ["t"]
+    assert held.begun == [("one", "t")]  # nobody had to play it again
+
+
+def test_a_trial_that_kills_its_node_each_time_ends_as_an_error_and_takes_no_others_along() -> None:
+    cluster: FakeCluster
+    alone: list[int] = []
+    gate = threading.Event()
+
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        gate.wait(0.03 if parcel.task.id == "deadly" else 0.05)
+        if parcel.task.id == "deadly":
+            alone.append(cluster.under_way(node) - 1)
+            cluster.kill_process(node)
+        return passed(parcel)
+
+    cluster = FakeCluster(play, one=3, two=3)
+    with executor_on(cluster) as executor:
+        futures = {id: executor.submit(task(id), "mine", 1) for id in ("deadly", *"abcdefghijkl")}
+        record = futures.pop("deadly").result(SECONDS)
+        assert {future.result(SECONDS).outcome for future in futures.values()} == {"passed"}
+    assert (record.outcome, record.cause) == ("error", "harness")
+    assert record.message.startswith(f"the trial was lost with its node {LOSSES} times, the last time alone on ")
+    assert len(alone) == LOSSES
+    assert alone[-1] == 0
+
+
+def test_a_trial_goes_where_its_sites_are_and_is_skipped_where_nobody_has_them() -> None:
+    tried: list[tuple[str, str]] = []
+
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        tried.append((node, parcel.task.id))
+        if (node == "small" and "gitlab" in parcel.task.sites) or "map" in parcel.task.sites:
+            raise SiteMissing(f"no image on {node}")
+        return passed(parcel)
+
+    cluster = FakeCluster(play, small=8, large=1)
+    with executor_on(cluster) as executor:
+        assert executor.ready.wait(SECONDS)
+        for number in range(5):
+            assert executor.submit(task(f"g{number}", "gitlab"), "mine", 1).result(SECONDS).outcome == "passed"
+        assert executor.submit(task("plain", "wiki"), "mine", 1).result(SECONDS).outcome == "passed"
+        with pytest.raises(SiteMissing, match="no image"):
+            executor.submit(task("m", "map"), "mine", 1).result(SECONDS)
+        with pytest.raises(SiteMissing, match="no image"):
+            executor.submit(task("m2", "map", "wiki"), "mine", 1).result(SECONDS)
+    assert [node for node, id in tried if id.startswith("g")].count("small") == 1  # it is asked once
+    assert ("small", "m2") not in tried
+    assert ("large", "m2") not in tried
+
+
+def test_what_nodes_say_they_lack_is_not_tried_there() -> None:
+    tried: list[str] = []
+
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        tried.append(node)
+        return passed(parcel)
+
+    cluster = FakeCluster(play, large=1)
+    cluster.add("small", 8, lacks=((("gitlab",), "no image"),))
+    with executor_on(cluster) as executor:
+        assert executor.ready.wait(SECONDS)
+        wait([executor.submit(task(f"g{number}", "gitlab"), "mine", 1) for number in range(6)], SECONDS)
+    assert tried == ["large"] * 6
+
+
+def test_a_node_that_is_refused_plays_nothing_and_is_told_once() -> None:
+    cluster, lines = FakeCluster(lambda node, parcel: passed(parcel), one=1, old=4), list[str]()
+    cluster.refusals["old"] = NodeRefused("old has Python 3.12 where this machine has 3.11")
+    with executor_on(cluster, tell=lines.append) as executor:
+        assert executor.ready.wait(SECONDS)
+        wait([executor.submit(task(f"t{number}"), "mine", 1) for number in range(5)], SECONDS)
+    assert {node for node, _ in cluster.played} == {"one"}
+    assert lines == ["a node is not used: old has Python 3.12 where this machine has 3.11"]
+
+
+def test_without_any_node_for_long_trials_have_no_result() -> None:
+    cluster = FakeCluster(lambda node, parcel: passed(parcel))
+    with executor_on(cluster, grace=0.05) as executor, pytest.raises(HarnessError, match="found none for"):
+        executor.submit(task("t"), "mine", 1).result(SECONDS)
+
+
+def test_breaking_off_ends_what_is_on_nodes(held: Held) -> None:
+    cluster = FakeCluster(held.play, one=1, two=1)
+    executor: Any = executor_on(cluster)
+    futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
+    wait_until(lambda: len(held.begun) == 2)
+    executor.break_off(held.all.set)
+    executor.break_off()  # by whoever made it, too
+    executor.close(cancel=True)
+    assert sorted(cluster.broken_off) == ["one", "two"]
+    assert all(future.done() for future in futures)
+    assert futures[2].cancelled()
+
+
+def test_a_record_that_cannot_be_written_is_that_trials_alone() -> None:
+    def receive(job: Job, delivery: Delivery) -> TrialRecord:
+        if job.parcel.task.id == "full":
+            raise OSError("no space left")
+        assert delivery.record is not None
+        return delivery.record
+
+    executor: ClusterExecutor
+    with executor_on(FakeCluster(lambda node, parcel: passed(parcel), one=1), receive=receive) as executor:
+        full, other = executor.submit(task("full"), "mine", 1), executor.submit(task("t"), "mine", 1)
+        with pytest.raises(OSError, match="no space"):
+            full.result(SECONDS)
+        assert other.result(SECONDS).outcome == "passed"

@@ -1,0 +1,172 @@
+"""Folders on their way: nothing leads out, all at once or not at all; and no secret is in what is shipped."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.cluster.shipping import install, pack, pack_outline, unpack
+from pytest_webarena.cluster.staging import Places, secrets_of, stage
+from pytest_webarena.errors import HarnessError, UsageError
+from pytest_webarena.plugin.clustered import _refuse_secrets
+
+
+def archive(*members: tuple[str, bytes | None, bytes]) -> bytes:
+    """Names, kinds (None: a file) and contents or where links lead."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, kind, content in members:
+            info = tarfile.TarInfo(name)
+            if kind is None:
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+            else:
+                info.type, info.linkname = kind, content.decode()
+                tar.addfile(info)
+    return packed.getvalue()
+
+
+def trial(folder: Path, *attempts: int, time: float = 100.0) -> Path:
+    for number in attempts:
+        (folder / f"attempt-{number}").mkdir(parents=True)
+        (folder / f"attempt-{number}" / "evidence.json").write_text(f"evidence {number}")
+    (folder / "started.json").write_text(json.dumps({"attempt": attempts[-1], "time": time}))
+    (folder / "trial.json").write_text(json.dumps({"attempt": attempts[-1]}))
+    return folder
+
+
+def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
+    there, here = trial(tmp_path / "there", 1), tmp_path / "trials" / "t"
+    here.parent.mkdir()
+    install(pack(there), here)
+    files = {path.relative_to(here): path.read_text() for path in here.rglob("*") if path.is_file()}
+    assert files == {path.relative_to(there): path.read_text() for path in there.rglob("*") if path.is_file()}
+    assert [path.name for path in here.parent.iterdir()] == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "content"),
+    [
+        ("/etc/cron.d/x", None, b"x"),
+        ("../x", None, b"x"),
+        ("a/../../x", None, b"x"),
+        ("link", tarfile.SYMTYPE, b"/etc/passwd"),
+        ("inner", tarfile.SYMTYPE, b"trial.json"),
+        ("hard", tarfile.LNKTYPE, b"../x"),
+        ("device", tarfile.CHRTYPE, b""),
+        ("pipe", tarfile.FIFOTYPE, b""),
+    ],
+)
+def test_what_leads_out_of_the_folder_is_refused_and_leaves_nothing(
+    tmp_path: Path, name: str, kind: bytes | None, content: bytes
+) -> None:
+    target = tmp_path / "trials" / "t"
+    target.parent.mkdir()
+    with pytest.raises(HarnessError, match="from a node"):
+        install(archive(("ok.txt", None, b"fine"), (name, kind, content)), target)
+    assert list(tmp_path.rglob("*")) == [target.parent]
+
+
+def test_half_an_archive_leaves_nothing(tmp_path: Path) -> None:
+    data = pack(trial(tmp_path / "there", 1))
+    (tmp_path / "trials").mkdir()
+    with pytest.raises(HarnessError, match="can't be read"):
+        install(data[: len(data) // 2], tmp_path / "trials" / "t")
+    assert not list((tmp_path / "trials").iterdir())
+
+
+def test_links_are_not_packed(tmp_path: Path) -> None:
+    folder = trial(tmp_path / "there", 1)
+    (folder / "attempt-1" / "secret").symlink_to("/etc/passwd")
+    unpack(pack(folder), tmp_path / "here")
+    assert not list((tmp_path / "here").rglob("secret"))
+
+
+def test_a_further_attempt_comes_beside_those_there_are(tmp_path: Path) -> None:
+    here = trial(tmp_path / "trials" / "t", 1)
+    there = tmp_path / "there"
+    unpack(pack_outline(here), there)
+    assert sorted(path.name for path in there.rglob("*")) == ["attempt-1", "started.json", "trial.json"]
+    (there / "trial.json").rename(there / "attempt-1" / "trial.json")  # as `TrialFolder.begin` puts it aside
+    trial(there, 2)
+    install(pack(there), here)
+    assert (here / "attempt-1" / "evidence.json").read_text() == "evidence 1"
+    assert (here / "attempt-2" / "evidence.json").read_text() == "evidence 2"
+    assert json.loads((here / "attempt-1" / "trial.json").read_text()) == {"attempt": 1}
+    assert json.loads((here / "trial.json").read_text()) == {"attempt": 2}
+
+
+def test_a_trial_that_was_broken_off_anew_is_open_again(tmp_path: Path) -> None:
+    here, there = trial(tmp_path / "trials" / "t", 1), trial(tmp_path / "there", 2)
+    (there / "trial.json").unlink()
+    install(pack(there), here)
+    assert not (here / "trial.json").exists()
+    assert (here / "attempt-2").is_dir()
+
+
+def test_a_node_whose_clock_is_behind_has_begun_in_this_run(tmp_path: Path) -> None:
+    there = trial(tmp_path / "there", 1, time=100.0)
+    (tmp_path / "trials").mkdir()
+    install(pack(there), tmp_path / "trials" / "t", since=5000.0)
+    assert json.loads((tmp_path / "trials" / "t" / "started.json").read_text())["time"] == 5000.0
+
+
+SECRET = "sk-not-for-nodes-4711"
+
+
+def test_no_secret_of_the_environment_is_in_what_is_shipped(tmp_path: Path) -> None:
+    root, target = tmp_path / "project", tmp_path / "copy"
+    (root / "agents").mkdir(parents=True)
+    (root / "agents" / "mine.py").write_text("import os\nKEY = os.environ['OPENAI_API_KEY']\n")
+    (root / "agents" / "careless.yaml").write_text(f"key: {SECRET}\n")
+    for name in (".env", "server.pem", "id_rsa"):
+        (root / name).write_text(SECRET)
+    (root / ".git").mkdir()
+    (root / ".git" / "config").write_text("x")
+    (root / "elsewhere").symlink_to(tmp_path)
+    (root / "link.txt").symlink_to("/etc/hostname")
+    (tmp_path / "outside.txt").write_text("x")
+    records = root / "old"
+    (records / "trials").mkdir(parents=True)
+    (records / "run.json").write_text("{}")
+
+    secrets = secrets_of({"OPENAI_API_KEY": SECRET, "HOME": "/home/ana/somewhere", "SHORT_KEY": "abc"})
+    assert secrets == (SECRET,)
+    staged = stage(root, target, secrets=secrets)
+    assert sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()) == [
+        "agents/mine.py"
+    ]
+    assert staged.held_back == ("agents/careless.yaml",)
+    assert SECRET.encode() not in pack(target)
+
+
+def test_a_setting_with_a_secret_in_it_is_not_sent() -> None:
+    with pytest.raises(UsageError, match="expected no secret of this machine's environment"):
+        _refuse_secrets(pickle.dumps({"headers": {"authorization": SECRET}}), (SECRET,))
+    _refuse_secrets(pickle.dumps({"key_env": "OPENAI_API_KEY"}), (SECRET,))
+
+
+def test_marked_variables_are_secrets_whatever_they_are_called() -> None:
+    assert secrets_of({"MINE": SECRET, "OTHER": "something long"}, ["MINE"]) == (SECRET,)
+
+
+def test_rayignore_leaves_out_what_it_names(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "data").mkdir(parents=True)
+    (root / "data" / "big.bin").write_text("x")
+    (root / "kept.txt").write_text("x")
+    (root / ".rayignore").write_text("# large\ndata/\n")
+    stage(root, tmp_path / "copy")
+    assert [path.name for path in (tmp_path / "copy").rglob("*")] == ["kept.txt"]
+
+
+def test_paths_of_the_project_are_found_on_nodes_and_others_refused() -> None:
+    places = Places(Path("/home/ana/project"), Path("/tmp/node/project"))
+    assert places.on_node(Path("/home/ana/project/agents"), what="x") == Path("/tmp/node/project/agents")
+    with pytest.raises(UsageError, match="--prices: expected a file or folder below /home/ana/project"):
+        places.on_node(Path("/etc/prices.yaml"), what="--prices")

@@ -40,7 +40,7 @@ PUBLIC: dict[str, str] = {
         "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
         "SiteRestless "
         "SiteUnreached SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError "
-        "WebArenaError Wrongs closest error_of recording unwritten"
+        "WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "

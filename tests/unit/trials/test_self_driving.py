@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,7 +42,12 @@ class FakeDriven:
     def say(self, method: str, target: str = "A", **params: Any) -> str:
         """One command of the agent; why it was refused."""
         command = Command(method=method, params=params, session="s", target=target)
-        return asyncio.run_coroutine_threadsafe(self.trajectory.before(command), self.loop).result(10)
+        asked = self.trajectory.before(command)
+        try:
+            return asyncio.run_coroutine_threadsafe(asked, self.loop).result(10)
+        finally:
+            with suppress(RuntimeError, ValueError):  # it is under way still
+                asked.close()  # the loop may have ended before it began
 
     def goto(self, url: str) -> str:
         refused = self.say("Page.navigate", url=url)

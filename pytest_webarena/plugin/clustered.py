@@ -244,9 +244,9 @@ class _Work:
         self._secrets = secrets_of(os.environ, _secret_names(config))
 
     def wrap(
-        self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, output: Any = None
+        self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **here: Any
     ) -> Parcel:
-        """Everything that the trial's runner is to know, for another machine."""
+        """Everything that the trial's runner is to know, for another machine. ``here``: what is of use in threads alone."""
         from pytest_webarena.agents.registry import agent_id
         from pytest_webarena.cluster.members import Parcel
         from pytest_webarena.cluster.node import Terms

@@ -246,7 +246,7 @@ class _Work:
     def wrap(
         self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **here: Any
     ) -> Parcel:
-        """Everything that the trial's runner is to know, for another machine. ``here``: what is of use in threads alone."""
+        """Everything that the trial's runner is to know, for another machine. ``here``: of use in threads alone."""
         from pytest_webarena.agents.registry import agent_id
         from pytest_webarena.cluster.members import Parcel
         from pytest_webarena.cluster.node import Terms

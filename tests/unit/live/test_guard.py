@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import socket
 import tracemalloc
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,9 +23,16 @@ if TYPE_CHECKING:
 SHOP, CDN, EVIL = "shop.example.com", "cdn.example.net", "evil.example.org"
 
 
-def secret(played: Played, port: int) -> Site:
-    """Something on this machine, at the very port of a site of the Internet."""
-    return played.world.site(port=port)
+def with_secret(played: Played, make: Callable[[], Site]) -> tuple[Site, Site]:
+    """A site of the Internet that ``make`` makes, and something on this machine at the very port of it."""
+    for _ in range(20):
+        site = make()
+        try:
+            return site, played.world.site(port=site.port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:  # somebody on this machine has that port
+                raise
+    raise AssertionError("no port was free at both addresses")
 
 
 def test_pages_and_what_they_load(played: Played) -> None:
@@ -94,8 +103,7 @@ def test_hosts_that_are_none_are_never_looked_up(played: Played, host: str, port
 
 @pytest.mark.parametrize("closed", ["127.0.0.1", f"{PUBLIC} 127.0.0.1", "::ffff:127.0.0.1"])
 def test_names_of_closed_addresses(played: Played, closed: str) -> None:
-    played.host(EVIL)
-    inside = secret(played, played.sites[EVIL].port)
+    _, inside = with_secret(played, lambda: played.host(EVIL))
     played.names[EVIL] = [closed]
     session = played.enter("example.com")
     status, _, page = played.ask(session, played.url(EVIL, "/latest/meta-data"), *SCRIPT)
@@ -151,8 +159,7 @@ def test_a_name_that_changes_between_two_requests(played: Played, world: World) 
     def closing(seen: Seen) -> bytes:
         return b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
 
-    played.host(EVIL, closing)
-    inside = secret(played, played.sites[EVIL].port)
+    _, inside = with_secret(played, lambda: played.host(EVIL, closing))
     played.names[EVIL] = [PUBLIC, "127.0.0.1"]
     session = played.enter("example.com")
     assert played.ask(session, played.url(EVIL, "/a"), *SCRIPT)[0] == 200
@@ -172,10 +179,10 @@ def test_redirects_are_judged_like_any_request(played: Played, target: str) -> N
 
 @pytest.mark.parametrize("inside_by", ["127.0.0.1", "rebound.example.org"])
 def test_robots_txt_that_leads_inside(played: Played, inside_by: str) -> None:
-    site = played.world.site(
-        lambda seen: answering(302, f"Location: {to}")(seen) if "robots" in seen.path else ok(seen), at=PUBLIC
-    )
-    inside = secret(played, site.port)
+    def leads_inside(seen: Seen) -> bytes | None:
+        return answering(302, f"Location: {to}")(seen) if "robots" in seen.path else ok(seen)
+
+    site, inside = with_secret(played, lambda: played.world.site(leads_inside, at=PUBLIC))
     to = f"http://{inside_by}:{site.port}/robots.txt"
     played.names = {SHOP: [PUBLIC], "rebound.example.org": ["127.0.0.1"]}
     played.ports.add((SHOP, site.port, False))

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import RunDir, TrialRecord
+from tests.inner import SUM_TASK
 from tests.processes import wait_until
 from tests.ray.conftest import Machines, agent, write_tasks
 
@@ -106,6 +107,19 @@ def test_a_run_that_is_interrupted_has_what_there_was_and_can_be_gone_on_with(
     records = records_of(project / "run")
     assert [each.outcome for each in records] == ["passed"] * 8
     assert sorted(each.attempt for each in records) == [1, 1, 1, 1, 2, 2, 2, 2]  # beside what was there
+    wait_until(lambda: not machines.left_behind(), 60)
+
+
+@pytest.mark.timeout(600)
+def test_nodes_have_sites_and_browsers_of_their_own(machines: Machines, project: Path) -> None:
+    (project / "tasks" / "quick.yaml").write_text(SUM_TASK)
+    process = machines.start(project, "--run-dir=run", "--agent=oracle", "--trials=4")
+    said = finish(process)
+    assert process.returncode == 0, said[-5000:]
+    records = records_of(project / "run")
+    assert [each.outcome for each in records] == ["passed"] * 4
+    assert len({each.worker.partition("@")[0] for each in records}) == 2
+    assert all(each.replicas and each.browser for each in records)
     wait_until(lambda: not machines.left_behind(), 60)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.errors import WebArenaError
 from pytest_webarena.plugin import clustered, outputs
 from pytest_webarena.plugin.begun import Begun
 from pytest_webarena.plugin.items import TaskItem
@@ -199,21 +200,25 @@ class Loop:
         output = outputs.Output()
         try:
             with self._set_up(item):
-                if (runtime := may_begin(item)) is None:
-                    return False
-                future = self._executor.submit(
-                    item.task,
-                    item.agent_name,
-                    item.trial,
-                    browser=item.browser,
-                    node_id=item.nodeid,
-                    runtime=runtime,
-                    output=output,
-                    begins=partial(self._begins, item),
-                )
+                runtime = may_begin(item)
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
         except BaseException:  # outcomes of pytest's, too: the item comes to the same by itself, and tells it
+            return False
+        if runtime is None:
+            return False
+        try:
+            future = self._executor.submit(
+                item.task,
+                item.agent_name,
+                item.trial,
+                browser=item.browser,
+                node_id=item.nodeid,
+                runtime=runtime,
+                output=output,
+                begins=partial(self._begins, item),
+            )
+        except WebArenaError:  # the same; a mistake of ours must not make all trials come one by one in silence
             return False
         item.stash[BEGUN] = Begun(future=future, runtime=runtime, output=output)
         self._in_flight[item] = future

@@ -242,3 +242,18 @@ def test_trials_of_several_folders_are_over_in_any_order(in_flight: pytest.Pytes
     result.assert_outcomes(passed=6, errors=1)
     assert "torn down" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*RuntimeError: the place did not close"])
+
+
+def test_a_mistake_of_ours_does_not_make_trials_come_one_by_one_in_silence(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("a", "b")
+    conftest = canned.path / "conftest.py"
+    conftest.write_text(
+        conftest.read_text() + "\nfrom pytest_webarena.trials.threads import ThreadedExecutor\n"
+        "def submit(self, task, agent, trial, *, browser, node_id): raise AssertionError\n"
+        "ThreadedExecutor.submit = submit\n"
+    )
+    result = canned.runpytest_subprocess("tasks", "--agent=oracle", "--wide=2")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(["*TypeError: submit() got *unexpected keyword argument*"])

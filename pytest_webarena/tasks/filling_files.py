@@ -42,8 +42,8 @@ def read_filling_file(node: ScalarNode, reading: Reading) -> Iterator[tuple[str,
                 continue  # spreadsheets leave them at the end
             count += 1
             if len(row) != len(header):
-                where = f"{node.value}, line {rows.line_num}"
-                reading.problem(node, f"{where}: {len(header)} cells, as in the first line", str(len(row)))
+                wanted = f"{len(header)} cells in line {rows.line_num} of {node.value}, as in its first line"
+                reading.problem(node, wanted, str(len(row)))
                 continue
             cells = dict(zip(header, row, strict=True))
             name = cells.pop(NAMES, str(count)).strip()

@@ -75,7 +75,7 @@ def test_the_digest_goes_with_the_table(tmp_path: Path) -> None:
         ("product,pri ce\nTea,1\n", "found 'pri ce' (letters, digits and '_')"),
         ("product,product\nTea,1\n", "found 'product' twice"),
         ("name\ntea\n", "to begin with names of variables, found none"),
-        ("product,price\nTea\n", "expected products.csv, line 2: 2 cells, as in the first line, found 1"),
+        ("product,price\nTea\n", "expected 2 cells in line 2 of products.csv, as in its first line, found 1"),
         ('product,price\nTea,"1\n', "to be CSV, found in line 2: unexpected end of data"),
         ("name,product,price\nte a,Tea,1\n", "found 'te a'"),
         ("name,product,price\ntea,Tea,1\ntea,Tea,2\n", "expected an id used once, found 'price.tea' again"),

@@ -137,11 +137,13 @@ from pytest_webarena.evidence import Usage
 
 
 class Telling:
-    def __init__(self, task, seconds=0.0, cost=None):
-        self.seconds, self.cost = seconds, cost
+    def __init__(self, task, seconds=0.0, cost=None, held_by=""):
+        self.seconds, self.cost, self.held_by = seconds, cost, held_by
 
     def act(self, observation):
         time.sleep(self.seconds)
+        while self.held_by and os.path.exists(self.held_by):
+            time.sleep(0.05)
         usage = Usage(calls=1, cost=self.cost) if self.cost is not None else None
         return Reply(Stop(f"{__file__} in {os.getcwd()}"), usage=usage)
 '''

@@ -27,6 +27,17 @@ def finish(process: subprocess.Popen[str]) -> str:
     return said
 
 
+def read_until(process: subprocess.Popen[str], *words: str) -> str:
+    """What the process says, until all of ``words`` are in it."""
+    assert process.stdout is not None
+    said = ""
+    while not all(word in said for word in words):
+        line = process.stdout.readline()
+        assert line, said[-5000:]
+        said += line
+    return said
+
+
 def records_of(run: Path) -> list[TrialRecord]:
     stored = RunDir(run).read()
     assert not stored.unreadable
@@ -45,7 +56,8 @@ def count(run: Path) -> int:
 
 @pytest.mark.timeout(600)
 def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(machines: Machines, project: Path) -> None:
-    options = ("--agent", agent(project, seconds=0.1), "--trials=3")
+    held = project / "held"
+    options = ("--agent", agent(project, seconds=0.1, held_by=held), "--trials=3")
     local = subprocess.run(
         machines.command("-m", "pytest", "tasks", "--wide=4", "--run-dir=local", *options),
         cwd=project, env=machines.environment, capture_output=True, text=True, timeout=SECONDS, check=False,
@@ -54,9 +66,12 @@ def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(mach
 
     process = machines.start(project, "--run-dir=run", *options)
     wait_until(lambda: count(project / "run") >= 10, SECONDS)
+    held.touch()  # no run is so quick that it is over before anybody has noticed
     machines.kill_one()
     machines.add()
-    said = finish(process)
+    said = read_until(process, "ray: lost node", "ray: gained node")
+    held.unlink()
+    said += finish(process)
     assert process.returncode == 0, said[-5000:]
     assert "ray: 2 nodes × 2\n" in said
     assert "ray: lost node" in said

@@ -420,7 +420,7 @@ def test_who_thinks_before_it_stops_has_waited(run: Run, monkeypatch: pytest.Mon
         pauses.append(pause)
         return True
 
-    monkeypatch.setattr("pytest_webarena.browser.session.come_to_rest", come_to_rest)
+    monkeypatch.setattr("pytest_webarena.browser.session_work.come_to_rest", come_to_rest)
     for actions in ((Wait(0.2), Stop("done")), (Stop("done"),), (press("Note"), Wait(0.2), Stop("done"))):
         run(task(SAVED), *actions, quiet_time=0.2)
     assert max(pauses) <= 0

@@ -407,6 +407,12 @@ def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_
     assert button == "Retry" or record.outcome == "failed", record.message
 
 
+@pytest.mark.parametrize("check", ["url: /there", f"url_match: {{reference_url: '{BASE}/there'}}"])
+def test_a_page_on_its_way_is_waited_for_by_whatever_looks_at_places(run: Run, check: str) -> None:
+    record = run(task(f"[{{{check}}}]"), press("Go"), Stop("done"))
+    assert record.outcome == "passed", record.message
+
+
 def test_pages_without_scripts_are_not_waited_for(run: Run) -> None:
     record = run(task(SAVED.replace("1", "0")), Goto("/count"), Stop("done"), quiet_time=25)
     assert record.outcome == "passed", record.message

@@ -11,9 +11,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import yaml
 from werkzeug.test import Client
 
-from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve
+from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve, world
 from pytest_webarena.errors import UsageError
 
 
@@ -90,3 +91,18 @@ def test_serve_keeps_data_unless_told_to_reseed(tmp_path: Path, monkeypatch: pyt
 
     serve.main(["homepage", "--data", str(tmp_path), "--reseed"])
     assert (tmp_path / "main.sqlite3").read_bytes() == pristine
+
+
+def test_every_site_has_a_title_on_the_start_page() -> None:
+    sites = {site for app in APPS.values() for site in yaml.safe_load((app.folder / "site.yaml").read_bytes())["sites"]}
+    named = {site.name for site in world.SITES}
+    assert sites == named, (
+        "add Site(name=…, title=…, blurb=…) to SITES in embedded/world.py: the start page links no other"
+    )
+
+
+def test_every_site_is_told_of_in_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sites.md").read_text("utf-8").split("## What is embedded")[1]
+    told = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in page.splitlines() if line[:3] == "| `")))
+    missing = {site.name for site in world.SITES} - told
+    assert not missing, f"add a row for {', '.join(sorted(missing))} below 'What is embedded' in docs/sites.md"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_browser
+from pytest_webarena.browser.launching.finding import require_ffmpeg
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.errors import SiteUnready, TrialError, Unready, UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
@@ -271,6 +272,8 @@ class Runtime:
                 self._ready.add((agent.id, agent.digest))
             if self._engine is None and (agent.self_driving or needs_browser(task)):
                 chosen_browser(config.engine)
+            if config.options.video != "off" and not agent.self_driving and needs_browser(task):
+                require_ffmpeg()
         except TrialError as error:
             raise Unready(str(error), cause=error.cause) from None
 

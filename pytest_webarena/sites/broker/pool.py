@@ -246,9 +246,11 @@ class Pool:
             if why := await fleet.examine(lease.slots[fleet.app.name]):
                 raise SiteError(why)
 
-    async def ask(self, lease: PoolLease) -> None:
-        """`SiteError` when a replica of the lease does not answer requests (any more)."""
-        reasons = await asyncio.gather(*(self._fleets[app].ask(slot) for app, slot in lease.slots.items()))
+    async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
+        """`SiteError` when a replica of the lease does not answer requests (any more), or can't save what somebody
+        ``wrote``."""
+        asked = (self._fleets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        reasons = await asyncio.gather(*asked)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 

@@ -98,9 +98,14 @@ class UnitBackend(FakeBackend):
         self.asked: list[tuple[str, str]] = []
         self.said: dict[str, str] = {}
         """What programs inside say that end with another code than 0, by replica."""
+        self.full: dict[str, str] = {}
+        """Disks without room, by replica."""
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
         return self.said.get(replica.id, "")
+
+    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+        return self.full.get(replica.id, "")
 
     def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
         replica = super()._pristine(app, replica_id, generation)
@@ -180,6 +185,21 @@ def test_a_unit_is_broken_when_a_program_inside_one_of_its_apps_says_so() -> Non
         house.backend.said["web-1-db"] = "pg_isready: exit code 2"
         with pytest.raises(Exception, match=r"replica web-1 broke: it runs, but does not answer; db: .*exit code 2"):
             await house.pool.ask(lease)
+        await house.pool.close()
+
+    asyncio.run(main())
+
+
+def test_a_unit_that_has_no_room_for_what_was_written_is_broken() -> None:
+    """Its pages answered, so an agent whose article a full disk had swallowed was blamed for it."""
+
+    async def main() -> None:
+        house = Units()
+        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        house.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
+        await house.pool.ask(lease)  # nobody wanted to save anything
+        with pytest.raises(Exception, match=r"replica web-1 broke: it answers, but can't save: db: the disk at /var"):
+            await house.pool.ask(lease, wrote=True)
         await house.pool.close()
 
     asyncio.run(main())

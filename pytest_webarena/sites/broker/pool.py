@@ -212,7 +212,8 @@ class Pool:
         return await kept.keep(lease.slots[kept.app.name], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in a leased app's database. `TaskError` when the statement is at fault.
+        """Run SQL in a leased app's database, or in that of the app that it keeps its data in. `TaskError` when the
+        statement is at fault.
 
         While the database is locked it is asked again, for as long as an app may reasonably take to save something.
         """
@@ -222,7 +223,7 @@ class Pool:
         if write and manifest.read_only:
             raise TaskError(f"the app {app!r} is read-only and shared, so set-up steps can't write into its database")
         try:
-            manifest.database(database)
+            app = self._units[app].holder_of(database, app).name
         except UsageError as error:
             raise TaskError(str(error)) from error
         ends = self._clock() + _BUSY

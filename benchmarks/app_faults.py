@@ -15,8 +15,8 @@ slow       the application takes twenty seconds longer to start (no fault: it is
 half       its server answers long before its database does (likewise)
 never      it answers, but its database never comes, whatever is tried
 
-A fault that was met once has to be an error of the site, and the trial, tried again, passes. Prints a table; exit code 1
-when anything was blamed on the agent or not noticed.
+A fault that was met once has to be an error of the site, and the trial, tried again, passes. Prints a table; exit code
+1 when anything was blamed on the agent or not noticed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ UPLOADS: Mapping[str, str] = {
     """,
     "courier": """
     user: saoirse.quill
-    checks: [{state: {sql: "select count(*) from wp_posts where post_type = 'attachment' and post_title = 'bench'", equals: 1}}]
+    checks: [{state: {sql: "select count(*) from wp_posts where post_mime_type <> '' and post_title = 'bench'", equals: 1}}]
     solution:
       - goto: /wp-admin/media-new.php?browser-uploader=1
       - upload: {css=#async-upload: bench.png}
@@ -189,7 +189,7 @@ FAULTS: Mapping[str, Callable[[Any, str], None]] = {
 BOOTS: Mapping[str, Mapping[str, str]] = {
     "slow": dict.fromkeys(TASKS, "sleep 20; exec /opt/webarena/start"),
     "half": {
-        "wiki": "mv /etc/mediawiki/LocalSettings.php /etc/away; (sleep 12; mv /etc/away /etc/mediawiki/LocalSettings.php) & "
+        "wiki": "cd /etc/mediawiki; mv LocalSettings.php away; (sleep 12; mv away LocalSettings.php) & "
         "exec /opt/webarena/start",
         "tracker": "sed -i 's/^pg_ctlcluster 15 main start.*/(sleep 25; pg_ctlcluster 15 main start) \\&/' "
         "/opt/webarena/start; exec /opt/webarena/start",
@@ -312,7 +312,9 @@ def main() -> int:
             right = told == expected(fault)
             wrong += not right
             attempts = ", ".join(f"{outcome}{f' ({cause})' if cause else ''}" for outcome, cause in told)
-            print(f"{fault:<9} {app:<8} {'as expected' if right else 'WRONG':<12} {attempts or 'no record'}", flush=True)
+            print(
+                f"{fault:<9} {app:<8} {'as expected' if right else 'WRONG':<12} {attempts or 'no record'}", flush=True
+            )
             print(f"          {' '.join(said.split())[:230]}", flush=True)
     print(f"{wrong} blamed on the wrong one")
     return 1 if wrong else 0

@@ -2,8 +2,7 @@
 
     python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--agent oracle] [--only pytest|worker|broker]
     python benchmarks/kill_pytest.py --times 17 --sites embedded-docker --from-broker --between 0 10
-    python benchmarks/kill_pytest.py --times 10 --sites debian --tasks tasks-debian/wiki.yaml tasks-debian/tracker.yaml \\
-        --from-broker --between 0 40
+    python benchmarks/kill_pytest.py --times 10 --sites debian --tasks tasks-debian --from-broker --between 0 40
 
 Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
 its parent is by now. What is left on the Docker engine is known by its label, which names the broker that made it.

@@ -30,7 +30,7 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
 
 
 async def crowded(backend: Backend, app: AppManifest, replica: Replica) -> str:
-    """Which of its disks are full, though it answers: then what somebody wanted to save is lost, maybe without an error.
+    """Which of an app's disks are full, though it answers: what somebody wanted to save is lost, maybe without a word.
 
     Empty when none is, or nobody can tell.
     """

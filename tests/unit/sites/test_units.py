@@ -205,7 +205,9 @@ def test_a_database_is_looked_for_in_what_an_app_depends_on() -> None:
     assert unit.holder_of("", "worker").name == unit.holder_of("jobs", "web").name == "worker"
     with pytest.raises(UsageError, match=r"expected one app that it depends on to have it, found worker and db"):
         unit.holder_of("", "web")
-    with pytest.raises(UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"):
+    with pytest.raises(
+        UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"
+    ):
         unit.holder_of("stok", "web")
     with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # which needs nobody
         unit.holder_of("jobs", "db")

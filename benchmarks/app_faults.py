@@ -85,7 +85,7 @@ UPLOADS: Mapping[str, str] = {
     """,
     "courier": """
     user: saoirse.quill
-    checks: [{state: {sql: "select count(*) from wp_posts where post_mime_type <> '' and post_title = 'bench'", equals: 1}}]
+    checks: [{state: {sql: "select count(*) from wp_posts where post_title = 'bench'", equals: 1}}]
     solution:
       - goto: /wp-admin/media-new.php?browser-uploader=1
       - upload: {css=#async-upload: bench.png}

@@ -33,7 +33,8 @@ printf %s 9c3b7d41f0e85a26c7d94b1e0f63a8529c3b7d41f0e85a26c7d94b1e0f63a852 > /et
 
 cd /usr/share/redmine
 # What Ruby has compiled is kept: starts would compile all of it each time.
-sed -i "/bundler.setup/i require 'bootsnap'\nBootsnap.setup(cache_dir: '/var/cache/redmine/bootsnap', development_mode: false)" \
+echo "gem 'bootsnap', require: false" >> Gemfile
+sed -i "/bundler.setup/a require 'bootsnap'\nBootsnap.setup(cache_dir: '/var/cache/redmine/bootsnap', development_mode: false)" \
     config/boot.rb
 bundle exec rake db:migrate >/dev/null
 bundle exec rake redmine:load_default_data >/dev/null

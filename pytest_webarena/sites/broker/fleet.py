@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
-from pytest_webarena.sites.broker.asking import unanswered
+from pytest_webarena.sites.broker.asking import crowded, unanswered
 from pytest_webarena.sites.broker.metrics import FleetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
@@ -173,8 +173,11 @@ class Fleet:
                 self._broke(slot, why)
         return slot.why if slot.state is State.BROKEN else ""
 
-    async def ask(self, slot: Slot) -> str:
-        """Empty when a leased replica answers requests; otherwise why not, after which it is broken."""
+    async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
+        """Empty when a leased replica answers requests; otherwise why not, after which it is broken.
+
+        One that somebody ``wrote`` to has to have room for that, too.
+        """
         if why := await self.examine(slot):
             return why
         # A machine on which it took a minute to start lets it think longer, too: that is no fault of whoever visits it.
@@ -182,6 +185,10 @@ class Fleet:
         problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
             self._broke(slot, f"it runs, but does not answer; {problem}")
+        if not problem and wrote and slot.state is State.LEASED:
+            full = await self._first_of_parts(slot, partial(crowded, self._preparation.backend()))
+            if full and slot.state is State.LEASED:
+                self._broke(slot, f"it answers, but can't save: {full}")
         return slot.why if slot.state is State.BROKEN else ""
 
     async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:

@@ -212,7 +212,8 @@ class Pool:
         return await kept.keep(lease.slots[kept.app.name], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in a leased app's database. `TaskError` when the statement is at fault.
+        """Run SQL in a leased app's database, or in that of the app that it keeps its data in. `TaskError` when the
+        statement is at fault.
 
         While the database is locked it is asked again, for as long as an app may reasonably take to save something.
         """
@@ -222,7 +223,7 @@ class Pool:
         if write and manifest.read_only:
             raise TaskError(f"the app {app!r} is read-only and shared, so set-up steps can't write into its database")
         try:
-            manifest.database(database)
+            app = self._units[app].holder_of(database, app).name
         except UsageError as error:
             raise TaskError(str(error)) from error
         ends = self._clock() + _BUSY
@@ -246,9 +247,11 @@ class Pool:
             if why := await fleet.examine(lease.slots[fleet.app.name]):
                 raise SiteError(why)
 
-    async def ask(self, lease: PoolLease) -> None:
-        """`SiteError` when a replica of the lease does not answer requests (any more)."""
-        reasons = await asyncio.gather(*(self._fleets[app].ask(slot) for app, slot in lease.slots.items()))
+    async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
+        """`SiteError` when a replica of the lease does not answer requests (any more), or can't save what somebody
+        ``wrote``."""
+        asked = (self._fleets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        reasons = await asyncio.gather(*asked)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 

@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.archives.archive import Archive
-from pytest_webarena.archives.reading import identity, info_of, is_archive
+from pytest_webarena.archives.files import identity, is_archive
+from pytest_webarena.archives.reading import info_of
 from pytest_webarena.archives.writing import SITES
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Catalogue, SiteManifest

@@ -77,12 +77,14 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -> str:
-    """A task file whose solutions open the addresses."""
+    """A task file whose solutions open the addresses; of live sites, whose trials begin there."""
     from pytest_webarena.sites.catalogues.external import parse_site_urls
+    from pytest_webarena.sites.catalogues.live import NOWHERE
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
     catalogue = load_catalogue(options.sites, site_urls=parse_site_urls(options.site_url))
-    tasks = []
+    tasks: list[dict[str, object]] = []
+    anywhere = next((name for name, each in catalogue.sites.items() if each.url == NOWHERE), None)
     for number, address in enumerate(addresses, 1):
         site = next(
             (
@@ -92,17 +94,18 @@ def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -
             ),
             None,
         )
-        if site is None:
+        if site is None and anywhere is None:
             known = ", ".join(each.url for each in catalogue.sites.values())
             raise UsageError(f"record: expected an address of a site ({known}), found {address}")
         tasks.append(
             {
                 "id": f"record-{number}",
-                "sites": [site],
+                "sites": [site or anywhere],
+                **({} if site else {"start": address}),
                 "intent": f"Open {address}",
                 "mutates": False,
                 "checks": [{"answer": "done"}],
-                "solution": [{"goto": address}, {"stop": "done"}],
+                "solution": [*([{"goto": address}] if site else []), {"stop": "done"}],
             }
         )
     file = folder / "record.yaml"

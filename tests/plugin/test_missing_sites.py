@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.archives.writing import WarcFile
+
 MISSING = """
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.sites.backends.process import ProcessBackend
@@ -121,3 +123,21 @@ def test_bad_addresses_get_a_sentence(pytester: pytest.Pytester, option: str, me
     result = pytester.runpytest(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}"])
+
+
+def test_an_archive_skips_tasks_of_others_than_it_was_made_by(pytester: pytest.Pytester) -> None:
+    """And the rest of their file is there."""
+    with WarcFile(pytester.path / "shop.warc", sites={"shop": {"url": "http://shop.test", "user": "emma"}}) as archive:
+        archive.add(
+            method="GET", url="http://shop.test/", asked="GET / HTTP/1.1\r\n", sent=b"",
+            answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=b"x", time=1,
+        )  # fmt: skip
+    task = "  - {{id: {0}, intent: Which?, user: {0}, checks: [{{answer: x}}], solution: [{{stop: x}}]}}\n"
+    pytester.path.joinpath("a.tasks.yaml").write_text(
+        f"defaults: {{sites: [shop]}}\ntasks:\n{task.format('emma')}{task.format('ben')}"
+    )
+    result = pytester.runpytest_inprocess("--sites=archive:shop.warc", "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["*::emma*", "*::ben*"])
+    result = pytester.runpytest_subprocess("--sites=archive:shop.warc", "-k", "ben", "-rs")
+    result.assert_outcomes(skipped=1, deselected=1)
+    result.stdout.fnmatch_lines(["*is for 'ben' on shop, which is archived as emma saw it*"])

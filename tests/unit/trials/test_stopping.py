@@ -132,6 +132,17 @@ def test_a_run_that_was_killed_gets_no_directory_again(tmp_path: Path) -> None:
     assert not private.exists()
 
 
+def test_pages_that_an_archive_lacks_stop_nobody(tmp_path: Path) -> None:
+    """The next task may want others."""
+    stops = Stops(tmp_path, 2)
+    for _ in range(3):
+        note(stops, record("site", sites=("old",), environment={"not_archived": {"GET http://old.test/a": "page"}}))
+    assert not why(stops, "a", "old")
+    for _ in range(2):
+        note(stops, record("site", sites=("old",)))
+    assert why(stops, "a", "old")
+
+
 def test_pages_of_the_living_web_stop_nobody(tmp_path: Path) -> None:
     """One name stands for many sites, and who wants to be left alone is left alone by the gateway."""
     stops = Stops(tmp_path, 2)

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
-from pytest_webarena.sites.broker.abroad import enter_world, of_this_machine
+from pytest_webarena.sites.broker.abroad import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
@@ -116,6 +116,7 @@ class LeaseService:
             served, self.catalogue.apps, self._backends.get
         ):  # also those of apps that the asked ones depend on: pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
+        enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
@@ -292,10 +293,9 @@ class LeaseService:
             to = route.upstream_host, route.upstream_port
             held.session.route(
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
-                archived=route.archived, arrival=route.arrival, reads=route.reads,
+                archived=route.archived, unneeded=route.unneeded, arrival=route.arrival, reads=route.reads,
             )  # fmt: skip
-        if more.session.routes.world is not None:
-            held.session.enter(more.session.routes.world)
+        join_worlds(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 

@@ -99,10 +99,3 @@ def test_every_site_has_a_title_on_the_start_page() -> None:
     assert sites == named, (
         "add Site(name=…, title=…, blurb=…) to SITES in embedded/world.py: the start page links no other"
     )
-
-
-def test_every_site_is_told_of_in_the_documentation() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "sites.md").read_text("utf-8").split("## What is embedded")[1]
-    told = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in page.splitlines() if line[:3] == "| `")))
-    missing = {site.name for site in world.SITES} - told
-    assert not missing, f"add a row for {', '.join(sorted(missing))} below 'What is embedded' in docs/sites.md"

@@ -83,6 +83,10 @@ MISSED = """() => [...document.querySelectorAll("a[href], button, select, textar
 Look = Callable[[Callable[["Page"], Awaitable[None]]], None]
 
 
+def test_every_site_has_pages_here() -> None:
+    assert {*KINDS, "shop"} == APPS.keys(), "add a line to KINDS: a page of each kind (the shop has tests of its own)"
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Client]:
     """One of the sites, and somebody who is signed in where that can be done."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
+from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
 from pytest_webarena.sites.broker.asking import crowded, unanswered
 from pytest_webarena.sites.broker.metrics import FleetMetrics
@@ -72,8 +72,8 @@ class Fleet:
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
-        self.missing = False
-        """Whether that was because what it needs is not on this machine."""
+        self.failed_as: type[SiteError] = SiteError
+        """As what those who ask are to be told of it."""
         self._failures = 0
         self._latest: Exception | None = None
         self._backend = backend
@@ -111,7 +111,7 @@ class Fleet:
 
     def asked(self) -> None:
         """A new request has come: a failed start may be tried again, unless it failed too often."""
-        if self._failures < _ATTEMPTS and not self.missing:
+        if self._failures < _ATTEMPTS and self.failed_as is SiteError:
             self.failure = ""
 
     def take(self, lease: str, holder: str, waited: float) -> Slot:
@@ -340,7 +340,7 @@ class Fleet:
             replica = await self._in_time(backend.start(self.app, slot.id), "start")
         except Exception as error:
             self._metrics.failed_starts += 1
-            self.missing = isinstance(error, SiteMissing)
+            self.failed_as = _kind(error)
             self._fail(slot, error, "could not be started")
             self.failure = slot.why
             _log.error("%s", slot.why)
@@ -384,7 +384,7 @@ class Fleet:
             _log.error("unexpected failure of %s", slot.id, exc_info=error)
         last = self._failures >= _ATTEMPTS
         tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
-        why = text if isinstance(error, SiteMissing) else f"the app {self.app.name!r} {what} ({tries}): {text}"
+        why = text if _kind(error) is not SiteError else f"the app {self.app.name!r} {what} ({tries}): {text}"
         slot.to(State.BROKEN, self._clock(), why)
         self._forget_broken(slot)
 
@@ -452,3 +452,10 @@ class Fleet:
     def report(self) -> AppReport:
         """Its figures so far."""
         return self._metrics.report(self.app, self.slots, self._clock())
+
+
+def _kind(error: Exception) -> type[SiteError]:
+    """As what a failed start is told. `SiteError` alone is worth another start."""
+    if isinstance(error, SiteMissing):
+        return SiteMissing
+    return SiteUnready if isinstance(error, SiteUnready | UsageError) else SiteError

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, SiteYielded, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.order import too_early
@@ -324,7 +324,7 @@ class Pool:
             hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
-                self._fail(request, hopeless.failure, SiteMissing if hopeless.missing else SiteError)
+                self._fail(request, hopeless.failure, hopeless.failed_as)
             elif all(fleet.available() > reserved[fleet] for fleet in request.fleets):
                 self._waiting.remove(request)
                 self._grant(request)

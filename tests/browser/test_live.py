@@ -235,13 +235,13 @@ def test_what_agents_see_and_what_sites_get(run: Run) -> None:
         assert run.outcome(task) == ("passed", None, ""), run.records[task]["message"]
     asked = run.world["asked"]
     posts = [line for lines in asked.values() for line in lines if line.startswith("POST")]
-    assert posts == ["POST /search"]
+    assert posts == ["POST /search"] * 2  # played, and recorded
     assert "GET /app.js" in asked["cdn.leafcdn.net"]
 
 
 def test_a_tab_that_goes_elsewhere_is_the_agents_doing(run: Run) -> None:
     assert run.outcome("foreign") == ("failed", None, "")
-    assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
+    assert run.world["asked"]["agency.org"].count("GET /") == 2  # of the task that names it, and recorded
 
 
 @pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots", "script"])

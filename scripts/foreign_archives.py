@@ -1,8 +1,8 @@
 """Open archives of ours with tools of others, and theirs with ours: ``foreign_archives.py [FOLDER]``.
 
-The tools come from their registries into FOLDER (a temporary one else): wacz (PyPI), warcio.js and js-wacz (npm). Each
-gets an archive that `pytest_webarena.archives.writing` has made; of what they make of it, every page is served again and
-compared. Prints a line for each, and ends with 1 if one of them did not read ours, or was not read.
+The tools come from their registries into FOLDER (else a temporary one): wacz (PyPI), warcio.js and js-wacz (npm).
+Each gets an archive that `pytest_webarena.archives.writing` has made; of what they make of it, every page is served
+again and compared. Prints a line for each, and ends with 1 if one of them did not read ours, or was not read.
 """
 
 from __future__ import annotations

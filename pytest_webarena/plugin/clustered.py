@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
+__all__ = ["LOCAL", "ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
 
+LOCAL = "none"
+"""What ``--ray`` may be given to have trials played on this machine, where ``--resume`` would take a cluster over."""
 _NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
 
@@ -40,8 +42,11 @@ _NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "ste
 class ClusterSettings:
     """What was asked for."""
 
+    given: str
+    """As it was asked for: ``auto``, or an address."""
     address: str
     """``host:port``; somebody listens there."""
+    insecure: bool
     wide: int | None
     """Trials in flight on each node; None: as many as it can have."""
 
@@ -49,7 +54,7 @@ class ClusterSettings:
 def read_cluster(config: pytest.Config) -> ClusterSettings | None:
     """``--ray``. `UsageError` for what can't be had beside it, and where no cluster is."""
     option = config.getoption
-    if (given := option("--ray")) is None:
+    if (given := option("--ray")) in (None, LOCAL):
         if option("--ray-insecure"):
             raise UsageError("--ray-insecure: expected --ray beside it, found none")
         return None
@@ -61,14 +66,16 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
     for name in _NOT_BESIDE:
         if option(name, False):
             told = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
-            raise UsageError(f"--ray: expected no {told} beside it; leave one of them out")
+            raise UsageError(
+                f"--ray: expected no {told} beside it; leave one of them out (--ray={LOCAL}: trials are played here)"
+            )
     from pytest_webarena.cluster.reaching import find_address, prepare_environment
 
     wide = config.getoption("--wide") or None
     if option("collectonly"):
-        return ClusterSettings(address=given, wide=wide)
+        return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), wide=wide)
     prepare_environment(insecure=option("--ray-insecure"))
-    return ClusterSettings(address=find_address(given), wide=wide)
+    return ClusterSettings(given=given, address=find_address(given), insecure=option("--ray-insecure"), wide=wide)
 
 
 class Clustered:

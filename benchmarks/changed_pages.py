@@ -21,7 +21,7 @@ from pytest_webarena.embedded import APPS
 
 MARK = "data-mark"
 RULES = ("none", "ids", "labels", "order", "dialog", "redesign", "exchanged")
-"""``redesign`` is ids, labels and order at once; ``exchanged`` rewords labels and gives ids to each other's elements."""
+"""``redesign`` is ids, labels and order at once; ``exchanged`` rewords labels and exchanges ids among elements."""
 
 _SIGN_IN = re.compile(r"log[-_]?in|sign[-_]?in|/session", re.IGNORECASE)
 _REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers")

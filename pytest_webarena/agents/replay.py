@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.actions import (
     AcceptDialog,
     Action,
+    Click,
     DismissDialog,
     Element,
     Goto,
@@ -20,6 +21,7 @@ from pytest_webarena.actions import (
     Selector,
     Stop,
     Target,
+    as_record,
 )
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.fields import field_value, named_elements, written_anew
@@ -233,7 +235,9 @@ class ReplayAgent:
 
 def _action(record: Mapping[str, Any], target: Target | None) -> Action:
     """The recorded action at another target."""
-    return action_from_record(record if target is None else {**record, "target": asdict(target)})
+    if target is None:
+        return action_from_record(record)
+    return action_from_record({**record, "target": as_record(Click(target))["target"]})
 
 
 def _held_otherwise(step: StepRecord, then: str | None, now: str | None) -> str:

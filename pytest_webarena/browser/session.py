@@ -39,7 +39,8 @@ from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading
+from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading, Sighting
+from pytest_webarena.browser.sightings import sightings
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
@@ -181,6 +182,11 @@ class Session:
         """The first match of a Playwright selector in the current tab, which nobody touches; None where there is none,
         or none within ``patience`` seconds."""
         return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
+
+    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        """What each Playwright selector finds in the current tab, without waiting and touching nothing; nothing where a
+        page does not answer."""
+        return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
 
     def screenshot(self) -> bytes:
         """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
@@ -493,6 +499,12 @@ class Session:
             return TargetRecord(**await found.call(scripts.DESCRIBE))
         except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
             return None
+
+    async def _sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        try:
+            return await sightings(self._tabs.current, selectors, self._limits.hang)
+        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+            return tuple(Sighting() for _ in selectors)
 
     async def _screenshot(self) -> bytes:
         await self._tabs.sync()

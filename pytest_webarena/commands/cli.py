@@ -137,6 +137,14 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("check", help="whether tasks can still be done as they say; keeps what it found")
     )
 
+    from pytest_webarena.commands import heal
+
+    heal.add_arguments(
+        commands.add_parser(
+            "heal", help="replay solutions, and rewrite selectors that find nothing any more, as a diff"
+        )
+    )
+
     from pytest_webarena.commands import changes
 
     changes.add_arguments(

@@ -136,7 +136,7 @@ def _proved(task: Task, shown: _Shown, runtime: Runtime) -> list[Chosen]:
     again = replace(task, solution=tuple(step.action for step in shown.steps))
     with tryout(again, runtime, _quiet, Path("tryout")) as trying:
         chosen = []
-        for each in prove(shown.steps, trying.find, lambda action: "" if trying.act(action) else trying.error):
+        for each in prove(shown.steps, trying, lambda action: "" if trying.act(action) else trying.error):
             print(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{_remark(each.problem)}")
             chosen.append(each)
         return chosen

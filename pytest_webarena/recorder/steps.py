@@ -28,6 +28,8 @@ class RecordedStep:
     action: Action
     ways: tuple[str, ...] = ()
     """Selectors of the target, the most lasting first; the action has the first. Empty for steps without a target."""
+    to_ways: tuple[str, ...] = ()
+    """The same of where something was dragged."""
     url: str = ""
     """Where it was done."""
     time: float = 0.0
@@ -35,10 +37,11 @@ class RecordedStep:
     problem: str = ""
     """What of it could not be recorded, for whoever reads the solution; empty when all could."""
 
-    def aimed(self, selector: str) -> Action:
-        """The action at another target."""
+    def aimed(self, target: Selector, to: Selector | None = None) -> Action:
+        """The action at another target; ``to``: and to another destination, if it has one."""
         action: Any = self.action
-        return replace(action, target=Selector(selector))  # type: ignore[no-any-return]
+        more = {"to": to} if to is not None and self.to_ways else {}
+        return replace(action, target=target, **more)  # type: ignore[no-any-return]
 
 
 def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedStep, ...]:
@@ -231,7 +234,7 @@ class _Reader:
         if self.steps and isinstance(self.steps[-1].action, actions.Drag) and ways:
             drag = self.steps[-1]
             done: Any = drag.action
-            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])))
+            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])), to_ways=ways)
 
     # --- adding
 

@@ -85,11 +85,27 @@ def task_lines(
 
 
 def step_lines(action: Action) -> list[str]:
-    """One item of a solution, without indentation.
+    """One item of a solution, without indentation, with what else its elements are found by.
 
     >>> print(*step_lines(actions.Type(Selector('role=textbox[name="Title"]'), "Rye", clear=True)))
     - fill: {'role=textbox[name="Title"]': Rye}
+    >>> print(*step_lines(actions.Check(Selector("css=#a", also=("text=A",)))), sep="\n")
+    - check: css=#a
+      also: [text=A]
     """
+    beside = (("also", getattr(action, "target", None)), ("also_to", getattr(action, "to", None)))
+    kept = [(key, target.also) for key, target in beside if isinstance(target, Selector) and target.also]
+    return [*_step(action), *(line for key, selectors in kept for line in _kept(key, selectors))]
+
+
+def _kept(key: str, selectors: Sequence[str]) -> list[str]:
+    line = f"  {key}: [{', '.join(plain_scalar(each, flow=True) for each in selectors)}]"
+    if len(line) <= _WIDTH:
+        return [line]
+    return [f"  {key}:", *(f"    - {plain_scalar(each)}" for each in selectors)]
+
+
+def _step(action: Action) -> list[str]:
     match as_step(action):
         case str(word):
             return [f"- {word}"]

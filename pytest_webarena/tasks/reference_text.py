@@ -116,6 +116,8 @@ A selector with brackets and quotes needs a block mapping or quotes:
     role=textbox[name="Title"]: Quiet enough
     role=textbox[name="Review"]: Grinds well.
 ```
+
+A step of a solution may say beside itself by what else its element is found ([below](#beside-a-step)).
 """
 
 AFTER_CHECKS = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.checks import Verdict
     from pytest_webarena.signals import Signal
     from pytest_webarena.tasks.model import Task
@@ -56,6 +57,16 @@ class Tryout:
     def steps_left(self) -> int:
         """Steps of the solution that were not done yet."""
         return len(self._solution)
+
+    @property
+    def sites(self) -> Mapping[str, str]:
+        """Where the leased sites are."""
+        return self._stage.live.sites
+
+    @property
+    def url(self) -> str:
+        """Where the last action led."""
+        return self._steps[-1].url_after if self._steps else ""
 
     @property
     def error(self) -> str:
@@ -124,6 +135,10 @@ class Tryout:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""
         return self._stage.session.element_of(selector, patience)
+
+    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        """What each selector finds in the current tab now; nothing is done to it."""
+        return self._stage.session.sightings(selectors)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the present state, or only what it says anew; whether it is a pass."""

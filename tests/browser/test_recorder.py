@@ -54,6 +54,10 @@ def test_a_recorded_trial_becomes_a_task_that_passes(
         {"click": 'role=button[name="Save note"s]'},
         "stop",
     ]
+    beside = [getattr(getattr(step, "target", None), "also", ()) for step in task.solution or ()]
+    place = "css=#main > form > div:nth-of-type(1) > input"
+    assert beside[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
+    assert 'text="Save note"' in beside[3]
     assert (task.intent, task.mutates) == ('Add a note titled "Rye".', True)
     assert [check.kind for check in task.checks] == ["state", "changes"]
     assert "passed: 2 of 2 checks hold" in said.out

@@ -212,13 +212,36 @@ def test_answers_to_dialogs(browser: Browser) -> None:
 def test_the_ways_to_an_element_the_most_lasting_first(browser: Browser) -> None:
     browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save"})
     [step] = steps_of(browser.signals)
-    assert step.ways == ("data-testid=save", 'role=button[name="Save"s]', 'text="Save"', "css=#save-4711")
+    assert step.ways == ('role=button[name="Save"s]', 'text="Save"', "data-testid=save", "css=#save-4711")
+
+
+def test_a_field_is_found_by_its_label_and_by_what_is_around_it(browser: Browser) -> None:
+    form = ElementRecord(tag="form", attributes={"action": "/notes", "class": "panel"}, of_type=1)
+    around = [ElementRecord(tag="div", nth_of_type=2, of_type=3), form, ElementRecord(tag="html", within="root")]
+    browser.dom("input", "input", "Rye", name="Title", around=around, id="title", type="text", **{"class": "wide"})
+    [step] = steps_of(browser.signals)
+    assert step.ways == (
+        'role=textbox[name="Title"s]',
+        'internal:label="Title"s',
+        'text="Title"',
+        "css=input.wide",
+        'css=form[action="/notes"] input[type="text"]',
+        "css=html > form > div:nth-of-type(2) > input",
+        "css=#title",
+    )
+
+
+def test_a_name_that_only_a_screen_reader_says_is_no_label(browser: Browser) -> None:
+    browser.dom("input", "input", "Rye", name="Search", **{"aria-label": "Search"})
+    [step] = steps_of(browser.signals)
+    assert step.ways[:2] == ('role=textbox[name="Search"s]', 'text="Search"')
 
 
 def test_the_place_in_the_document_is_the_last_way_even_where_it_is_an_id(browser: Browser) -> None:
     browser.dom("change", "select", "Owner", id="role", name="Role of Ann", **{"data-test": "role"})
     [step] = steps_of(browser.signals)
-    assert step.ways == ("data-test=role", 'role=combobox[name="Role of Ann"s]', 'text="Role of Ann"', "css=#role")
+    named = ('role=combobox[name="Role of Ann"s]', 'internal:label="Role of Ann"s', 'text="Role of Ann"')
+    assert step.ways == (*named, "data-test=role", "css=#role")
 
 
 def test_a_frame_is_entered_first(browser: Browser) -> None:

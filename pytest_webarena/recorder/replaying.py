@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -16,7 +15,8 @@ __all__ = ["Page", "ReplayedStep", "replay_solution"]
 
 _PATIENCE = 5.0
 """Seconds to wait for an element as the task says it."""
-_COVERED = re.compile(r"is covered by (?:alertdialog|dialog)\b")
+_COVERED = " is covered by "
+"""In what an action without effect is told: something else would get the click."""
 _CLOSING = r"/^\s*(close|dismiss|got it|not now|no,? thanks|ok|okay|×|✕|x)\s*$/i"
 """What a button says that takes a dialog away and does nothing else."""
 
@@ -73,7 +73,7 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
     done: Action = replace(aimed, **{key: each.target for key, each in looked.items()}) if looked else step
     before: tuple[Action, ...] = ()
     acted = page.act(addressed(done, sites))
-    if not acted and _COVERED.search(page.error) and (closing := _closing(page)) is not None and page.act(closing):
+    if not acted and _COVERED in page.error and (closing := _closing(page)) is not None and page.act(closing):
         before = (closing,)
         acted = page.act(addressed(done, sites))
     if not acted:

@@ -207,6 +207,9 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
+            told = plan.agent.judged(plan.task, plan.trial, writer.path, outcome)
+            if told and outcome != "passed":
+                message = f"{message}\n{told}".lstrip()
         except SiteMissing:
             raise
         except TrialError as error:

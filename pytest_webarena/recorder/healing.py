@@ -29,12 +29,15 @@ _PLACE = "its place"
 _ENOUGH, _ENOUGH_WEAK = 2, 3
 """Families that have to agree; where all of them are weak, so many."""
 _ROLE = re.compile(r'role=([\w-]+)(?:\[name=("(?:[^"\\]|\\.)*")s?\])?')
-_WORDS = re.compile(r"(text|internal:label)=|css=[\w-]+\[(aria-label|placeholder|title)=")
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_WORDS = re.compile(r"(text|internal:label)=")
 _TEST_ID = re.compile(r"data-test(id|-id)?=")
-_ID = re.compile(r"id=|css=(#[\w-]+|\[id=(\"(?:[^\"\\]|\\.)*\")\])$")
-_ATTRIBUTE = re.compile(r"css=[\w-]+\[([\w-]+)=\"(?:[^\"\\]|\\.)*\"\]$")
+_ID = re.compile(rf"id=|css=(#[\w-]+|\[id={_TEXT}\])$")
 _CLASSES = re.compile(r"css=[\w-]+(\.[\w-]+)+$")
-_AROUND = re.compile(r"css=[\w-]+(\[action=\"(?:[^\"\\]|\\.)*\"\]|(?:\.[\w-]+)*) [\w-]+(\[type=\"[\w-]+\"\])?$")
+_AROUND = re.compile(rf"css=[\w-]+(\[action={_TEXT}\]|(?:\.[\w-]+)*) [\w-]+(\[type={_TEXT}\])?$")
+_ATTRIBUTE = re.compile(rf"css=(?:[\w-]+(?:\[action={_TEXT}\]|(?:\.[\w-]+)*) )?[\w-]+\[([\w-]+)={_TEXT}\]$")
+_SPOKEN = ("aria-label", "placeholder", "title")
+"""Attributes that people hear or read."""
 _KNOWN_ROLES = frozenset(
     {"button", "checkbox", "combobox", "link", "listbox", "option", "radio", "searchbox", "slider", "spinbutton",
      "textbox"}
@@ -77,12 +80,13 @@ def family(selector: str) -> str:
         return "its test id"
     if _ID.match(last):
         return "its id"
-    if attribute := _ATTRIBUTE.match(last):
-        return {"href": "its address"}.get(attribute[1], f"its attribute {attribute[1]}")
     if _CLASSES.match(last):
         return "classes"
     if around := _AROUND.match(last):
         return "its form" if around[1].startswith("[") else "what is around it"
+    if attribute := _ATTRIBUTE.match(last):
+        name = attribute[1]
+        return "its name" if name in _SPOKEN else "its address" if name == "href" else f"its attribute {name}"
     return _PLACE
 
 

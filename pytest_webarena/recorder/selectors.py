@@ -22,6 +22,8 @@ _MADE_UP = re.compile(r"\d{3,}|[0-9a-f]{8,}|^:|--")
 _MOST_CLASSES = 4
 """An element with more of them is told apart by a programme's names for its looks."""
 _HOLDERS = frozenset({"form", "dialog", "main", "nav", "header", "footer", "aside", "section", "article", "fieldset"})
+_ALONE = frozenset({"main", "dialog", "nav", "header", "footer", "aside"})
+"""Of these a page has few."""
 _LABEL = "internal:label"
 """Playwright's engine behind `get_by_label`."""
 _ENTER = " >> internal:control=enter-frame >> "
@@ -68,10 +70,7 @@ def _ways(event: DomEvent, element: ElementRecord | None, place: int, name: str,
     if id and len(id) <= _LONGEST and not _MADE_UP.search(id):
         yield f"css=[id={_quoted(id)}]" if not re.fullmatch(r"[A-Za-z_][\w-]*", id) else f"css=#{id}"
     if element is not None:
-        for attribute in ("name", "aria-label", "placeholder", "href"):
-            value = attributes.get(attribute, "")
-            if 0 < len(value) <= _LONGEST and "…" not in value:
-                yield f"css={element.tag}[{attribute}={_quoted(value)}]"
+        yield from (f"css={element.tag}{said}" for said in _said_in_attributes(element))
 
 
 def _is_label(words: str, attributes: Mapping[str, str]) -> bool:
@@ -87,18 +86,31 @@ def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
         return
     if classes := _classes(element):
         yield f"css={element.tag}{classes}"
-    for around in takewhile(lambda each: each.within == "element", chain):
-        if around is element:
-            continue
-        action = around.attributes.get("action", "")
-        said = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(around)
-        if around.tag in _HOLDERS and (said or around.tag in ("main", "dialog")):
-            kind = element.attributes.get("type", "")
-            yield f"css={around.tag}{said} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
-            break
+    if holder := _holder(chain):
+        yield from (f"css={holder} {element.tag}{said}" for said in _said_in_attributes(element))
+        kind = element.attributes.get("type", "")
+        yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
     outer = _path(chain[1:]) if element.within == "element" else ""
     if outer and element.attributes.get("id"):
         yield f"css={outer} > {_step(element)}"
+
+
+def _holder(chain: Sequence[ElementRecord]) -> str:
+    """The form, menu or the like around the first element, in CSS that does not ask for its place; empty for none."""
+    inside = takewhile(lambda each: each.within == "element", chain)
+    around = next((each for each in inside if each is not chain[0] and each.tag in _HOLDERS), None)
+    if around is None:
+        return ""
+    action = around.attributes.get("action", "")
+    said = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(around)
+    return around.tag + said if said or around.tag in _ALONE else ""
+
+
+def _said_in_attributes(element: ElementRecord) -> Iterator[str]:
+    for attribute in ("name", "aria-label", "placeholder", "href"):
+        value = element.attributes.get(attribute, "")
+        if 0 < len(value) <= _LONGEST and "…" not in value:
+            yield f"[{attribute}={_quoted(value)}]"
 
 
 def _classes(element: ElementRecord) -> str:

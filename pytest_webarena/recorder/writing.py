@@ -11,7 +11,7 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
 
-__all__ = ["as_step", "plain_scalar", "step_lines", "task_lines"]
+__all__ = ["as_step", "plain_scalar", "solution_lines", "step_lines", "task_lines"]
 
 _WIDTH = 110
 
@@ -75,12 +75,16 @@ def task_lines(
         lines += [f"      {line}" for check in checks for line in check]
     else:
         lines.append("    checks: []")
-    if steps:
-        lines.append("    solution:")
+    return [*lines, *(f"    {line}" for line in solution_lines(steps))]
+
+
+def solution_lines(steps: Sequence[tuple[Action, str]]) -> list[str]:
+    """``solution:`` with its steps, in lines; nothing for none."""
+    lines = ["solution:"] if steps else []
     for action, problem in steps:
         if problem:
-            lines.append(f"      # look at this one: {' '.join(problem.split())}")
-        lines += [f"      {line}" for line in step_lines(action)]
+            lines.append(f"  # look at this one: {' '.join(problem.split())}")
+        lines += [f"  {line}" for line in step_lines(action)]
     return lines
 
 

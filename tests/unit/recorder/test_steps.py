@@ -231,6 +231,20 @@ def test_a_field_is_found_by_its_label_and_by_what_is_around_it(browser: Browser
     )
 
 
+def test_a_link_of_a_menu_is_found_by_its_address_in_there(browser: Browser) -> None:
+    around = [ElementRecord(tag="li", nth_of_type=2, of_type=3), ElementRecord(tag="nav", attributes={"class": "top"})]
+    browser.dom("click", "a", name="Notes", href="/notes/", around=[*around, ElementRecord(tag="html", within="root")])
+    [step] = steps_of(browser.signals)
+    assert step.ways == (
+        'role=link[name="Notes"s]',
+        'text="Notes"',
+        'css=a[href="/notes/"]',
+        'css=nav.top a[href="/notes/"]',
+        "css=nav.top a",
+        "css=a",
+    )
+
+
 def test_a_name_that_only_a_screen_reader_says_is_no_label(browser: Browser) -> None:
     browser.dom("input", "input", "Rye", name="Search", **{"aria-label": "Search"})
     [step] = steps_of(browser.signals)

@@ -257,6 +257,8 @@ def _gather(
         progress.browser = stage.session.browser_version
         progress.environment = {**progress.environment, **stage.session.environment}
         progress.environment |= plan.conditions
+        if task.user:
+            progress.environment["users"] = dict(task.user)
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         if stage.lease is not None and stage.lease.live:

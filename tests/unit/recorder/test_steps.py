@@ -185,6 +185,20 @@ def test_going_back_is_a_step_and_a_script_that_does_is_none(browser: Browser) -
     assert browser.steps()[1:] == [{"click": 'role=button[name="Back"s]'}]
 
 
+def test_the_buttons_for_back_and_forward_are_steps_however_soon_they_are_pressed(browser: Browser) -> None:
+    browser.shows("http://a.test/")
+    browser.dom("click", "a", href="/x", name="X")
+    browser.shows("http://a.test/x")
+    browser.shows("http://a.test/", "history")
+    browser.shows("http://a.test/x", "history")
+    browser.shows("http://a.test/elsewhere", "history")  # two at once, or a page that was replaced
+    browser.shows("http://a.test/", "history")
+    assert browser.steps(before=1) == [
+        {"click": 'role=link[name="X"s]'}, "back", "forward", {"goto": "http://a.test/elsewhere"},
+        {"goto": "http://a.test/"},
+    ]  # fmt: skip
+
+
 def test_tabs_of_somebody_and_of_a_page(browser: Browser) -> None:
     browser.shows("http://a.test/")
     browser.dom("click", "a", href="/x", name="X", target="_blank")

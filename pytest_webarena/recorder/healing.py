@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Selector
+from pytest_webarena.recorder.families import AROUND, CLASSES, NAME, PLACE, ROLE, family
 from pytest_webarena.recorder.proving import Page
 from pytest_webarena.tasks.syntax import ROLES
 from pytest_webarena.text import clip
@@ -21,23 +22,12 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Looked", "family", "look_for", "said_of"]
+__all__ = ["Looked", "look_for", "said_of"]
 
-_WEAK = ("classes", "what is around it", "its place")
+_WEAK = (CLASSES, AROUND, PLACE)
 """Families that many elements share, or that shift with whatever comes before them."""
-_PLACE = "its place"
 _ENOUGH, _ENOUGH_WEAK = 2, 3
 """Families that have to agree; where all of them are weak, so many."""
-_ROLE = re.compile(r'role=([\w-]+)(?:\[name=("(?:[^"\\]|\\.)*")s?\])?')
-_TEXT = r'"(?:[^"\\]|\\.)*"'
-_WORDS = re.compile(r"(text|internal:label)=")
-_TEST_ID = re.compile(r"data-test(id|-id)?=")
-_ID = re.compile(rf"id=|css=(#[\w-]+|\[id={_TEXT}\])$")
-_CLASSES = re.compile(r"css=[\w-]+(\.[\w-]+)+$")
-_AROUND = re.compile(rf"css=[\w-]+(\[action={_TEXT}\]|(?:\.[\w-]+)*) [\w-]+(\[type={_TEXT}\])?$")
-_ATTRIBUTE = re.compile(rf"css=(?:[\w-]+(?:\[action={_TEXT}\]|(?:\.[\w-]+)*) )?[\w-]+\[([\w-]+)={_TEXT}\]$")
-_SPOKEN = ("aria-label", "placeholder", "title")
-"""Attributes that people hear or read."""
 _KNOWN_ROLES = frozenset(
     {"button", "checkbox", "combobox", "link", "listbox", "option", "radio", "searchbox", "slider", "spinbutton",
      "textbox"}
@@ -65,31 +55,6 @@ class Looked:
         return bool(self.by)
 
 
-def family(selector: str) -> str:
-    """What a selector asks for.
-
-    >>> family('css=#a >> internal:control=enter-frame >> role=button[name="Save"s]'), family("css=#save")
-    ('its name', 'its id')
-    >>> family("css=#main > form > button:nth-of-type(2)"), family('css=form[action="/x"] button')
-    ('its place', 'its form')
-    """
-    last = selector.rpartition(" >> ")[2]
-    if ((role := _ROLE.fullmatch(last)) and role[2]) or _WORDS.match(last):
-        return "its name"
-    if _TEST_ID.match(last):
-        return "its test id"
-    if _ID.match(last):
-        return "its id"
-    if _CLASSES.match(last):
-        return "classes"
-    if around := _AROUND.match(last):
-        return "its form" if around[1].startswith("[") else "what is around it"
-    if attribute := _ATTRIBUTE.match(last):
-        name = attribute[1]
-        return "its name" if name in _SPOKEN else "its address" if name == "href" else f"its attribute {name}"
-    return _PLACE
-
-
 def look_for(target: Selector, page: Page, patience: float) -> Looked:
     """Where the element of a step is now. Its own selector is waited for; another one has to be agreed on."""
     there = page.find(target.selector, patience) is not None
@@ -98,7 +63,7 @@ def look_for(target: Selector, page: Page, patience: float) -> Looked:
     selectors = [target.selector, *others, *parts]
     seen = dict(zip(selectors, page.sightings(selectors), strict=True))
     votes = _votes({each: seen[each] for each in others})
-    if "its name" not in votes and (part := _one_of([seen[each] for each in parts])) >= 0:
+    if NAME not in votes and (part := _one_of([seen[each] for each in parts])) >= 0:
         votes["a part of its name"] = {part}
     element, why = _agreed(votes)
     own = seen[target.selector]
@@ -138,7 +103,7 @@ def _votes(seen: Mapping[str, Sighting]) -> dict[str, set[int]]:
 
 def _agreed(votes: Mapping[str, set[int]]) -> tuple[int, str]:
     """The one element that enough families find and none of the others contradicts; else -1, and why."""
-    firm = {name: found for name, found in votes.items() if name != _PLACE}
+    firm = {name: found for name, found in votes.items() if name != PLACE}
     meant = {element for found in firm.values() for element in found}
     if len(meant) > 1:
         return -1, f"{_listed(firm)} do not find the same element"
@@ -147,8 +112,8 @@ def _agreed(votes: Mapping[str, set[int]]) -> tuple[int, str]:
         return -1, f"{only}"
     [element] = meant
     strong = [name for name in firm if name not in _WEAK]
-    at_place = votes.get(_PLACE) == {element}
-    if _PLACE in votes and not at_place and len(strong) < _ENOUGH:
+    at_place = votes.get(PLACE) == {element}
+    if PLACE in votes and not at_place and len(strong) < _ENOUGH:
         return -1, f"{_listed(firm)} and its place do not find the same element"
     agreeing = len(firm) + at_place
     if agreeing < (_ENOUGH if strong else _ENOUGH_WEAK):
@@ -192,7 +157,7 @@ def _parts_of_name(selectors: Sequence[str]) -> list[str]:
     """For each of the longer words of the recorded name, what finds elements of its role that have it in their name."""
     for selector in selectors:
         frame, joint, last = selector.rpartition(" >> ")
-        if (match := _ROLE.fullmatch(last)) and match[2]:
+        if (match := ROLE.fullmatch(last)) and match[2]:
             words = dict.fromkeys(_TELLING_WORD.findall(json.loads(match[2])))
             return [f"{frame}{joint}role={match[1]}[name=/\\b{word}\\b/i]" for word in words]
     return []
@@ -207,7 +172,7 @@ def _one_of(seen: Sequence[Sighting]) -> int:
 def _role_of(selectors: Sequence[str]) -> str:
     """The role that one of the selectors asks for."""
     for selector in selectors:
-        if match := _ROLE.fullmatch(selector.rpartition(" >> ")[2]):
+        if match := ROLE.fullmatch(selector.rpartition(" >> ")[2]):
             return match[1]
     return ""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_webarena.actions import Action, Goto, Selector
+from pytest_webarena.recorder.families import NAME, PLACE, family
 from pytest_webarena.recorder.steps import RecordedStep
 
 if TYPE_CHECKING:
@@ -63,7 +64,16 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
     same = [way for way in ways if seen[way].element == meant >= 0]
     alone = [way for way in same if seen[way].alone]
     best = next((way for each in (alone, same) for way in each if way != place), place)
-    return Selector(best, also=tuple(way for way in alone if way != best)), ""
+    return Selector(best, also=_apart(best, alone)), ""
+
+
+def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
+    """What is worth keeping beside ``best``: one of each kind, and all names, for these are not read in one way."""
+    kept: dict[str, str] = {}
+    for way in alone:
+        if way != best:
+            kept.setdefault(way if family(way) in (NAME, PLACE) else family(way), way)
+    return tuple(kept.values())
 
 
 def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str]) -> Iterator[Chosen]:

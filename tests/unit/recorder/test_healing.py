@@ -8,7 +8,8 @@ import pytest
 
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.reports import Sighting
-from pytest_webarena.recorder.healing import family, look_for
+from pytest_webarena.recorder.families import family
+from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.signals import TargetRecord
 
 NAME, TEXT, ID, TEST_ID = 'role=button[name="Save note"s]', 'text="Save note"', "css=#save", "data-testid=save"

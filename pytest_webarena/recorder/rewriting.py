@@ -39,8 +39,9 @@ class _Edits:
     pieces: list[tuple[int, int, str]] = field(default_factory=list)
 
     def put(self, start: int, end: int, text: str) -> None:
-        """``text`` in place of what is from ``start`` to ``end``."""
-        self.pieces.append((start, end, text))
+        """``text`` in place of what is from ``start`` to ``end``; its lines end as those of the whole do."""
+        ends = "\r\n" if "\r\n" in self.text else "\n"
+        self.pieces.append((start, end, text.replace("\n", ends)))
 
     def done(self) -> str:
         """The text with all of it."""

@@ -94,6 +94,13 @@ def test_a_step_is_put_before_another() -> None:
     assert new == TEXT.replace(was, "      - click: css=#x\n      - click: css=#s  # a comment\n")
 
 
+def test_lines_end_as_they_did() -> None:
+    text = TEXT.replace("\n", "\r\n")
+    made = [change("a.u", 1, Click(Selector("css=#x")), target=to("css=#s", "css=.s"))]
+    new = rewritten(text, TASKS["a.u"], made, "f")
+    assert new == rewritten(TEXT, TASKS["a.u"], made, "f").replace("\n", "\r\n")
+
+
 @pytest.mark.parametrize(
     ("task", "made", "why"),
     [

@@ -330,8 +330,9 @@ def as_record(action: Action) -> dict[str, Any]:
     >>> as_record(Upload(None, ("report.csv",)))
     {'kind': 'upload', 'target': None, 'files': ['report.csv']}
     """
-    fields = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(action).items()}
-    for key in ("target", "to"):
-        if isinstance(fields.get(key), dict):
-            fields[key].pop("also", None)
+    fields: dict[str, Any] = {}
+    for key, value in asdict(action).items():
+        if key in ("target", "to") and isinstance(value, dict):
+            value.pop("also", None)
+        fields[key] = list(value) if isinstance(value, tuple) else value
     return {"kind": action.kind, **fields}

@@ -50,7 +50,6 @@ class Oracle:
         self._next += 1
         return step
 
-
     def _hint(self, number: int) -> str:
         """What may find the element of a step that failed."""
         target = getattr(self._steps[number], "target", None)

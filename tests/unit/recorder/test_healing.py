@@ -39,10 +39,10 @@ class Page:
         return seen
 
 
-def looked(also: Sequence[str], own: str = NAME, **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
+def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
     """What is found of a step with ``also``, on a page where constants by name find elements."""
     page = Page({globals()[name]: hits for name, hits in found.items()})
-    result = look_for(Selector(own, also=tuple(also)), page, 0.0)
+    result = look_for(Selector(NAME, also=tuple(also)), page, 0.0)
     return (result.target.selector if result.target else "", result.by, result.note)
 
 

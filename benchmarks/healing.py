@@ -32,7 +32,7 @@ from changed_pages import MARK, RULES, catalogue
 
 from pytest_webarena.actions import Action, Selector, Stop
 from pytest_webarena.browser.reports import Sighting
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
 from pytest_webarena.recorder.proving import prove, relative
 from pytest_webarena.recorder.replaying import replay_solution

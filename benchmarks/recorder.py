@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_webarena.actions import Stop
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
 from pytest_webarena.recorder.proving import prove, relative
 from pytest_webarena.recorder.steps import steps_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Goto, Stop
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.changes import SiteChanges
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.proving import Chosen, prove, relative

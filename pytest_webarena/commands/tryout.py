@@ -5,31 +5,24 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Stop
-from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
 from pytest_webarena.sites.catalogues.loading import load_catalogue
-from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
-from pytest_webarena.trials.episode import EpisodeLimits
-from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.run_info import RunInfo
-from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.trials.runtime import Runtime
 from pytest_webarena.trials.tryout import Tryout, about, converse, tryout
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
 
-__all__ = ["open_runtime", "run_tryout"]
+__all__ = ["run_tryout"]
 
 
 def run_tryout(options: argparse.Namespace) -> int:
@@ -47,19 +40,6 @@ def run_tryout(options: argparse.Namespace) -> int:
         except TrialError as error:
             print(f"error ({error.cause}): {error}", file=sys.stderr)
             return 1
-
-
-@contextmanager
-def open_runtime(catalogue: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
-    """A broker for the sites of ``catalogue``, and what a worker has to try tasks on them, outside of a run."""
-    with ExitStack() as exits:
-        scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
-        launcher = exits.enter_context(
-            BrokerLauncher(BrokerConfig(catalogue=catalogue, run_dir=scratch, max_replicas=3))
-        )
-        temp_dir = Path(launcher.address).parent / "temp"
-        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=temp_dir)
-        yield exits.enter_context(Runtime(info, _config(headed=headed, executable=executable)))
 
 
 def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
@@ -126,18 +106,6 @@ def _watch(trying: Tryout, task: Task) -> None:
 
     threading.Thread(target=wait_for_enter, daemon=True).start()
     trying.watch(ended)
-
-
-def _config(*, headed: bool, executable: str | None) -> RuntimeConfig:
-    return RuntimeConfig(
-        worker="try",
-        limits=EpisodeLimits(),
-        options=TrialOptions(env_retries=0),
-        lease_timeout=300.0,
-        agent_directories=(),
-        engine=EngineConfig(executable=executable, launch_args={"headless": not headed}),
-        session=SessionConfig(),
-    )
 
 
 def _find(name: str, catalogue: str) -> Task:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
+from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
 
 if TYPE_CHECKING:

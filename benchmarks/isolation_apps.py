@@ -153,7 +153,9 @@ def wiki(lease: Lease, mark: str, chance: random.Random) -> Left:
     if chance.random() < 0.3:
         lease.query("wiki", "delete from recentchanges; drop index rc_timestamp", write=True)
     return Left(
-        app="wiki", mark=mark, cookies=visitor.cookies(), page="/wiki/Special:Preferences", needle="Mara Linden",
+        # No page that sends others to sign in: that form is filled in with the name that a cookie of one's own tells.
+        app="wiki", mark=mark, cookies=visitor.cookies(), page="/api.php?action=query&meta=userinfo&format=json",
+        needle='"name":"Mara Linden"',
         file=f"/wiki/File:{mark.capitalize()}.png",
     )  # fmt: skip
 
@@ -346,11 +348,11 @@ def difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def without_resets(folder: Path, apps: Sequence[str]) -> Path:
-    """The catalogue, planted: whatever was done stays."""
+    """The catalogue, planted: whatever was done stays, and nobody compares what there is with what there was."""
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
     shipped = yaml.safe_load(load_catalogue("debian").path.read_text())["apps"]
-    docker = {app: {**shipped[app]["docker"], "snapshot": False, "reset": [["true"]]} for app in apps}
+    docker = {app: {**shipped[app]["docker"], "snapshot": False, "reset": [["true"]], "fingerprint": ["true"]} for app in apps}
     path = folder / "planted.yaml"
     path.write_text(yaml.safe_dump({"extends": "debian", "apps": {app: {"docker": docker[app]} for app in apps}}))
     return path

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 
 from pytest_webarena.errors import RecordingError, UsageError
-from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
+from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import Place, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
@@ -29,7 +29,7 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_told
-from pytest_webarena.results.rundir import claim
+from pytest_webarena.results.rundir import claim, ignore
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 
 if TYPE_CHECKING:
@@ -311,6 +311,8 @@ class Controller:
             folder = self._settings.run_dir  # made when the run began
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
                 self.trouble = f"expected the run's records in {folder}, found the directory gone"
+            elif self._settings.shard is not None and self.left_out.elsewhere and not self._node_ids:
+                planning.record_empty_part(self._config, self._start.info())
             self._cover(None, ())
             return
         lost: list[TrialRecord] = []
@@ -437,5 +439,6 @@ def _point_latest(run: Path) -> None:
     try:
         temporary.symlink_to(run.name)
         temporary.replace(link)
+        ignore(run.parent)  # or whoever adds all files would commit the link
     except OSError:
         temporary.unlink(missing_ok=True)

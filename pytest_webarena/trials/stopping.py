@@ -93,7 +93,10 @@ class Stops:
     def stop(self, agent: str, browser: str, needs: Collection[str], error: Unready) -> str:
         """Run no more such trials: what they need is not there. Gives the reason."""
         with self._rows() as rows:
-            failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
+            if error.cause == "site":  # whoever visits them, in whatever browser
+                agent, browser, failed = "", "", tuple(sorted(set(needs) - {BROWSER}))
+            else:
+                failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
             row = _found(rows, _Row(cause=error.cause, agent=agent, browser=browser, needs=failed))
             row.reason = row.reason or f"{row.who} what it needs is not there ({error.cause}): {shorten(str(error))}"
             return row.reason

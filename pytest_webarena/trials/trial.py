@@ -18,6 +18,7 @@ from pytest_webarena.errors import (
     Shortfall,
     SiteMissing,
     SiteUnreached,
+    SiteUnready,
     SiteYielded,
     TrialError,
 )
@@ -63,8 +64,8 @@ PATIENCE = 6
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
     """Run one trial and write its record. Returns the record that counts, for every outcome.
 
-    Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
-    the like.
+    Raises `SiteMissing` or `SiteUnready`, and leaves no record, when a site is not there to be tried; else only
+    `KeyboardInterrupt` and the like.
     """
     if plan.memory is None or (keys := plan.agent.memory) is None:
         return _run_attempts(plan, resources, folder, None)
@@ -90,7 +91,7 @@ def _run_attempts(
                     plan, resources, writer, recalled, visited, alone=lost >= _SHARED_LOSSES, ready=beginning
                 )
             plan.breaking_off.check()
-        except SiteMissing:
+        except (SiteMissing, SiteUnready):
             folder.withdraw(writer.number)
             raise
         record, again = tried.record, tried.again
@@ -209,7 +210,10 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
-        except SiteMissing:
+            told = plan.agent.judged(plan.task, plan.trial, writer.path, outcome)
+            if told and outcome != "passed":
+                message = f"{message}\n{told}".lstrip()
+        except (SiteMissing, SiteUnready):
             raise
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
@@ -258,6 +262,8 @@ def _gather(
         progress.browser = stage.session.browser_version
         progress.environment = {**progress.environment, **stage.session.environment}
         progress.environment |= plan.conditions
+        if task.user:
+            progress.environment["users"] = dict(task.user)
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         if stage.lease is not None:

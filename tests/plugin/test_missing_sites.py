@@ -53,6 +53,24 @@ def test_a_missing_site_skips_its_tasks_once_in_the_summary(pytester: pytest.Pyt
     assert not list((pytester.path / "run" / "trials").iterdir())  # nothing was tried, so --resume tries it
 
 
+def test_a_site_that_can_not_be_run_stops_its_tasks_at_once(pytester: pytest.Pytester) -> None:
+    """It is the run that lacks something, so that is no skip that nobody minds."""
+    pytester.path.joinpath("sites.yaml").write_text(
+        "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n"
+        "    process: {command: [no-such-program, '{port}']}\n"
+    )
+    pytester.path.joinpath("a.tasks.yaml").write_text(
+        TASKS + "  - {id: ask, sites: [], intent: Which?, checks: [{answer: x}], solution: [{stop: x}]}\n"
+    )
+    result = pytester.runpytest_subprocess("--sites=./sites.yaml", "--run-dir=run")
+    result.assert_outcomes(skipped=2, passed=1)
+    assert result.ret == 13
+    result.stdout.fnmatch_lines(
+        ["not run        2 trials; every agent on shop: what it needs is not there*", "*'no-such-program'*"]
+    )
+    assert (pytester.path / "run/broker.log").read_text().count("can't be run") == 1
+
+
 @pytest.fixture
 def elsewhere() -> Iterator[str]:
     """The address of a site that this package knows nothing about."""

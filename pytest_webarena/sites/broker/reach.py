@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlsplit
 
-from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, WebArenaError
+from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, SiteUnready, WebArenaError
 from pytest_webarena.evidence import ReachedSite
 from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
 from pytest_webarena.gateway.beyond import is_below
@@ -129,7 +129,7 @@ class Reach:
             visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, beside=self.lease)
         except SiteUnreached as error:
             visit.error = error
-        except SiteMissing as error:
+        except (SiteMissing, SiteUnready) as error:
             visit.error = SiteAbsent(f"{_where(site)} is not on this machine: {error}")
         except WebArenaError as error:
             visit.error = SiteUnreached(f"{_where(site)} could not be had: {error}")
@@ -263,5 +263,5 @@ def unreached(error: SiteError, listed_fault: bool) -> SiteError:
     """``error`` of a lease of listed sites and others together, as what it is if the ``listed`` are not at fault."""
     if listed_fault:
         return error
-    kind = SiteAbsent if isinstance(error, SiteMissing) else SiteUnreached
+    kind = SiteAbsent if isinstance(error, SiteMissing | SiteUnready) else SiteUnreached
     return kind(f"a site that the task does not list, and that an earlier attempt visited, could not be had: {error}")

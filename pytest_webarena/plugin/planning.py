@@ -78,7 +78,7 @@ def record_plan(config: pytest.Config, run: Path) -> None:
 
 
 def record_empty_part(config: pytest.Config, info: RunInfo) -> None:
-    """Make a run of a part (``--shard``) that no task fell to: whoever joins the parts is to know that none is missing."""
+    """Make a run of a part (``--shard``) that no task fell to: whoever joins them is to know that none is missing."""
     from pytest_webarena.plugin.run_facts import run_facts
     from pytest_webarena.results import RunDir
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["Loop", "run_wide", "wanted"]
+
+_AHEAD = 16
+"""How many times the trials that there is room for may have been begun, where nodes have not the same sites."""
 
 
 def wanted(session: pytest.Session) -> bool:
@@ -99,6 +103,10 @@ class Loop:
         self._before, self._ahead, self._after = self._sorted()
         self._left = [*self._before, *self._ahead, *self._after]
         """Items that were not reported yet."""
+        self._wanting = threading.Event()
+        """A node has room for something else than what waits for one."""
+        if cluster is not None:
+            cluster.executor.when_wanting = self._want
 
     def run(self) -> None:
         """Have all items reported."""
@@ -122,10 +130,26 @@ class Loop:
         """How many trials to have begun, so that no thread waits for a report; nodes may have come."""
         return self._executor.width + max(1, self._executor.width // 8)
 
+    def _want(self) -> None:
+        """In the executor's thread: not each of its turns, but once for each trial that comes of it."""
+        if not self._wanting.is_set():
+            self._wanting.set()
+            self._over.put(None)
+
+    def _is_wanted(self) -> bool:
+        """Whether to begin one trial more, for nodes that lack what those need that wait; within bounds."""
+        wanted = self._wanting.is_set() and len(self._in_flight) < _AHEAD * self._most
+        self._wanting.clear()
+        return wanted
+
     def _tell_news(self) -> None:
-        """What has become of nodes."""
-        for line in self._cluster.news() if self._cluster is not None else ():
+        """What has become of nodes; the run ends as by an interrupt where there are none to be had any more."""
+        if self._cluster is None:
+            return
+        for line in self._cluster.news():
             self._say(line)
+        if self._cluster.executor.lost:
+            raise self._session.Interrupted(f"ray: {self._cluster.executor.lost}")
 
     def close(self) -> None:
         """End the threads. None of them has anything to do."""
@@ -193,8 +217,10 @@ class Loop:
                 reporter.write_line(line)
 
     def _begin_some(self, waiting: deque[TaskItem]) -> None:
-        """Begin as many of those that wait as there is room for."""
-        while len(self._in_flight) < self._most and (item := self._next_of(waiting)) is not None:
+        """Begin as many of those that wait as there is room for, or as nodes want."""
+        while waiting and (len(self._in_flight) < self._most or self._is_wanted()):
+            if (item := self._next_of(waiting)) is None:
+                return
             if not self._begin(item):
                 self._report(item)  # it says itself why
 

@@ -30,8 +30,10 @@ def lacking(path: Path, facts: Mapping[str, Any]) -> str:
         return "there is no plan.json that can be read: nobody knows which trials are missing"
     found = sources(path, facts)
     if unplanned := sum(not each["planned"] for each in found):
-        return f"{unplanned} of {len(found)} merged runs had no plan.json that could be read: nobody knows which " \
-               "trials are missing"
+        return (
+            f"{unplanned} of {len(found)} merged runs had no plan.json that could be read: nobody knows which "
+            "trials are missing"
+        )
     wanted = {each["of"]: [other["part"] for other in found if other["of"] == each["of"]] for each in found}
     told = [why for parts in wanted.values() if (why := _missing(parts))]
     if not told:

@@ -86,7 +86,8 @@ def part(folder: Path, number: int, count: int, *tasks: str, tests: str = "tasks
     write_plan(run.path, {})
     for task in tasks:
         trial = run.folder(TrialKey(task, "mine", 1))
-        trial.finish(TrialRecord(key=trial.key, outcome="passed", attempt=trial.begin(worker="main", node_id="").number))
+        number = trial.begin(worker="main", node_id="").number
+        trial.finish(TrialRecord(key=trial.key, outcome="passed", attempt=number))
     extend_plan(run.path, [PlannedTrial(key=TrialKey(task, "mine", 1)) for task in tasks])
     return run.path
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pytest_webarena.actions import Action
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
+from pytest_webarena.browser.loop import closed_unbegun
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.session_work import SessionWork
@@ -200,4 +201,5 @@ class Session(SessionWork):
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
-        return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
+        with closed_unbegun(coroutine):
+            return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)

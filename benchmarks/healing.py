@@ -1,12 +1,16 @@
 """How many steps `webarena heal` finds again on sites that were rebuilt on purpose, and how many it finds wrongly.
 
-    python benchmarks/healing.py PATH… [--rules labels order …] [--sample N] [--seed N] [--show]
+    python benchmarks/healing.py PATH… [--rules labels order …] [--own FAMILY] [--sample N] [--seed N] [--show]
 
 Each task's solution is done on the embedded sites, and recorded from the session's signals alone; what is recorded of
 it, with all by which its elements are found as well, is what gets replayed on the sites as `changed_pages` rebuilds
 them (its rules knew no healer). Which element a step means is told by marks that the sites put on every element before
 they are rebuilt; the healer does not look at them. Counted are the steps that need healing, which is those whose own
 selector does not lead to the marked element any more, up to the first that is not done:
+
+What a recorder writes names elements by role and name, which new ids do not touch. ``--own "its id"`` has each step
+that knows one say it by that (or by another family of `recorder.families`), as people write tasks, and keeps the rest
+beside.
 
 healed   the step was done to the marked element, by another selector or after a dialog was closed
 lost     it was given up
@@ -27,6 +31,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from changed_pages import MARK, RULES, catalogue
 
@@ -34,6 +39,7 @@ from pytest_webarena.actions import Action, Selector, Stop
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
+from pytest_webarena.recorder.families import family
 from pytest_webarena.recorder.proving import prove, relative
 from pytest_webarena.recorder.replaying import replay_solution
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
@@ -100,6 +106,7 @@ def main() -> int:
     parser.add_argument("--rules", nargs="+", default=[rule for rule in RULES if rule != "none"], choices=RULES)
     parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--own", default="", metavar="FAMILY", help='by what steps name their elements, e.g. "its id"')
     parser.add_argument("--show", action="store_true", help="print the steps of every task that needs healing")
     options = parser.parse_args()
     accounts = load_catalogue("embedded").accounts
@@ -114,6 +121,8 @@ def main() -> int:
             )
             recorded = [found for task in tasks if (found := record(task, runtime)) is not None]
         print(f"{len(recorded)} of {len(tasks)} tasks recorded", flush=True)
+        if options.own:
+            recorded = [named_by(each, options.own) for each in recorded]
         totals = {rule: measure(rule, recorded, Path(folder), show=options.show) for rule in options.rules}
     named = sum((totals[rule] for rule in NAMED if rule in totals), Counter())
     share = named["healed"] / max(1, sum(named[key] for key in ("healed", "lost", "wrong")))
@@ -149,6 +158,21 @@ def record(task: Task, runtime: Runtime) -> Recorded | None:
         print(f"{task.id}: not recorded: {error}", flush=True)
         return None
     return Recorded(task=replace(task, solution=written.solution), marks=marks)
+
+
+def named_by(recorded: Recorded, own: str) -> Recorded:
+    """The same with steps that name their elements by one family where they know one of it."""
+    steps: list[Action] = []
+    for step in recorded.task.solution or ():
+        aimed: Any = step
+        target = getattr(step, "target", None)
+        also = target.also if isinstance(target, Selector) else ()
+        found = next((each for each in also if family(each) == own), "")
+        if found and isinstance(target, Selector):
+            rest = tuple(each for each in (target.selector, *target.also) if each != found)
+            aimed = replace(aimed, target=Selector(found, also=rest))
+        steps.append(aimed)
+    return replace(recorded, task=replace(recorded.task, solution=tuple(steps)))
 
 
 def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:

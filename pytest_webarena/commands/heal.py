@@ -176,7 +176,8 @@ def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int
     said = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
     said += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
     said += [f"{untried} not tried"] if untried else []
-    print(f"{len(done)} solutions replayed: " + ", ".join(said), file=sys.stderr)
+    what = "1 solution" if len(done) == 1 else f"{len(done)} solutions"
+    print(f"{what} replayed: " + ", ".join(said), file=sys.stderr)
     if left and healed:
         print("the files are as they were; --write rewrites them", file=sys.stderr)
     if not done:

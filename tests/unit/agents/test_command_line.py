@@ -86,7 +86,8 @@ def test_the_definitions_are_sandboxed(name: str) -> None:
 
 
 FAKE = """#!{python}
-import json, os, pathlib, sys, tomllib
+import json, os, sys, tomllib
+from pathlib import Path
 server = {server}
 settings = json.load(open(server["args"][-1]))
 answer = settings["browser"]["cdpEndpoint"] + " " + server["command"]
@@ -94,8 +95,8 @@ print({printed})
 """
 SERVERS = {
     "claude": 'json.load(open(sys.argv[sys.argv.index("--mcp-config") + 1]))["mcpServers"]["browser"]',
-    "codex": 'tomllib.loads(pathlib.Path(os.environ["CODEX_HOME"], "config.toml").read_text())["mcp_servers"]["browser"]',
-    "gemini": 'json.loads(pathlib.Path.home().joinpath(".gemini/settings.json").read_text())["mcpServers"]["browser"]',
+    "codex": 'tomllib.loads(Path(os.environ["CODEX_HOME"], "config.toml").read_text())["mcp_servers"]["browser"]',
+    "gemini": 'json.loads(Path.home().joinpath(".gemini/settings.json").read_text())["mcpServers"]["browser"]',
 }
 """Where each of them looks for its servers."""
 PRINTED = {

@@ -356,9 +356,8 @@ def without_resets(folder: Path, apps: Sequence[str]) -> Path:
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
     shipped = yaml.safe_load(load_catalogue("debian").path.read_text())["apps"]
-    docker = {
-        app: {**shipped[app]["docker"], "snapshot": False, "reset": [["true"]], "fingerprint": ["true"]} for app in apps
-    }
+    blind = {"snapshot": False, "reset": [["true"]], "fingerprint": ["true"]}
+    docker = {app: {**shipped[app]["docker"], **blind} for app in apps}
     path = folder / "planted.yaml"
     path.write_text(yaml.safe_dump({"extends": "debian", "apps": {app: {"docker": docker[app]} for app in apps}}))
     return path

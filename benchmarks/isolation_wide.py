@@ -156,7 +156,7 @@ class Marker:
 
     def act(self, observation):
         found = re.search(r"found: (.*?) \\.", observation.text, re.S)
-        if not found:  # A page's scripts may take seconds on a busy machine; waiting in one way only would end the trial.
+        if not found:  # Scripts may take seconds on a busy machine; waiting in one way only would end the trial.
             self.waited += 1
             time.sleep(min(2.0, 0.1 * 2**self.waited))
             return (Noop(), Scroll("up"))[self.waited % 2]

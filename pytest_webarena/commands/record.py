@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Goto, Stop
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.changes import SiteChanges
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.proving import Chosen, prove, relative
@@ -30,10 +30,11 @@ from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
+    from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.runtime import Runtime
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "proved", "shown_of"]
 
 _LOOK = 0.5
 """Seconds between two looks at what was done."""
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class Shown:
     """What somebody did."""
 
     steps: tuple[RecordedStep, ...]
@@ -84,18 +85,18 @@ def run_record(options: argparse.Namespace) -> int:
         runtime = exits.enter_context(
             open_runtime(name, headed=evidence is None, executable=options.browser_executable)
         )
-        shown = _of(evidence, options.answer) if evidence is not None else _watch(task, runtime, options)
+        shown = shown_of(evidence, options.answer) if evidence is not None else _watch(task, runtime, options)
         if not shown.steps and not shown.answer:
             raise UsageError("expected something done in the browser, or an answer; found neither")
         return _make(task, shown, runtime, options, _noise(catalogue))
 
 
 def _make(
-    task: Task, shown: _Shown, runtime: Runtime, options: argparse.Namespace, noise: Mapping[str, Sequence[str]]
+    task: Task, shown: Shown, runtime: Runtime, options: argparse.Namespace, noise: Mapping[str, Sequence[str]]
 ) -> int:
     """Do it again on fresh sites, ask which checks are meant, write the task, and try the whole of it."""
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    chosen = _proved(task, shown, runtime)
+    chosen = proved(task, shown, runtime)
     done = [relative(each.action, shown.sites) for each in chosen]
     steps = list(zip(done, [each.problem for each in chosen], strict=True))
     steps.append((Stop(shown.answer), ""))
@@ -132,11 +133,12 @@ def _make(
     return 0 if passed and whole else 1
 
 
-def _proved(task: Task, shown: _Shown, runtime: Runtime) -> list[Chosen]:
+def proved(task: Task, shown: Shown, runtime: Runtime) -> list[Chosen]:
+    """The steps, each with the selectors that find its element on fresh sites."""
     again = replace(task, solution=tuple(step.action for step in shown.steps))
     with tryout(again, runtime, _quiet, Path("tryout")) as trying:
         chosen = []
-        for each in prove(shown.steps, trying.find, lambda action: "" if trying.act(action) else trying.error):
+        for each in prove(shown.steps, trying, lambda action: "" if trying.act(action) else trying.error):
             print(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{_remark(each.problem)}")
             chosen.append(each)
         return chosen
@@ -168,7 +170,7 @@ def _tried(text: str, runtime: Runtime) -> list[bool] | None:
 # --- where it comes from
 
 
-def _watch(task: Task, runtime: Runtime, options: argparse.Namespace) -> _Shown:
+def _watch(task: Task, runtime: Runtime, options: argparse.Namespace) -> Shown:
     print(f"Use the browser's window to do this:\n  {task.intent}\nEach step is told here. Enter ends it.\n")
     ended = threading.Event()
 
@@ -182,7 +184,7 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace) -> _Shown:
         answer = options.answer if options.answer is not None else input("the answer (empty: there is none): ").strip()
         trying.answered(answer)
         evidence = trying.evidence()
-    return _of(evidence, answer)
+    return shown_of(evidence, answer)
 
 
 def follow(trying: Tryout, ended: threading.Event, say: Callable[[str], None], every: float = _LOOK) -> None:
@@ -197,12 +199,13 @@ def follow(trying: Tryout, ended: threading.Event, say: Callable[[str], None], e
             told += 1
 
 
-def _of(evidence: Evidence, answer: str | None) -> _Shown:
+def shown_of(evidence: Evidence, answer: str | None) -> Shown:
+    """What the signals of ``evidence`` tell. `UsageError` where they don't tell all of it."""
     if evidence.signals is None or not evidence.dom_events:
         raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
     if evidence.lost_signals:
         raise UsageError(f"expected all that was done, found that {evidence.lost_signals} signals were lost")
-    return _Shown(
+    return Shown(
         steps=steps_of(evidence.signals, before=evidence.signals_before),
         answer=(evidence.text_answer or "") if answer is None else answer,
         url=evidence.url,
@@ -244,7 +247,7 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
     if not intent:
         raise UsageError("expected an intent, found none; give it with --intent")
     id = options.id or _id(intent)
-    users = dict(each.partition("=")[::2] for each in options.user)
+    users = {**_signed_in(options.source), **dict(each.partition("=")[::2] for each in options.user)}
     keys: dict[str, object] = {"id": id, "intent": intent, "sites": list(dict.fromkeys(sites))}
     if start:
         keys["start"] = start
@@ -273,10 +276,22 @@ def _start_of(evidence: Evidence | None) -> list[str]:
 
 def _told(source: Path | None) -> str:
     """The intent of a recorded trial."""
+    record = _record(source)
+    return record.intent if record is not None else ""
+
+
+def _signed_in(source: Path | None) -> dict[str, str]:
+    """Whom its task asked to be signed in, by site; nothing in records of older versions."""
+    record = _record(source)
+    users = record.environment.get("users", {}) if record is not None else {}
+    return dict(users) if isinstance(users, Mapping) else {}
+
+
+def _record(source: Path | None) -> TrialRecord | None:
     if source is None:
-        return ""
+        return None
     run = RunDir(source.parent.parent)
-    return next((record.intent for record in run.records() if run.folder(record.key).path == source), "")
+    return next((record for record in run.records() if run.folder(record.key).path == source), None)
 
 
 def _id(intent: str) -> str:

@@ -19,7 +19,7 @@ from pytest_webarena.plugin.begun import Begun
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
 from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
-from pytest_webarena.plugin.wide_choice import serial_lines, why_serial
+from pytest_webarena.plugin.wide_choice import Agents, serial_lines, why_serial
 from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
@@ -95,7 +95,8 @@ class Loop:
         )
         self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
         """Whose trial is over, in this order; None: there is something else to see to."""
-        self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
+        self._in_flight: dict[TaskItem, Future[TrialRecord]] = {}
+        self._agents = Agents()
         self._broken_off = False
         self._torn_down: list[BaseException] = []
         """What fixtures of places that were left raised, when an item elsewhere was begun."""
@@ -117,10 +118,7 @@ class Loop:
         waiting = deque(self._ahead)
         while waiting or self._in_flight:
             self._tell_news()
-            while waiting and (len(self._in_flight) < self._most or self._is_wanted()):
-                item = waiting.popleft()
-                if not self._begin(item):
-                    self._report(item)  # it says itself why
+            self._begin_some(waiting)
             if self._in_flight and (over := self._next_over()) is not None:
                 self._report(over)
         for item in self._after:
@@ -196,9 +194,8 @@ class Loop:
         ahead: list[TaskItem] = []
         after: list[pytest.Item] = []
         reasons: Counter[str] = Counter()
-        kinds: dict[str, str] = {}
         for item in self._session.items:
-            why = why_serial(item, kinds) if isinstance(item, TaskItem) else "-"
+            why = why_serial(item, self._agents) if isinstance(item, TaskItem) else "-"
             if isinstance(item, TaskItem) and not why:
                 ahead.append(item)
                 continue
@@ -218,6 +215,24 @@ class Loop:
             reporter.ensure_newline()
             for line in lines:
                 reporter.write_line(line)
+
+    def _begin_some(self, waiting: deque[TaskItem]) -> None:
+        """Begin as many of those that wait as there is room for, or as nodes want."""
+        while waiting and (len(self._in_flight) < self._most or self._is_wanted()):
+            if (item := self._next_of(waiting)) is None:
+                return
+            if not self._begin(item):
+                self._report(item)  # it says itself why
+
+    def _next_of(self, waiting: deque[TaskItem]) -> TaskItem | None:
+        """The first that can begin, which waits no longer. Trials that share a memory come one after the other, in
+        their order, and meanwhile others take their places."""
+        taken = {self._agents.memory(item) for item in self._in_flight} - {None}
+        for item in waiting:
+            if self._agents.memory(item) not in taken:
+                waiting.remove(item)
+                return item
+        return None
 
     def _begin(self, item: TaskItem) -> bool:
         """Have the item's trial played, if it is to be; else the item says why it is not."""
@@ -287,7 +302,8 @@ class Loop:
         """pytest's own protocol for one item."""
         session = self._session
         self._left.remove(item)
-        self._in_flight.pop(item, None)
+        if isinstance(item, TaskItem):
+            self._in_flight.pop(item, None)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=self._following())
         if session.shouldfail:
             raise session.Failed(session.shouldfail)

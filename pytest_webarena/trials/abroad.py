@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ _UNSEEN = re.compile(
 )
 _TURNS = 15
 """Redirects of one page. Browsers give up after 20."""
+_LOOKED = 3.0
+"""Seconds after which agents are shown a page although a script of it has not come."""
 _GIVEN_UP = 10.0
 """Seconds after which a page that has not come is the site's fault: browsers wait longer, agents may not."""
 
@@ -45,6 +48,14 @@ def _role(request: RequestRecord) -> Lack:
     return lack_of(request.method, [f"{name}: {value}" for name, value in request.request_headers])
 
 
+def _patience(request: RequestRecord, role: Lack) -> float:
+    """Seconds without an answer after which it is the site's fault."""
+    if role == "page":
+        return _GIVEN_UP
+    dest = next((value for name, value in request.request_headers if name.lower() == "sec-fetch-dest"), "")
+    return _LOOKED if dest in ("script", "style") else math.inf
+
+
 def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
     """Requests that the world did not answer as it does to people: what each was for, whose doing that is, and why."""
     found: list[tuple[RequestRecord, Lack, Cause, str]] = []
@@ -55,7 +66,7 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack,
         elif signs.captcha_frame(request.url) and request.method != "CONNECT" and not request.refused:
             if role in ("page", "part"):
                 found.append((request, "page", "blocked", "a captcha"))
-        elif role == "page" and request.status is None and not request.refused and request.seconds >= _GIVEN_UP:
+        elif request.status is None and not request.refused and request.seconds >= _patience(request, role):
             found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
     return found + _endless(requests)
 

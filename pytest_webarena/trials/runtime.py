@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_browser
+from pytest_webarena.browser.launching.finding import require_ffmpeg
 from pytest_webarena.browser.session import SessionConfig
-from pytest_webarena.errors import TrialError, Unready, UsageError
+from pytest_webarena.errors import SiteUnready, TrialError, Unready, UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder, open_memory
@@ -183,7 +184,7 @@ class Runtime:
         ``config`` holds for this trial, in place of the runtime's own; what is shared stays as it is.
 
         `UsageError` when it is to be in another browser than this one has; `Unready` when what the agent needs was
-        looked at for the first time, and is not there.
+        looked at for the first time, or what would run a site asked for, and is not there.
         """
         config = config or self._config
         if browser != (own := config.engine.browser_name):
@@ -215,7 +216,7 @@ class Runtime:
             waiting=self._waits.on,
             node_id=node_id,
             worker=f"{config.worker}.{number}" if (number := thread_number()) else config.worker,
-            in_flight=config.in_flight,
+            in_flight=self._beside(config),
             start=partial(self._start, begun) if config.in_flight > 1 else nullcontext,
             breaking_off=self._breaking_off,
             since=self._info.facts.get("started", math.inf),
@@ -227,9 +228,16 @@ class Runtime:
             if config.by_load:
                 self._measure(record)
             return record
+        except SiteUnready as error:
+            raise Unready(str(error), cause=error.cause) from None
         finally:
             with self._lock:
                 self._begun -= len(begun)
+
+    def _beside(self, config: RuntimeConfig) -> int:
+        """How many trials may be under way while one is, that one included: none beside what the loop plays itself when
+        it has nothing in flight."""
+        return config.in_flight if thread_number() or self._begun else 1
 
     def _measure(self, record: TrialRecord) -> None:
         """Beside agents that wait for less than half of the time, no trial begins before there is something to spare.
@@ -269,6 +277,8 @@ class Runtime:
                 self._ready.add((agent.id, agent.digest))
             if self._engine is None and (agent.self_driving or needs_browser(task)):
                 chosen_browser(config.engine)
+            if config.options.video != "off" and not agent.self_driving and needs_browser(task):
+                require_ffmpeg()
         except TrialError as error:
             raise Unready(str(error), cause=error.cause) from None
 

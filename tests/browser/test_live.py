@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ tasks:
         "h2",
         "nowhere",
         "cut",
+        "stall",
+        "stuck",
         "frame",
         "script",
     )
@@ -141,11 +144,10 @@ class Run:
         return record["outcome"], record["cause"], record["shortfall"]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("live")
-    (folder / "sites.yaml").write_text(SITES)
-    (folder / "tea.tasks.yaml").write_text(TASKS)
+def in_world(
+    folder: Path, commands: Sequence[Sequence[str]]
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """Run commands in the played world, one after the other; what they said, and what the world was asked."""
     probe = subprocess.run(
         ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "ip", "link"],
         capture_output=True,
@@ -154,10 +156,29 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         pytest.skip("no network namespace can be made here")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environ |= {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]), "PYTEST_ADDOPTS": NEEDLESS, "PY_COLORS": "0"}
+    report = folder / "world.json"
+    script = "; ".join(map(shlex.join, commands))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.browser.played_world", str(report), "/bin/sh", "-c", script],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    print(done.stdout[-20_000:], done.stderr[-5000:])
+    return done, json.loads(report.read_text())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "sites.yaml").write_text(SITES)
+    (folder / "tea.tasks.yaml").write_text(TASKS)
     (folder / "mind2web.json").write_text(json.dumps([MIND2WEB]))
     (folder / "visitor.yaml").write_text(VISITOR)
     imported, catalogue = folder / "mind2web.tasks.yaml", folder / "live.sites.yaml"
-    report = folder / "world.json"
     common = [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     commands = [
         [*common, str(folder / "tea.tasks.yaml"), "--agent=oracle", f"--sites={folder / 'sites.yaml'}",
@@ -171,23 +192,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         [sys.executable, "-m", "pytest_webarena.commands.cli", "check", str(imported), f"--sites={catalogue}",
          f"--folder={folder / 'upkeep'}"],
     ]  # fmt: skip
-    script = "; ".join(map(shlex.join, commands))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.browser.played_world", str(report), "/bin/sh", "-c", script],
-        cwd=folder,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    print(done.stdout[-20_000:], done.stderr[-5000:])
+    done, world = in_world(folder, commands)
     records = [
         json.loads(file.read_text()) for name in ("runs", "mind2web") for file in (folder / name).rglob("trial.json")
     ]
     return Run(
         records={each["key"]["task"]: each for each in records},
-        world=json.loads(report.read_text()),
+        world=world,
         checked=json.loads((folder / "upkeep" / "report.json").read_text()),
         told=done.stdout,
     )
@@ -220,7 +231,7 @@ def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) ->
     assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
 
 
-@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "frame"])
+@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "stall", "stuck", "frame"])
 def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
     assert run.outcome(task)[:2] == ("error", "site"), run.records[task]["message"]
     assert run.records[task]["environment"]["obstacles"]

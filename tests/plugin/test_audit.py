@@ -139,12 +139,13 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
             "  canned failed",
             "too easy: easy (demo.tasks.yaml:14)",
             "  passed by doing nothing and answering with the whole page",
+            "  to do: ask for the answer `exact`, as a `number`, or with `excludes` for what",
             "flaky: flaky (demo.tasks.yaml:20)",
             "error: odd (demo.tasks.yaml:26)",
             "  oracle, trial 1: site: canned error*",
             "weak check: pair.a (demo.tasks.yaml:*)",
             "  passed by replaying the solution of pair.b",
-            "audit: 5 of 7 tasks are not valid, 1 not judged",
+            "audit: 5 of 7 tasks are not valid, 1 not judged; what to do about it: https://*/audit.html#what-to-do-about-it",
         ]
     )
 

@@ -31,6 +31,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
+from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.check_reader import CheckReader
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
@@ -241,6 +242,36 @@ class Session:
         """Somebody else did, until now."""
         self._acting = self._acting or 0.0
         self._acted, self._trusted = time.monotonic(), False
+
+    def by_hand(self) -> ByHand:
+        """The means for somebody without a window to see its pages and to act in them. `BrowserError` on other browsers
+        than Chromium."""
+        if not self._tabs.current.is_observable:
+            raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
+        return ByHand(self)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is under way."""
+        return self._lock is not None and self._lock.locked()
+
+    async def at_hand(self, *, acts: bool) -> Tabs:
+        """The tabs, for somebody who does something in them, or only looks, while other calls may be under way."""
+        if self._context is None:
+            raise BrowserError("the session is closed")
+        if not self.is_busy:
+            await self._tabs.sync()
+        if acts:
+            self._before, now = begun_before(self._tabs), time.monotonic()
+            self._acting = self._acted = now
+            self._first = self._first or now
+            self._tabs.current.dialogs.new_action()
+            self._tabs.current.cuts.touched = True
+        return self._tabs
+
+    def call_beside(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
+        """The result of a coroutine on the session's loop, which takes no turn."""
+        return self._engine.run(coroutine, timeout=seconds + 1.0, what=what)
 
     def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
         """Wait at most ``seconds`` until pages have done what they had put off, and until ``quiet`` seconds have passed

@@ -88,10 +88,10 @@ class Person:
 
     async def attempt(self) -> dict[str, Any]:
         """Have the task tried, and see what came of it."""
+        before = await self.page.evaluate("state.trials")
         await self.press("Try the task on fresh sites")
-        await self.until("state.phase === 'trying'")
-        await self.phase("choosing")
-        result: dict[str, Any] = await self.page.evaluate("state.result")
+        over = f"state.trials > {before} && state.phase === 'choosing'"
+        result: dict[str, Any] = await self.until(f"{over} && state.result")
         return result
 
 

@@ -91,11 +91,12 @@ def test_a_task_done_in_the_view_passes_on_fresh_sites(record: Record, tmp_path:
 
 
 def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_path: Path) -> None:
-    """What was typed gets a name and more fillings, a step is left out, key nodes are ticked; all instances are tried."""
+    """What was typed gets a name and more fillings, a step is left out, a key node is ticked: all instances pass."""
     made = tmp_path / "made.yaml"
 
     async def act(person: Person) -> None:
         await person.click('role=link[name="Weekend in Gorsehythe"]')
+        await person.until("/scratchpad.\\d+$/.test(state.browser.tabs[0].url)")
         await person.page.get_by_role("button", name="Back", exact=True).click()
         await person.until("state.browser.tabs[0].url.endsWith('/scratchpad/')")
         await person.click('role=link[name="New note"]')
@@ -108,10 +109,10 @@ def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_p
             await person.page.get_by_role("button", name="Leave out step 1", exact=True).click()
             found = await person.steps(len(found) - 1)
         await person.page.get_by_role("button", name="Edit step 2", exact=True).click()
-        await person.page.get_by_label("Step 2: the value").fill("Rye")
+        await person.page.get_by_role("textbox", name="Step 2: the value").fill("Rye")
         await person.press("Save")
         await person.page.get_by_role("button", name="Name the value of step 2", exact=True).click()
-        await person.page.get_by_label("A name for Rye").fill("title")
+        await person.page.get_by_role("textbox", name="A name for Rye").fill("title")
         await person.press("Save")
         await person.until("state.variables.title === 'Rye'")
         await person.finish()
@@ -159,8 +160,8 @@ def test_an_answer_that_was_selected_on_a_phone(record: Record) -> None:
         await person.until("state.answer === 'Kettle'")
         await person.finish()
         await person.page.get_by_label("the answer is 'Kettle'").uncheck()
-        result = await person.attempt()
-        assert (result["passed"], "at least one" in result["about"]) == (False, True), result
+        await person.press("Try the task on fresh sites")
+        await person.page.get_by_role("alert").get_by_text("expected a check that is ticked, found none").wait_for()
         await person.page.get_by_label("the answer is 'Kettle'").check()
         result = await person.attempt()
         assert result["passed"], result

@@ -12,7 +12,7 @@ import yaml
 from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.errors import TaskFileError, UsageError, WebArenaError
-from pytest_webarena.recorder.editing import Edits, key_of
+from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
 from pytest_webarena.recorder.making import (
     Again,
@@ -203,7 +203,9 @@ class _Recording:
         for task in tasks:
             panel.say(f"trying {task.id} on fresh sites")
             verdicts.append(try_task(task, self._runtime, panel.say, uploads=self._uploads(steps)))
-        self._result = _judged(tasks, verdicts, text, missing=0 if whole else len(steps) - len(self._again.chosen))
+        missing = 0 if whole else len(steps) - len(self._again.chosen)
+        doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
+        self._result = replace(_judged(tasks, verdicts, text, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
         panel.tell(self._result)
@@ -265,6 +267,18 @@ def _judged(tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, *, mi
         bad = next((result for result in results if not result.passed), None)
         checks.append((bad is None, "" if bad is None else _why(bad)))
     return Result(passed=passed, about=about, checks=tuple(checks), text=text)
+
+
+def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -> tuple[str, ...]:
+    """Variables that agents can't know of, or that nothing depends on."""
+    found = []
+    solution = text.rpartition("solution:")[2]
+    for name in variables:
+        if name != answer and f"{{{{ {name}" not in shown(intent):
+            found.append(f"what the agent is told does not say {{{{ {name} }}}}, so it can't know it")
+        if f"{{{{ {name}" not in solution:
+            found.append(f"no step depends on {{{{ {name} }}}}: its element is found by something else")
+    return tuple(found)
 
 
 def _why(result: Any) -> str:

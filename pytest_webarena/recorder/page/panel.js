@@ -102,6 +102,7 @@ const drawResult = () => {
   $('verdict').className = result.passed ? 'passed' : 'failed';
   $('whys').replaceChildren(...result.checks.map((each, number) => make(
     'li', `${each.holds ? '✓' : '✗'} check ${number + 1}${each.why ? `: ${each.why}` : ''}`, {class: each.holds ? 'passed' : 'failed'})));
+  $('whys').append(...result.doubts.map(doubt => make('li', `think about this: ${doubt}`, {class: 'error'})));
   $('written').textContent = result.written ? `Written: ${result.written}. Next: pytest --audit ${result.written}` : '';
   $('text').textContent = result.text;
   $('text').parentElement.hidden = !result.text;

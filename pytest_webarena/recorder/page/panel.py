@@ -44,6 +44,8 @@ class Result:
     about: str
     checks: tuple[tuple[bool | None, str], ...] = ()
     """Of each check of the task: whether it holds in all instances, and else why not."""
+    doubts: tuple[str, ...] = ()
+    """What its author should think about, though no check says so."""
     text: str = ""
     """The task file."""
     written: str = ""
@@ -64,6 +66,7 @@ class _State:
     proved: Edits | None = None
     """With which the steps were done again."""
     result: Result | None = None
+    trials: int = 0
     log: list[str] = field(default_factory=list)
 
 
@@ -125,6 +128,7 @@ class Panel:
         """What came of a trial."""
         with self._lock:
             self._state.result, self._state.phase = result, "choosing"
+            self._state.trials += 1
 
     def say(self, text: str) -> None:
         """A line of what is going on."""
@@ -158,6 +162,7 @@ class Panel:
                 "nodes": [{"about": each.about, "step": each.step + 1} for each in state.nodes],
                 "stale": stale,
                 "result": _result(state.result),
+                "trials": state.trials,
                 "log": list(state.log),
             }
 
@@ -207,6 +212,10 @@ class Panel:
                 raise UsageError(f"expected one of {', '.join(allowed) or 'nothing'} while {phase}, found {what!r}")
             if what in ("finish", "prove", "try") and not intent:
                 raise UsageError("expected to be told what the agent is to do, found nothing; write it at the top")
+            if what == "try" and not (_numbers(said.get("checks"), checks) or _numbers(said.get("nodes"), nodes)):
+                raise UsageError("expected a check that is ticked, found none: a task without one proves nothing")
+            if what == "try":
+                self._state.result = None
             self._state.phase = {"finish": "proving", "prove": "proving", "try": "trying"}.get(what, phase)  # type: ignore[assignment]
         self._asked.put(
             Asked(
@@ -266,6 +275,7 @@ def _result(result: Result | None) -> dict[str, Any] | None:
         "passed": result.passed,
         "about": result.about,
         "checks": [{"holds": holds, "why": why} for holds, why in result.checks],
+        "doubts": list(result.doubts),
         "text": result.text,
         "written": result.written,
     }

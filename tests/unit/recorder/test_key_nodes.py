@@ -81,8 +81,8 @@ def test_a_node_stands_by_its_step_and_only_once() -> None:
 
 def test_all_of_them_can_be_read_in_a_task() -> None:
     steps = passed(
-        (Type(FIELD, "tent: two"), "/"), (Press("Enter", FIELD), "/search/?q=tent:+two"), (Click(BUTTON), "/search/?q=tent:+two"),
-        (Select(FIELD, ("a", "b")), "http://map.test/x?y=1"), (Click(BUTTON), "http://map.test/x?y=2"),
+        (Type(FIELD, "tent: two"), "/"), (Press("Enter", FIELD), "/search/?q=tent:+two"),
+        (Click(BUTTON), "/search/?q=tent:+two"), (Select(FIELD, ("a", "b")), "http://map.test/x?y=1"), (Click(BUTTON), "http://map.test/x?y=2"),
     )  # fmt: skip
     found = [dict(each.node) for each in proposed_nodes(steps, SITES)]
     assert len(found) == 5

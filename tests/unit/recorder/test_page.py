@@ -117,7 +117,7 @@ def post(server: PageServer, path: str, body: Any) -> dict[str, Any]:
 )
 def test_only_its_own_page_is_answered(server: PageServer, headers: dict[str, str], status: int) -> None:
     assert ask(server, "GET", "/TOKEN/state.json", **headers)[0] == status
-    body = {"events": []}
+    body: dict[str, Any] = {"events": []}
     assert ask(server, "POST", "/TOKEN/input", body, **{**JSON, **headers})[0] == status
 
 

@@ -113,7 +113,7 @@ def test_fillings_one_a_line() -> None:
     ]
     assert fillings_of("stars,title\n2,Oats", ["title", "stars"]) == [{"stars": "2", "title": "Oats"}]
     assert fillings_of("", ["title"]) == []
-    with pytest.raises(UsageError, match="line 1 of the fillings: expected 2 values .title, stars., found 1"):
+    with pytest.raises(UsageError, match=r"line 1 of the fillings: expected 2 values .title, stars., found 1"):
         fillings_of("Oats", ["title", "stars"])
 
 

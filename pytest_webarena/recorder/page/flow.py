@@ -203,9 +203,10 @@ class _Recording:
         for task in tasks:
             panel.say(f"trying {task.id} on fresh sites")
             verdicts.append(try_task(task, self._runtime, panel.say, uploads=self._uploads(steps)))
+        asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
         missing = 0 if whole else len(steps) - len(self._again.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
-        self._result = replace(_judged(tasks, verdicts, text, missing=missing), doubts=doubts)
+        self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
         panel.tell(self._result)
@@ -222,8 +223,8 @@ class _Recording:
         assert self._again is not None
         keys = task_keys(self._task, mutates=any(app.total for app in self._again.changes))
         if variables:
-            keys = {"id": keys.pop("id"), "intent": in_text(self._task.intent, variables), **_without(keys, "intent")}
-            keys["each"] = each_of(variables, fillings)
+            first = {"id": keys.pop("id"), "intent": in_text(self._task.intent, variables)}
+            keys = {**first, "each": each_of(variables, fillings), **_without(keys, "intent")}
         lines = [list(check.lines) for check in checks]
         if nodes:
             lines.append(yaml_lines([{"key_nodes": [node.node for node in nodes]}]))
@@ -252,7 +253,9 @@ class _Recording:
         self._panel.tell(self._result)
 
 
-def _judged(tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, *, missing: int) -> Result:
+def _judged(
+    tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, asked: Sequence[str], *, missing: int
+) -> Result:
     """What the trials of all instances say together."""
     passed = not missing and all(verdict.passed for verdict in verdicts)
     about = f"passed on fresh sites: {len(verdicts)} of {len(verdicts)}" if passed else ""
@@ -262,10 +265,10 @@ def _judged(tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, *, mi
         failed = [task.id for task, verdict in zip(tasks, verdicts, strict=True) if not verdict.passed]
         about = f"failed on fresh sites: {', '.join(failed)}"
     checks = []
-    for number in range(len(tasks[0].checks)):
+    for number, about_it in enumerate(asked):
         results = [verdict.results[number] for verdict in verdicts]
         bad = next((result for result in results if not result.passed), None)
-        checks.append((bad is None, "" if bad is None else _why(bad)))
+        checks.append((about_it, bad is None, "" if bad is None else _why(bad)))
     return Result(passed=passed, about=about, checks=tuple(checks), text=text)
 
 

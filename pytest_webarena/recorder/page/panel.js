@@ -100,8 +100,8 @@ const drawResult = () => {
   if (!result) return;
   $('verdict').textContent = result.about;
   $('verdict').className = result.passed ? 'passed' : 'failed';
-  $('whys').replaceChildren(...result.checks.map((each, number) => make(
-    'li', `${each.holds ? '✓' : '✗'} check ${number + 1}${each.why ? `: ${each.why}` : ''}`, {class: each.holds ? 'passed' : 'failed'})));
+  $('whys').replaceChildren(...result.checks.map(each => make(
+    'li', `${each.holds ? '✓' : '✗'} ${each.about}${each.why ? `: ${each.why}` : ''}`, {class: each.holds ? 'passed' : 'failed'})));
   $('whys').append(...result.doubts.map(doubt => make('li', `think about this: ${doubt}`, {class: 'error'})));
   $('written').textContent = result.written ? `Written: ${result.written}. Next: pytest --audit ${result.written}` : '';
   $('text').textContent = result.text;

@@ -42,8 +42,8 @@ class Result:
 
     passed: bool
     about: str
-    checks: tuple[tuple[bool | None, str], ...] = ()
-    """Of each check of the task: whether it holds in all instances, and else why not."""
+    checks: tuple[tuple[str, bool, str], ...] = ()
+    """Of each check of the task: what it asks, whether that holds in all instances, and else why not."""
     doubts: tuple[str, ...] = ()
     """What its author should think about, though no check says so."""
     text: str = ""
@@ -274,7 +274,7 @@ def _result(result: Result | None) -> dict[str, Any] | None:
     return {
         "passed": result.passed,
         "about": result.about,
-        "checks": [{"holds": holds, "why": why} for holds, why in result.checks],
+        "checks": [{"about": about, "holds": holds, "why": why} for about, holds, why in result.checks],
         "doubts": list(result.doubts),
         "text": result.text,
         "written": result.written,

@@ -148,7 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _frame(self) -> None:
         seen = parse_qs(urlsplit(self.path).query).get("seen", ["0"])[0]
         hand = self.server.hand
-        frame = hand.frame(int(seen) if seen.isdigit() else 0, _WAIT) if hand is not None else None
+        try:
+            frame = hand.frame(int(seen) if seen.isascii() and seen.isdigit() else 0, _WAIT) if hand is not None else None
+        except WebArenaError:  # `state.json` says why
+            frame = None
         if frame is None:
             self._send(HTTPStatus.NO_CONTENT, "", b"")
             return
@@ -186,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != kind:
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send it as {kind}.")
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > most:
+        if not (length.isascii() and length.isdigit()) or int(length) > most:
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send at most {most:,} bytes, and say how many.")
         return self.rfile.read(int(length))
 

@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--panel", action="store_true", help="use the browser's window, and make the task on a page beside it"
     )
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="of that page (default: any free one)")
+    parser.add_argument("--annotator", default="", metavar="NAME", help="who writes the task: begins its review")
     parser.add_argument("--annotate", type=Path, metavar="DIR", help="keep there what is to be seen of each step")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the task (default: printed)")
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: as for pytest)")
@@ -80,10 +81,10 @@ def run_record(options: argparse.Namespace) -> int:
 
     if options.output is not None and options.output.exists():
         raise UsageError(f"{options.output}: expected a file that is not there yet, found one; choose another name")
+    live, page = _on_page(options)
     name = options.sites or DEFAULT_SITES
     catalogue = load_catalogue(name)
     evidence = _evidence(options.source) if options.source is not None else None
-    live, page = _on_page(options)
     task = _task(options, catalogue, evidence, ask=not page)
     with ExitStack() as exits:
         headed = evidence is None and not live
@@ -241,6 +242,8 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
         keys["start"] = start
     if users:
         keys["user"] = users
+    if options.annotator:
+        keys["review"] = {"annotator": options.annotator}
     text = task_text(keys, [["- answer: placeholder"]], [])
     try:
         [task] = parse_tasks(text)

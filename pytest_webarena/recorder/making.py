@@ -150,6 +150,8 @@ def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:
     if task.user:
         keys["user"] = dict(task.user)
     keys["mutates"] = mutates
+    if task.review is not None:
+        keys["review"] = {"annotator": task.review.annotator}
     return keys
 
 

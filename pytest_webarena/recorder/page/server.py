@@ -149,7 +149,9 @@ class _Handler(BaseHTTPRequestHandler):
         seen = parse_qs(urlsplit(self.path).query).get("seen", ["0"])[0]
         hand = self.server.hand
         try:
-            frame = hand.frame(int(seen) if seen.isascii() and seen.isdigit() else 0, _WAIT) if hand is not None else None
+            frame = (
+                hand.frame(int(seen) if seen.isascii() and seen.isdigit() else 0, _WAIT) if hand is not None else None
+            )
         except WebArenaError:  # `state.json` says why
             frame = None
         if frame is None:

@@ -15,9 +15,9 @@ from pytest_webarena.tasks.model import Task
 
 __all__ = ["digest"]
 
-_NOT_DECISIVE = frozenset(
-    ("id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "location", "digest")
-) | {"review"}
+_HINTS = frozenset({"id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "review"})
+_NOT_DECISIVE = _HINTS | {"location", "digest"}
+
 
 
 def digest(task: Task) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,8 +71,9 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
         options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
         options.open(server.address)
         recording = _Recording(task, runtime, options, panel, server)
-        while recording.goes_on():
-            pass
+        with contextlib.suppress(KeyboardInterrupt):
+            while recording.goes_on():
+                pass
         return recording.leave()
 
 

@@ -143,8 +143,8 @@ with closing(sqlite3.connect(DATABASE)) as db, db:
 http.server.ThreadingHTTPServer(("", PORT), Site).serve_forever(poll_interval=0.01)
 '''
 AGENT = '''
-import re, uuid
-from pytest_webarena.actions import Goto, Noop, Stop
+import re, time, uuid
+from pytest_webarena.actions import Goto, Noop, Scroll, Stop
 
 class Marker:
     """Looks, marks, looks again; answers what it has seen of others."""
@@ -152,11 +152,14 @@ class Marker:
     def __init__(self):
         self.mark = "m" + uuid.uuid4().hex[:12]
         self.looks = []
+        self.waited = 0
 
     def act(self, observation):
         found = re.search(r"found: (.*?) \\.", observation.text, re.S)
-        if not found:
-            return Noop()
+        if not found:  # Scripts may take seconds on a busy machine; waiting in one way only would end the trial.
+            self.waited += 1
+            time.sleep(min(2.0, 0.1 * 2**self.waited))
+            return (Noop(), Scroll("up"))[self.waited % 2]
         told = found.group(1)
         if not self.looks:
             self.looks.append(told)

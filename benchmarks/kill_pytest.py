@@ -2,6 +2,7 @@
 
     python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--agent oracle] [--only pytest|worker|broker]
     python benchmarks/kill_pytest.py --times 17 --sites embedded-docker --from-broker --between 0 10
+    python benchmarks/kill_pytest.py --times 10 --sites debian --tasks tasks-debian --from-broker --between 0 40
 
 Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
 its parent is by now. What is left on the Docker engine is known by its label, which names the broker that made it.
@@ -20,7 +21,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from typing import Any
 from processes import carrying
 
 MARK = "WEBARENA_KILL_BENCHMARK"
-DOCKER = "embedded-docker"
+PROCESSES = "embedded"
+"""The sites that have nothing on the engine."""
 PATIENCE = 30.0
 """Seconds that a run may take to clean up after the kill."""
 
@@ -38,6 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--sites", default="embedded")
+    parser.add_argument("--tasks", nargs="+", default=["tasks/homepage"], help="default: tasks/homepage")
     parser.add_argument("--agent", default="oracle", help="keyword-process has temporary files, too")
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
@@ -52,7 +55,7 @@ def main() -> int:
         for _ in range(options.times):
             after = chance.uniform(*options.between)
             found, made, left, seconds = one_kill(
-                victim, options.sites, options.agent, after, from_broker=options.from_broker
+                victim, options.sites, options.agent, after, from_broker=options.from_broker, tasks=options.tasks
             )
             live += found
             with_objects += made > 0
@@ -63,7 +66,7 @@ def main() -> int:
         bad += left_over
         print(
             f"{victim:>7}: {options.times} kills ({live} found it running"
-            f"{f', {with_objects} with objects on the engine' if options.sites == DOCKER else ''}), "
+            f"{f', {with_objects} with objects on the engine' if options.sites != PROCESSES else ''}), "
             f"{left_over} left something, "
             f"slowest clean-up {slowest:.1f} s",
             flush=True,
@@ -72,7 +75,7 @@ def main() -> int:
 
 
 def one_kill(
-    victim: str, sites: str, agent: str, after: float, *, from_broker: bool
+    victim: str, sites: str, agent: str, after: float, *, from_broker: bool, tasks: Sequence[str]
 ) -> tuple[bool, int, list[str], float]:
     """Start a run, kill ``victim`` after some seconds.
 
@@ -80,7 +83,7 @@ def one_kill(
     """
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="kb-") as folder, tempfile.TemporaryDirectory(prefix="kt-") as scratch:
-        command = [sys.executable, "-m", "pytest", "tasks/homepage", f"--agent={agent}", "-n", "2", "-q"]
+        command = [sys.executable, "-m", "pytest", *tasks, f"--agent={agent}", "-n", "2", "-q"]
         command += [f"--sites={sites}", f"--run-dir={folder}/run", "-p", "no:cacheprovider", f"--basetemp={folder}/tmp"]
         run = subprocess.Popen(
             command,
@@ -93,7 +96,7 @@ def one_kill(
             while from_broker and time.monotonic() < patience and not _begun(run.pid, mark, sites):
                 time.sleep(0.05)
             time.sleep(after)  # the moment is what is being varied
-            made = len(on_the_engine(set(carrying(MARK, mark)))) if sites == DOCKER else 0
+            made = len(on_the_engine(set(carrying(MARK, mark)))) if sites != PROCESSES else 0
             pid = VICTIMS[victim](run.pid, carrying(MARK, mark))
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
@@ -108,7 +111,7 @@ def one_kill(
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE:
             left = [*map(describe, carrying(MARK, mark)), *map(str, Path(scratch).iterdir())]
-            if sites == DOCKER:
+            if sites != PROCESSES:
                 left += on_the_engine(pids)
             if not left:
                 break
@@ -121,7 +124,7 @@ def one_kill(
 def _begun(controller: int, mark: str, sites: str) -> bool:
     """Whether there is a broker, and something on the engine if there is going to be."""
     pids = carrying(MARK, mark)
-    return VICTIMS["broker"](controller, pids) is not None and (sites != DOCKER or bool(on_the_engine(set(pids))))
+    return VICTIMS["broker"](controller, pids) is not None and (sites == PROCESSES or bool(on_the_engine(set(pids))))
 
 
 @contextmanager

@@ -9,6 +9,7 @@
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
         │   ├── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   ├── SiteUnready       what runs the site lacks something to do it with: none of its trials is begun
         │   ├── SiteBlocked       cause "blocked": a live site turned its visitor away
         │   ├── SiteRestless      its page never stops writing
         │   └── SiteBusy          its database is locked, and may soon be free
@@ -64,6 +65,7 @@ __all__ = [
     "SiteMissing",
     "SiteRestless",
     "SiteUnreached",
+    "SiteUnready",
     "SiteYielded",
     "TaskError",
     "TaskFailed",
@@ -145,6 +147,13 @@ class SiteError(TrialError):
 
 class SiteMissing(SiteError):
     """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
+
+    again = False
+
+
+class SiteUnready(SiteError):
+    """What would run a site lacks something that a command brings: a package, a program. Another start would meet the
+    same, and so would every trial there."""
 
     again = False
 

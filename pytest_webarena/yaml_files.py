@@ -51,8 +51,11 @@ _KEYS_BESIDE = (
 )
 """Of guides and of rubrics."""
 _REALLY = re.compile(rb"^tasks[ \t]*:", re.MULTILINE)
-_BARE = re.compile(rb"^(?:-|\[).*\b(?:checks|solution)\b", re.MULTILINE | re.DOTALL)
-"""What a list without the key `tasks` above it must have to be parsed: most lists of others have no such word."""
+_BARE = re.compile(
+    rb"""^(?:-|\[).*\b(?:checks|solution)\b|^['"]?(?:checks|solution)['"]?[ \t]*:""", re.MULTILINE | re.DOTALL
+)
+"""What a list, or one task, without the key `tasks` above it must have to be parsed: most files of others have no such
+word there."""
 _DEEPEST_MERGE = 3
 """How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
 
@@ -122,6 +125,8 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
         return "tasks" if _KEY.search(data) and _INTENT.search(data) else "foreign"
     if isinstance(root, yaml.SequenceNode):
         return "tasks" if any(map(_is_task, root.value)) else "foreign"
+    if _is_task(root):
+        return "tasks"
     looks = [_look_at(key, value) for key, value in _pairs(root)]
     return "tasks" if "tasks" in looks else "perhaps" if "perhaps" in looks else "foreign"
 
@@ -148,7 +153,8 @@ def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:
     """What a top-level key and its value seem to be."""
     if _TASKS_KEY.fullmatch(key) is None:
         return "foreign"
-    entries = value.value if value.id == "sequence" else [value] if key != "tasks" else []
+    several = value.value if value.id == "sequence" else [entry for _, entry in _pairs(value)]  # by their ids, perhaps
+    entries = [value, *several] if value.id == "mapping" and key != "tasks" else several
     for entry in entries:
         keys = _keys(entry)
         if len(keys & _OWN_KEYS) >= 2 or (key == "tasks" and "intent" in keys):
@@ -157,7 +163,7 @@ def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:
 
 
 def _is_task(entry: Any) -> bool:
-    """Whether an entry of a list without ``tasks:`` above it, as documents quote tasks, is one of ours."""
+    """Whether what has no ``tasks:`` above it, as documents quote tasks, is one of ours: an entry of a list, a file."""
     keys = _keys(entry)
     return "intent" in keys and not keys.isdisjoint({"checks", "solution"})
 

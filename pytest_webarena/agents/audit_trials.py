@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check as TaskCheck
 
 __all__ = [
-    "AUDIT_AGENTS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "SKIP", "STRAY", "AuditTrial",
-    "Replay", "audit_trials", "is_unachievable", "last_effective_step",
+    "AUDIT_AGENTS", "MENDS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "SKIP", "STRAY",
+    "AuditTrial", "Replay", "audit_trials", "is_unachievable", "last_effective_step",
 ]  # fmt: skip
 
 ORACLE = "oracle"
@@ -58,6 +58,18 @@ MUTANTS = {
     STRAY: "replays the solution and takes away something else",
 }
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
+MENDS = {
+    "null": "let `setup` prepare another state than the one that is wanted, or check for what has to change",
+    "na": "ask for the answer itself: 'N/A' meets this check",
+    "echo": "ask for what the intent does not give away",
+    "dump": "ask for the answer `exact`, as a `number`, or with `excludes` for what stands beside it",
+    SHORT: "check what that step brings about; if it brings about nothing, take it out of the solution",
+    SKIP: "let the key nodes of that step need it: a narrower address or value, or the click itself",
+    MUTE: "let every check of the answer count, not one of several (`any`)",
+    SIBLING: "check what tells the instances apart",
+    STRAY: "let `changes` list what may change (`webarena changes FILE` writes it), or say `mutates: false`",
+}
+"""What to do about a task that such an agent has passed."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
 
 _MOST_SKIPPED = 2

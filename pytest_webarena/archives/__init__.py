@@ -3,7 +3,9 @@
 The formats are those of the web-archiving world (ISO 28500; WACZ 1.1.1); ``warcio`` reads and writes their records, and
 is imported on first use. Nothing here knows of leases or browsers::
 
-    reading ─ the records of files, and the bytes of one
+    files ──── WARC files, alone or in packages
+    reading ── the records of files, and the bytes of one
+    bodies ─── what is wrapped around a body, and whether it is whole
     matching ─ which requests one capture answers: exact, and the documented liberties
     archive ── an index over files: a request to a capture
     serving ── an HTTP server over it, on a thread of its own

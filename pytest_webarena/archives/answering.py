@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.bodies import codings_of, decoded, looks_plain
 from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.lacking import LACKING
@@ -29,10 +29,9 @@ _LEFT_OUT = frozenset(
         LACKING.lower(), MATCHED.lower(),
     )
 )  # fmt: skip
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _FIELD = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_LONGEST = 256 << 20
-"""Bytes that a body may unfold to."""
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Not archived</title></head>
@@ -57,6 +56,10 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         return _preflight(wanted, headers)
     if found is None:
         return _lacking(method, url, "the archive has no capture of it")
+    if found.capture.cut:
+        return _lacking(method, url, "the archive has only the beginning of it")
+    if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.circles(url):
+        return _lacking(method, url, "its redirects lead back to it: where they led in the end, the archive has not")
     try:
         held = archive.read(found.capture)
     except UsageError as error:
@@ -109,64 +112,17 @@ def _printable(value: str) -> bool:
 
 def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
     """The body in a coding that the browser takes: its own, or none."""
-    codings = [
-        each.strip().lower()
-        for name, value in fields
-        if name.lower() == "content-encoding"
-        for each in value.split(",")
-        if each.strip().lower() not in ("", "identity")
-    ]
+    codings = codings_of(fields)
     bare = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
-    if not codings or not held.data:
+    if not codings or not held.data or looks_plain(held.data, codings[-1]):
         return bare, held.data
     takes = {each.partition(";")[0].strip().lower() for each in accepted.split(",")}
-    if _looks_plain(held.data, codings[-1]):  # tools that decode bodies often leave the field
-        return bare, held.data
     if set(codings) <= takes:
         return fields, held.data
-    data = held.data
     try:
-        for coding in reversed(codings):
-            data = _decoded(data, coding)
-    except (ValueError, zlib.error, OSError, EOFError):
+        return bare, decoded(held.data, codings)
+    except (ValueError, EOFError):
         return None
-    return bare, data
-
-
-def _looks_plain(data: bytes, coding: str) -> bool:
-    return coding in ("gzip", "x-gzip") and not data.startswith(b"\x1f\x8b")
-
-
-def _decoded(data: bytes, coding: str) -> bytes:
-    if coding in ("gzip", "x-gzip"):
-        whole = _inflated(data, 31)
-    elif coding == "deflate":
-        try:
-            whole = _inflated(data, 15)
-        except zlib.error:
-            whole = _inflated(data, -15)
-    elif coding == "br":
-        try:
-            import brotli
-        except ImportError as error:
-            raise ValueError("brotli is not installed") from error
-        try:
-            whole = brotli.decompress(data)
-        except brotli.error as error:
-            raise ValueError(str(error)) from None
-    else:
-        raise ValueError(coding)
-    if len(whole) > _LONGEST:
-        raise ValueError("too large")
-    return whole
-
-
-def _inflated(data: bytes, form: int) -> bytes:
-    inflating = zlib.decompressobj(form)
-    whole = inflating.decompress(data, _LONGEST + 1)
-    if not inflating.eof:
-        raise ValueError("too large, or it breaks off")
-    return whole
 
 
 def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:

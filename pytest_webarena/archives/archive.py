@@ -7,16 +7,20 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
+from pytest_webarena.archives.files import Place, places_of
 from pytest_webarena.archives.matching import body_digest, canonical, keys
-from pytest_webarena.archives.reading import Capture, Place, Stored, places_of, read_captures, stored
+from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
+from pytest_webarena.errors import UsageError
 
 __all__ = ["Archive", "Found"]
 
 _HELD = 16 << 20
 """Bytes of answers that are kept for the next request for them."""
 _HELD_ONE = 1 << 20
+_TURNS = 20
+"""Redirects of one page, after which browsers give up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +99,33 @@ class Archive:
 
     def _nearest(self, captures: list[Capture]) -> Capture:
         # What failed or was cut short for a moment is no answer while there is a better one.
-        good = [each for each in captures if each.status < 500 and each.status not in (206, 304, 429)] or captures
+        whole = [each for each in captures if not each.cut] or captures
+        good = [each for each in whole if each.status < 500 and each.status not in (206, 304, 429)] or whole
         if self._at is None:
             return max(good, key=lambda each: each.time)
         return min(good, key=lambda each: abs(each.time - self._at))  # type: ignore[operator]
+
+    def circles(self, url: str) -> bool:
+        """Whether ``url`` is a redirect that leads, over others maybe, to where one has been before: what the site
+        answered there in the end, by a cookie or by another scheme, is not in the archive."""
+        url = canonical(url)
+        seen = {url}
+        while len(seen) <= _TURNS:
+            found = self.find("GET", url)
+            if found is None or not 300 <= found.capture.status < 400:
+                return False
+            try:
+                held = self.read(found.capture)
+                to = next((value for name, value in held.headers if name.lower() == "location"), None)
+                if to is None:
+                    return False
+                url = canonical(urljoin(url, to))
+            except (UsageError, ValueError):
+                return False
+            if url in seen:
+                return True
+            seen.add(url)
+        return True
 
     def read(self, capture: Capture) -> Stored:
         """What it holds; recently read ones are kept at hand."""

@@ -32,6 +32,8 @@ _CAMPAIGNS = re.compile(r"utm_[a-z]+|fbclid|gclid|gbraid|wbraid|msclkid|mc_eid|m
 """Parameters that tell a site where its visitor came from."""
 _NUMBER = re.compile(r"[0-9]{10,}|0?\.[0-9]+")
 """A clock's or a die's. A year, a date or a page may decide what is shown."""
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+_SPELLED = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~:/?#@!$&()*+,;= %-]")
 _BOUNDARY = re.compile(rb"(?:multipart/form-data;\s*boundary=)\"?([^\";\s]+)")
 
 
@@ -57,8 +59,8 @@ def keys(url: str) -> Sequence[str]:
     """What a canonical address is looked for by, the surest first. Two addresses are one if they share a key.
 
     1. The address itself. 2. The same by the other scheme, on the default port. 3. Its parameters in any order, without
-    numbers that keep caches away and without marks of campaigns. No parameter that may decide what a page shows is ever
-    passed over: another search is another page.
+    numbers that keep caches away and without marks of campaigns, and with escapes written as RFC 3986 has them. No
+    parameter that may decide what a page shows is ever passed over: another search is another page.
 
     >>> keys("http://shop.test/find?q=a&_=1700000000&utm_source=x")[1:]
     ['scheme //shop.test/find?q=a&_=1700000000&utm_source=x', 'query //shop.test/find?q=a']
@@ -67,8 +69,26 @@ def keys(url: str) -> Sequence[str]:
     path, mark, query = rest.partition("?")
     found = [url, f"scheme //{rest}"]
     kept = sorted(part for part in query.split("&") if part and not _passes(part)) if mark else []
-    found.append(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else ""))
+    found.append(spelled(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
     return found
+
+
+def spelled(text: str) -> str:
+    """A part of an address with escapes as RFC 3986 has them: of all that needs one, in capitals, and of nothing else.
+    Browsers leave some characters as they are that other programs escape.
+
+    >>> spelled("/a%7eb?q=x|y%c3%bc&z=[ü]")
+    '/a~b?q=x%7Cy%C3%BC&z=%5B%C3%BC%5D'
+    """
+    return _SPELLED.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    found = match[0]
+    if len(found) == 3:
+        byte = chr(int(found[1:], 16))
+        return byte if _UNRESERVED.fullmatch(byte) else found.upper()
+    return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "surrogatepass"))
 
 
 def _passes(part: str) -> bool:

@@ -1,106 +1,38 @@
-"""The records of WARC files, alone or packed in a WACZ, and the bytes of one."""
+"""The records of WARC files: which exchanges there are, and the bytes of one."""
 
 from __future__ import annotations
 
 import hashlib
-import io
-import os
-import struct
-import tempfile
-import zipfile
+import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from pytest_webarena.archives.bodies import breaks_off, codings_of, unchunked
+from pytest_webarena.archives.files import Place, package_faults, places_of
 from pytest_webarena.archives.matching import body_digest, canonical
 from pytest_webarena.errors import UsageError
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from warcio.archiveiterator import ArchiveIterator
 
-__all__ = [
-    "Capture",
-    "Place",
-    "Stored",
-    "damaged",
-    "identity",
-    "info_of",
-    "is_archive",
-    "places_of",
-    "read_captures",
-    "stored",
-]
+__all__ = ["Capture", "Stored", "damaged", "info_of", "read_captures", "stored"]
 
-_SUFFIXES = (".warc", ".warc.gz", ".wacz")
-_WARC = (".warc", ".warc.gz")
-_LOCAL_HEADER = 30
-_END = 65536
-"""Bytes at each end of a file that, with its size, tell it from others."""
-_MEMBER = 4 << 30
 _NO_ANSWERS = frozenset((206, 304))
 """What answers a part, or what the asker had already: nobody else can be given that."""
 _LONGEST = 512 << 20
 """Bytes of one answer; a record that unfolds to more is not served."""
+_SENT = 64 << 20
+"""Bytes of what was sent by which it is known; of more, only these."""
 _TRAIL = 8
 """Bytes that may follow the last record: line ends."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One WARC file: a file of its own, or a run of bytes in another."""
-
-    path: Path
-    name: str
-    """For messages: of a member, with the name of its package."""
-    start: int = 0
-    length: int
-    file: IO[bytes] | None = None
-    """Of a member that was packed, unpacked."""
-
-    def close(self) -> None:
-        """Let go of what was unpacked."""
-        if self.file is not None:
-            self.file.close()
-
-    @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes, to be read and sought in."""
-        if self.file is not None:
-            yield io.BufferedReader(_Window(self.file, 0, self.length))
-            return
-        with self.path.open("rb") as file:
-            yield file if not self.start else io.BufferedReader(_Window(file, self.start, self.length))
-
-
-class _Window(io.RawIOBase):
-    """A part of a file, as a file. Many may read one file at a time."""
-
-    def __init__(self, file: IO[bytes], start: int, length: int) -> None:
-        self._file, self._start, self._length, self._at = file, start, length, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = offset + (0, self._at, self._length)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        room = max(0, min(len(buffer), self._length - self._at))
-        data = os.pread(self._file.fileno(), room, self._start + self._at)
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
+_LINE = 1 << 16
+_LINES = 20_000
+"""Bytes of a line, and lines, of the heads of records. Else the end of one might be looked for in vain and long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +56,8 @@ class Capture:
     """Where its record begins there."""
     again: bool = False
     """Whether its payload is that of another capture with the same digest, and is not stored twice."""
+    cut: bool = False
+    """Whether the archive itself says that it has only the beginning of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,68 +71,6 @@ class Stored:
     """As it was sent, its content coding left on."""
 
 
-def is_archive(path: Path | str) -> bool:
-    """Whether a file's name says that it is one."""
-    return str(path).lower().endswith(_SUFFIXES)
-
-
-def identity(paths: list[Path]) -> str:
-    """Tells archives apart by their sizes, beginnings and ends; `UsageError` where there is none."""
-    total = hashlib.sha256()
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                size = file.seek(0, 2)
-                file.seek(0)
-                total.update(b"%d" % size + file.read(_END))
-                file.seek(max(0, size - _END))
-                total.update(file.read(_END))
-        except OSError as error:
-            raise UsageError(f"expected an archive at {path}, found: {error.strerror}") from None
-    return total.hexdigest()[:16]
-
-
-def places_of(path: Path) -> list[Place]:
-    """The WARC files that a file holds. `UsageError` when it holds none."""
-    if not path.is_file():
-        raise UsageError(f"expected an archive (.warc, .warc.gz, .wacz) at {path}, found no file")
-    if not path.name.lower().endswith(".wacz"):
-        return [Place(path=path, name=path.name, length=path.stat().st_size)]
-    found = []
-    try:
-        with zipfile.ZipFile(path) as package, path.open("rb") as raw:
-            for member in package.infolist():
-                if not (member.filename.startswith("archive/") and member.filename.lower().endswith(_WARC)):
-                    continue
-                found.append(_member(path, package, member, raw))
-    except (zipfile.BadZipFile, OSError, struct.error) as error:
-        raise UsageError(f"{path}: expected a WACZ, which is a ZIP file, found: {error}") from None
-    if not found:
-        raise UsageError(f"{path}: expected WARC files in its folder archive/, found none")
-    return found
-
-
-def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> Place:
-    name = f"{path.name}/{member.filename}"
-    if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
-        raw.seek(member.header_offset)
-        header = raw.read(_LOCAL_HEADER)
-        names, extra = struct.unpack("<HH", header[26:30])
-        return Place(
-            path=path, name=name, start=member.header_offset + _LOCAL_HEADER + names + extra, length=member.file_size
-        )
-    if member.file_size > _MEMBER:
-        raise UsageError(
-            f"{name}: expected a member that is stored, or of at most 4 GB, found {member.file_size:,} bytes"
-        )
-    unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the place; gone with the process, however it ends
-    with package.open(member) as packed:
-        while part := packed.read(1 << 20):
-            unpacked.write(part)
-    unpacked.flush()
-    return Place(path=path, name=name, length=member.file_size, file=unpacked)
-
-
 def _iterator(file: IO[bytes], **options: Any) -> ArchiveIterator:
     try:
         from warcio.archiveiterator import ArchiveIterator
@@ -206,7 +78,31 @@ def _iterator(file: IO[bytes], **options: Any) -> ArchiveIterator:
         raise UsageError(
             "archived sites need the package warcio, which is not installed: pip install 'pytest-webarena[archive]'"
         ) from None
-    return ArchiveIterator(file, **options)
+    iterator = ArchiveIterator(file, **options)
+    _bound(iterator.reader)
+    return iterator
+
+
+def _bound(reader: Any) -> None:
+    """Have heads of records end: `ValueError` where lines, or a line, go on and on."""
+    read, readline, lines = reader.read, reader.readline, 0
+
+    def next_line(length: int | None = None) -> bytes:
+        nonlocal lines
+        lines += 1
+        line: bytes = readline(_LINE if length is None else min(length, _LINE))
+        endless = len(line) > _LINE // 8 and len(line) != length and not line.endswith(b"\n")
+        if lines > _LINES or endless:
+            raise ValueError(f"a head without end (more than {_LINES} lines, or {_LINE} bytes in one)")
+        return line
+
+    def next_bytes(length: int | None = None) -> bytes:
+        nonlocal lines
+        lines = 0
+        data: bytes = read(length)
+        return data
+
+    reader.readline, reader.read = next_line, next_bytes
 
 
 def _damage() -> tuple[type[Exception], ...]:
@@ -234,7 +130,8 @@ def read_captures(places: list[Place]) -> Iterator[Capture]:
                         asked = (
                             record.http_headers.protocol.split(" ")[0].upper(),
                             body_digest(
-                                record.content_stream().read(), record.http_headers.get_header("Content-Type") or ""
+                                record.content_stream().read(_SENT),
+                                record.http_headers.get_header("Content-Type") or "",
                             ),
                         )
                         # Either of the two may name the other, and come first.
@@ -262,7 +159,7 @@ def read_captures(places: list[Place]) -> Iterator[Capture]:
                     waiting = {mark: found for mark in marks[:1] if mark} or {"": found}
         except damage as error:
             raise UsageError(
-                f"{place.name}: expected a whole WARC record behind byte {offset}, found: {error}"
+                f"{place.name}: expected a whole WARC record behind byte {offset}, found: {_told(error)}"
             ) from None
         for left in waiting.values():
             yield Capture(**left)
@@ -282,10 +179,24 @@ def _whole_records(iterator: ArchiveIterator, place: Place) -> Iterator[Any]:
         raise EOFError("something that is no record, or not all of one")
 
 
+def _told(error: Exception) -> str:
+    return shorten(str(error)) or type(error).__name__
+
+
+def _address(record: Any) -> str:
+    """Canonical; empty for what is none of the web's."""
+    url = (record.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")  # wget's older ones have them
+    try:
+        found = canonical(url)
+    except ValueError:
+        return ""
+    return found if re.match(r"https?://[^/]", found) else ""
+
+
 def _capture(record: Any, place: int) -> dict[str, Any] | None:
     headers, http = record.rec_headers, record.http_headers
-    url = (headers.get_header("WARC-Target-URI") or "").strip("<>")  # wget's older ones have them
-    if not url.lower().startswith(("http://", "https://")):
+    url = _address(record)
+    if not url:
         return None
     if record.rec_type == "resource" or http is None:
         status, mime = 200, headers.get_header("Content-Type") or ""
@@ -293,22 +204,39 @@ def _capture(record: Any, place: int) -> dict[str, Any] | None:
             return None
     else:
         code = http.get_statuscode()
-        if not code.isdigit():
+        if not re.fullmatch("[1-9][0-9]{2}", code):
             return None
         status, mime = int(code), http.get_header("Content-Type") or ""
         if status < 200 or status in _NO_ANSWERS:
             return None
-    if record.rec_type == "revisit" and headers.get_header("WARC-Profile", "").endswith("server-not-modified"):
+    again = record.rec_type == "revisit"
+    if again and headers.get_header("WARC-Profile", "").endswith("server-not-modified"):
         return None  # what it was is in the archive already
-    digest = headers.get_header("WARC-Payload-Digest") or ""
-    if not digest:
-        digest = f"sha1:{hashlib.sha1(record.raw_stream.read(), usedforsecurity=False).hexdigest()}"
     return {
-        "url": canonical(url), "method": "GET", "body": "",
+        "url": url, "method": "GET", "body": "",
         "time": _time(headers.get_header("WARC-Date")), "status": status,
-        "mime": mime.partition(";")[0].strip().lower(), "digest": digest, "place": place,
-        "again": record.rec_type == "revisit",
+        "mime": mime.partition(";")[0].strip().lower(), "place": place,
+        "digest": headers.get_header("WARC-Payload-Digest") or _reckoned(record),
+        "again": again, "cut": not again and _is_cut(record),
     }  # fmt: skip
+
+
+def _reckoned(record: Any) -> str:
+    total = hashlib.sha1(usedforsecurity=False)
+    while part := record.raw_stream.read(1 << 16):
+        total.update(part)
+    return f"sha1:{total.hexdigest()}"
+
+
+def _is_cut(record: Any) -> bool:
+    """Whether a record says itself that not all of the answer is in it."""
+    http = record.http_headers
+    if (record.rec_headers.get_header("WARC-Truncated") or "").strip():
+        return True
+    if http is None or http.get_header("Transfer-Encoding") or codings_of(http.headers, whoever=True):
+        return False  # tools that have unpacked it may have left the length as it was
+    told = (http.get_header("Content-Length") or "").strip()
+    return told.isascii() and told.isdigit() and max(0, record.payload_length) < int(told[:18])
 
 
 def _time(text: str | None) -> float:
@@ -322,45 +250,31 @@ def _time(text: str | None) -> float:
 def stored(place: Place, capture: Capture) -> Stored:
     """The answer that a capture holds. Its transfer coding is taken off, its content coding is not.
 
-    `UsageError` when its bytes are not there any more.
+    `UsageError` when its bytes are not there any more, or are the beginning of an answer alone.
     """
     try:
         with place.open() as file:
             file.seek(capture.offset)
             record = next(iter(_iterator(file)))
             http = record.http_headers
-            if record.rec_type == "resource" or http is None:
-                kind = record.rec_headers.get_header("Content-Type") or "application/octet-stream"
-                return Stored(status=200, reason="OK", headers=(("Content-Type", kind),), data=record.raw_stream.read())
-            chunked = "chunked" in (http.get_header("Transfer-Encoding") or "").lower()
             data = record.raw_stream.read(_LONGEST + 1)
             if len(data) > _LONGEST:
                 raise ValueError(f"more than {_LONGEST:,} bytes")
+            if record.rec_type == "resource" or http is None:
+                kind = record.rec_headers.get_header("Content-Type") or "application/octet-stream"
+                return Stored(status=200, reason="OK", headers=(("Content-Type", kind),), data=data)
+            if "chunked" in (http.get_header("Transfer-Encoding") or "").lower():
+                data = unchunked(data)
+            if breaks_off(data, codings_of(http.headers)):
+                raise ValueError("an answer that breaks off: the end of what is packed in it is not there")
             return Stored(
                 status=capture.status,
                 reason=" ".join(http.statusline.split(" ")[1:]),
                 headers=tuple(http.headers),
-                data=_whole(data) if chunked else data,
+                data=data,
             )
-    except (OSError, StopIteration, EOFError, zlib.error, ValueError) as error:
-        raise UsageError(f"{place.name}: expected the record at byte {capture.offset}, found: {error}") from None
-
-
-def _whole(data: bytes) -> bytes:
-    """A chunked body put together; what is no such thing stays as it is: many tools store it so."""
-    parts: list[bytes] = []
-    at = 0
-    while True:
-        end = data.find(b"\r\n", at)
-        size = data[at:end].partition(b";")[0].strip() if end >= 0 else b""
-        try:
-            length = int(size, 16)
-        except ValueError:
-            return data if not parts else b"".join(parts)
-        if not length:
-            return b"".join(parts)
-        parts.append(data[end + 2 : end + 2 + length])
-        at = end + 4 + length
+    except (*_damage(), StopIteration) as error:
+        raise UsageError(f"{place.name}: expected the record at byte {capture.offset}, found: {_told(error)}") from None
 
 
 def info_of(path: Path) -> dict[str, str]:
@@ -371,19 +285,20 @@ def info_of(path: Path) -> dict[str, str]:
             record = next(iter(_iterator(file)), None)
             if record is None or record.rec_type != "warcinfo":
                 return {}
-            lines = record.content_stream().read().decode("utf-8", "replace").splitlines()
+            lines = record.content_stream().read(_LINES * 80).decode("utf-8", "replace").splitlines()
             pairs = (line.partition(":") for line in lines)
             return {name.strip().lower(): value.strip() for name, mark, value in pairs if mark}
     except _damage() as error:
-        raise UsageError(f"{places[0].name}: expected WARC records, found: {error}") from None
+        raise UsageError(f"{places[0].name}: expected WARC records, found: {_told(error)}") from None
     finally:
         for place in places:
             place.close()
 
 
 def damaged(paths: list[Path]) -> list[str]:
-    """Records whose bytes are not those that their digests are of, a sentence each."""
-    found = []
+    """Records whose bytes are not those that their digests are of, and what else a package's list tells otherwise, a
+    sentence each."""
+    found = [fault for path in paths for fault in package_faults(path)]
     for path in paths:
         for place in places_of(path):
             with place.open() as file:

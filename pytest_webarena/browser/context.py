@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.launching.finding import playwright_has
+from pytest_webarena.browser.launching.finding import require_ffmpeg
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.errors import BrowserError
 
@@ -50,10 +50,8 @@ def context_options(config: SessionConfig) -> dict[str, Any]:
 
 async def open_context(engine: BrowserEngine, config: SessionConfig) -> BrowserContext:
     """A fresh context; in another browser if the running one turns out to be dead."""
-    if config.video is not None and not playwright_has("ffmpeg"):
-        raise BrowserError(
-            "expected Playwright's ffmpeg for videos, found it not installed; run: playwright install ffmpeg"
-        )
+    if config.video is not None:
+        require_ffmpeg()
     options = context_options(config)
     failure: Exception | None = None
     for _ in range(2):

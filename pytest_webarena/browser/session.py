@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import math
 import platform
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from playwright.async_api import Browser, BrowserContext, Request
-from playwright.async_api import Error as PlaywrightError
-
-from pytest_webarena.actions import (
-    Action,
-    CloseTab,
-    FocusTab,
-    Invalid,
-    NewTab,
-    Noop,
-    Note,
-    Point,
-    Scroll,
-    Selector,
-    Stop,
-    Wait,
-)
-from pytest_webarena.browser.acting import scripts
-from pytest_webarena.browser.acting.execute import Performed, perform
-from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
+from pytest_webarena.actions import Action
 from pytest_webarena.browser.by_hand import ByHand
-from pytest_webarena.browser.check_reader import CheckReader
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
-from pytest_webarena.browser.context import open_context
-from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
-from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
-from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading
-from pytest_webarena.browser.signal_log import SignalLog
-from pytest_webarena.browser.tabs.downloads import Downloads
-from pytest_webarena.browser.tabs.first_page import open_first_page
-from pytest_webarena.browser.tabs.recovery import recover
-from pytest_webarena.browser.tabs.settle import settle
-from pytest_webarena.browser.tabs.standing import standing, wanders
-from pytest_webarena.browser.tabs.tab import Tab
-from pytest_webarena.browser.tabs.tabs import Tabs
-from pytest_webarena.browser.tabs.timers import KEEP_NOTE
-from pytest_webarena.browser.writes import begun_before, come_to_rest, holds_writes, reads_left
+from pytest_webarena.browser.session_work import SessionWork
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
-from pytest_webarena.text import shorten
-
-if TYPE_CHECKING:
-    from pytest_webarena.browser.engine import BrowserEngine
 
 __all__ = [
     "Deadlines",
@@ -71,65 +31,13 @@ __all__ = [
 
 T = TypeVar("T")
 
-_LOOKS = 3
-"""How often a page that had to be stopped, or that closed itself, is looked at again."""
-_POPUP = 5.0
-"""How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
-_COMES_UP = 2.0
-"""The same of one that somebody else acts on, who has heard of it a moment earlier."""
 
-_LETTERS = 0.7
-"""Share of the time a page has to be unchanged for which letters may be kept to be told together."""
-_RESERVE = 0.25
-"""Share of a step's time kept for getting a page back that has stopped answering."""
-
-
-class Session:
+class Session(SessionWork):
     """Made by `BrowserEngine.session`. Thread-safe: calls from several threads take turns.
 
     Raises `BrowserError` when the browser or the page's process crashed or stopped answering for good. What a page does
     (dialogs, pop-ups, downloads, scripts without end, closing itself) is dealt with and told to the agent instead.
     """
-
-    _tends = True
-    """Whether pages that don't answer are stopped or emptied, so that it can go on acting on them."""
-
-    _rests = True
-    """Whether a step ends no sooner than its page has been unchanged for ``quiet`` seconds."""
-
-    def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
-        self._engine = engine
-        self._config = config
-        self._limits = config.deadlines
-        self._context: BrowserContext | None = None
-        self.browser: Browser | None = None
-        """The one that its context is, or was, in; None before."""
-        self._tabs_or_none: Tabs | None = None
-        self._lock: asyncio.Lock | None = None
-        self._turns = 0
-        """How many calls there were that had to do with its pages."""
-        self._events: list[PageEvent] = []
-        self._told = 0
-        self._error = ""
-        self._downloads = Downloads(self._events.append)
-        letters = _LETTERS * config.deadlines.quiet if self._rests else 0.03
-        if config.dialogs == "hold":  # while one is open its page tells nothing, and then a trial may end
-            letters = 0.0
-        self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
-        """What happened in its tabs since the first pages were asked for, whoever did it."""
-        self._reader_or_none: CheckReader | None = None
-        self._acting: float | None = None
-        """The monotonic time when the last action began that may have done something."""
-        self._first: float | None = None
-        """The same of the first such action."""
-        self._acted = -math.inf
-        """The monotonic time when it was over, or what came of it."""
-        self._trusted = True
-        """Whether pages run no scripts but their own."""
-        self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
-        """What pages had asked for, and got no answer to, when the last action began that may have done something."""
-
-    # --- what callers use
 
     @property
     def config(self) -> SessionConfig:
@@ -250,25 +158,6 @@ class Session:
             raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
         return ByHand(self)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a call is under way."""
-        return self._lock is not None and self._lock.locked()
-
-    async def at_hand(self, *, acts: bool) -> Tabs:
-        """The tabs, for somebody who does something in them, or only looks, while other calls may be under way."""
-        if self._context is None:
-            raise BrowserError("the session is closed")
-        if not self.is_busy:
-            await self._tabs.sync()
-        if acts:
-            self._before, now = begun_before(self._tabs), time.monotonic()
-            self._acting = self._acted = now
-            self._first = self._first or now
-            self._tabs.current.dialogs.new_action()
-            self._tabs.current.cuts.touched = True
-        return self._tabs
-
     def call_beside(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
         """The result of a coroutine on the session's loop, which takes no turn."""
         return self._engine.run(coroutine, timeout=seconds + 1.0, what=what)
@@ -317,273 +206,5 @@ class Session:
             limit = 5 * self._limits.close + (60.0 if self._config.trace else 0.0)
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
-    # --- on the loop
-
-    async def start(self) -> None:
-        """Open the context (on the loop); `BrowserEngine.session` calls it."""
-        self._lock = asyncio.Lock()
-        self._context = await self._open()
-        self.browser = self._context.browser
-        await self._context.add_init_script(KEEP_NOTE)
-        self._tabs_or_none = Tabs(
-            self._context,
-            self._config,
-            self._events.append,
-            self._downloads.begin,
-            self.signals,
-            tended=self._tends,
-        )
-        await self._tabs.sync()
-        self._reader_or_none = CheckReader(self._engine, self._config, self._context, self._tabs)
-
-    async def _open(self) -> BrowserContext:
-        """The context to use; sessions of other browsers than the engine's bring their own."""
-        return await open_context(self._engine, self._config)
-
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
         return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
-
-    async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        if self._context is None or self._lock is None:
-            coroutine.close()
-            raise BrowserError("the session is closed")
-        async with self._lock:
-            self._turns += 1
-            try:
-                return await coroutine
-            except (Unresponsive, DialogOpened, TabClosed) as error:
-                raise BrowserError(f"the page can't be used: {error or 'a dialog is open'}") from error
-            except PlaywrightError as error:
-                raise BrowserError(shorten(first_line(error), 300)) from error
-
-    @property
-    def _tabs(self) -> Tabs:
-        assert self._tabs_or_none is not None
-        return self._tabs_or_none
-
-    @property
-    def _reader(self) -> CheckReader:
-        assert self._reader_or_none is not None
-        return self._reader_or_none
-
-    def _budget(self) -> Deadline:
-        """A step's time, less what getting a stuck page back may take."""
-        return Deadline(self._limits.step * (1 - _RESERVE))
-
-    async def _open_tabs(self, urls: Sequence[str]) -> None:
-        self.signals.restart()
-        # The tab that came with the session serves, if nobody has had it before: another one is another process.
-        unused = [self._tabs.current] if self._turns == 1 and len(self._tabs) == 1 else []
-        fresh = []
-        for url in urls or ("about:blank",):
-            tab = unused.pop() if unused and not unused[0].closed else await self._tabs.open(current=False)
-            fresh.append(tab)
-            await open_first_page(tab, url, self._limits, self._budget())
-        await self._tabs.close_all_but(fresh)
-        self._error = ""
-        self._told = len(self._events)
-
-    async def _observe(self) -> Observation:
-        budget = self._budget()
-        await self._tabs.sync()
-        elsewhere = False
-        for attempt in range(1, _LOOKS + 1):
-            tab = self._tabs.current
-            document = tab.document
-            try:
-                if tab.dialogs.is_stuck():
-                    raise Unresponsive("observing the page", 0)
-                async with standing(tab) if elsewhere and self._tends else contextlib.nullcontext():
-                    observation = await look(self._tabs, self._config, budget)
-                if wanders(tab, document) and self._tends and not elsewhere:
-                    elsewhere = True  # what was read may be half a document
-                    continue
-                if not tab.dialogs.is_stuck() or attempt == _LOOKS:
-                    break
-            except TabClosed:
-                await self._tabs.sync()
-            except (PlaywrightError, Unresponsive) as error:
-                went = not isinstance(error, Unresponsive) or wanders(tab, document)
-                elsewhere = elsewhere or went
-                if elsewhere and (attempt == _LOOKS or budget.over):
-                    observation = await unread(self._tabs, "it keeps going elsewhere")
-                    break
-                if went:
-                    continue
-                if attempt == _LOOKS or not self._tends:
-                    raise
-                await self._recover(tab, 0.5)
-                budget = Deadline(self._limits.step * _RESERVE / 2)
-        else:
-            raise BrowserError("the pages kept closing while they were looked at")
-        news = [event.text for event in self._events[self._told :] if event.text != self._error]
-        self._told = len(self._events)
-        return observation.with_news(error=self._error, notes=news)
-
-    async def _execute(self, action: Action) -> Outcome:
-        budget = self._budget()
-        await self._tabs.sync()
-        if self._tabs.current.dialogs.is_stuck():
-            await self._recover(self._tabs.current, 0.5)
-        tab = self._tabs.current
-        tab.dialogs.new_action()
-        number, url_before, document = self._tabs.index(tab), tab.url, tab.document
-        first_event = len(self._events)
-        requests = () if isinstance(action, Wait) else tuple(tab.inflight)
-        if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
-            self._before = begun_before(self._tabs)
-        began = time.monotonic()
-        if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
-            self._acting = self._acted = began
-            self._first = self._first or began
-        done = Performed()
-        acted: float | None = None
-        stuck = ""
-        try:
-            with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
-                tab.cuts.touched = True
-                done = await perform(self._tabs, action, self._limits, budget, self._config.search)
-            acted = time.monotonic()
-            if not isinstance(action, Noop | Note | Stop | Invalid):
-                await self._settle(action, tab, requests, budget, began)
-        except DialogOpened:
-            if tab.dialogs.looping:
-                stuck = await self._recover(tab)
-        except Unresponsive:
-            if not wanders(tab, document):
-                stuck = await self._recover(tab)
-        self._events += [PageEvent(kind="search", text=text) for text in done.told]
-        ended = time.monotonic()
-        if self._acting == began:
-            self._acted = ended
-        await self._tabs.sync()
-        if done.target is not None:
-            self._release_objects(tab)
-        self._error = stuck or done.error
-        return Outcome(
-            error=self._error,
-            url_before=url_before,
-            url_after=self._tabs.current.url,
-            target=done.target,
-            value=done.value,
-            tab=number,
-            events=tuple(self._events[first_event:]),
-            seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
-        )
-
-    async def _settle(
-        self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline, began: float
-    ) -> None:
-        """Wait for what the action set in motion, in its tab and in the one that is current afterwards."""
-        of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
-        if not of_tabs:
-            with contextlib.suppress(TabClosed):
-                brief = isinstance(action, Scroll | Wait)
-                since = None if brief else began
-                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
-                await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
-        await self._tabs.sync()
-        current = self._tabs.current
-        if current is not tab:
-            try:
-                self._events += await settle(current, self._limits, budget, brief=of_tabs)
-            except Unresponsive:
-                await self._recover(current, 0.5)
-
-    async def _recover(self, tab: Tab, share: float = 1.0) -> str:
-        event = await recover(self._tabs, tab, seconds=self._limits.step * _RESERVE * share)
-        self._events.append(event)
-        return event.text
-
-    def _release_objects(self, tab: Tab) -> None:
-        if not tab.closed and tab.is_observable:
-            tab.in_background(
-                tab.send("Runtime.releaseObjectGroup", {"objectGroup": OBJECT_GROUP}, seconds=self._limits.hang)
-            )
-
-    async def _follow(self, target: str) -> str:
-        await self._tabs.sync()
-        if target:
-            await self._tabs.come_up(target, min(_COMES_UP, self._limits.hang))
-            self._before, self._acting = begun_before(self._tabs), time.monotonic()
-        for number, tab in enumerate(self._tabs):
-            if target and tab.frame_id == target:
-                self._tabs.focus(number)
-        return self._tabs.current.url
-
-    async def _element_at(self, x: float, y: float) -> TargetRecord | None:
-        try:
-            place = find_target(self._tabs.current, Point(x, y), hang=self._limits.hang, patience=0)
-            return (await place.place("click")).record
-        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
-            return None
-
-    async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
-        try:
-            found = find_target(self._tabs.current, Selector(selector), hang=self._limits.hang, patience=patience)
-            return TargetRecord(**await found.call(scripts.DESCRIBE))
-        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
-            return None
-
-    async def _screenshot(self) -> bytes:
-        await self._tabs.sync()
-        return await screenshot_of(self._tabs.current, seconds=self._budget().left())
-
-    async def _html(self) -> str:
-        await self._tabs.sync()
-        return await html_of(self._tabs.current, seconds=self._budget().left(self._limits.hang))
-
-    async def _states(self) -> tuple[TabState, ...]:
-        await self._tabs.sync()
-        return await self._reader.states()
-
-    async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], late: bool) -> PageReading:
-        await self._tabs.sync()
-        return await self._reader.read(open, locate, prepare, late=late)
-
-    async def _come_to_rest(self, seconds: float, quiet: float) -> bool:
-        await self._tabs.sync()
-        pause = quiet - (time.monotonic() - self._acted)
-        return await come_to_rest(self._tabs, self._before, self._limits, seconds, pause=pause, trusted=self._trusted)
-
-    async def _holds_writes(self, seconds: float) -> bool:
-        return await holds_writes(self._tabs, seconds)
-
-    async def _reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
-        await self._tabs.sync()
-        waited, left = await reads_left(self._tabs, self._before, self._limits, seconds)
-        if waited:
-            self._acted = time.monotonic()
-        return waited, left
-
-    async def _storage_state(self, own: bool) -> dict[str, Any]:
-        context = (self._reader.own_context if own else None) or self._context
-        assert context is not None
-        state: Mapping[str, Any] = await context.storage_state()
-        return dict(state)
-
-    async def _add_cookies(self, state: Mapping[str, Any]) -> None:
-        assert self._context is not None
-        await self._context.add_cookies(list(state.get("cookies", ())))
-
-    async def _close(self) -> None:
-        context, self._context = self._context, None
-        if context is None:
-            return
-        if self._reader_or_none is not None:
-            await self._reader_or_none.close_own()
-        self._downloads.stop()
-        seconds = self._limits.close
-        if self._config.trace is not None:
-            with contextlib.suppress(PlaywrightError, TimeoutError):
-                async with asyncio.timeout(60.0):
-                    await context.tracing.stop(path=self._config.trace)
-        try:
-            async with asyncio.timeout(seconds):
-                await context.close()
-        except (PlaywrightError, TimeoutError):
-            if context.browser is not None:
-                await self._engine.discard(context.browser)
-                return
-        if self._config.alone and context.browser is not None:
-            await self._engine.discard(context.browser)

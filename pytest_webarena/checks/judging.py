@@ -112,12 +112,17 @@ def _looks_at_sites(check: Check) -> bool:
     if kind is None:
         return False
     reads = kind.reads_requests or kind.reads_signals or kind.reads_changes
-    return kind.stateful or reads or kind.collect is not None
+    sights = kind.sights(check.spec)
+    sees = sights is None or not sights.isdisjoint(("place", "data", "requests"))  # or nobody says what decides it
+    return kind.stateful or reads or kind.collect is not None or sees
 
 
 def _looks_at_pages(check: Check) -> bool:
     kind = _kind(check)
-    return kind is not None and (kind.stateful or kind.reads_signals or kind.collect is not None)
+    if kind is None:
+        return False
+    sees = "place" in (kind.sights(check.spec) or ())
+    return kind.stateful or kind.reads_signals or kind.collect is not None or sees
 
 
 def _reads_changes(check: Check) -> bool:

@@ -28,6 +28,7 @@ UNTOUCHED: Kind[str] = Kind(
     ),
     form=Choice("unlisted"),
     judge=_judge,
+    reads_requests=True,
     looks_at=lambda spec: (),
     examples=("- untouched: unlisted",),
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
 
@@ -77,12 +77,14 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -> str:
-    """A task file whose solutions open the addresses."""
+    """A task file whose solutions open the addresses; of live sites, whose trials begin there."""
     from pytest_webarena.sites.catalogues.external import parse_site_urls
+    from pytest_webarena.sites.catalogues.live import NOWHERE
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
     catalogue = load_catalogue(options.sites, site_urls=parse_site_urls(options.site_url))
-    tasks = []
+    tasks: list[dict[str, object]] = []
+    anywhere = next((name for name, each in catalogue.sites.items() if each.url == NOWHERE), None)
     for number, address in enumerate(addresses, 1):
         site = next(
             (
@@ -92,17 +94,18 @@ def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -
             ),
             None,
         )
-        if site is None:
+        if site is None and anywhere is None:
             known = ", ".join(each.url for each in catalogue.sites.values())
             raise UsageError(f"record: expected an address of a site ({known}), found {address}")
         tasks.append(
             {
                 "id": f"record-{number}",
-                "sites": [site],
+                "sites": [site or anywhere],
+                **({} if site else {"start": address}),
                 "intent": f"Open {address}",
                 "mutates": False,
                 "checks": [{"answer": "done"}],
-                "solution": [{"goto": address}, {"stop": "done"}],
+                "solution": [*([{"goto": address}] if site else []), {"stop": "done"}],
             }
         )
     file = folder / "record.yaml"
@@ -155,33 +158,60 @@ def _check(options: argparse.Namespace) -> int:
         print(problem)
     _tell_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
+    if cut := sum(each.cut for each in archive.captures()):
+        print(f"of {cut} there is only the beginning, by what is said of them: they are not served")
+    if not archive.count:
+        print("expected an archive that answers something, found none that does")
     archive.close()
-    return 1 if problems else 0
+    return 0 if archive.count and not problems else 1
 
 
 def _add(options: argparse.Namespace) -> int:
     if not options.file.name.endswith(_WARC):
         raise UsageError(f"add: expected a .warc.gz or .warc to add to, found {options.file}")
+    before = 0
     for file in (options.file, *options.more):  # none is written into before all can be read
-        _open([file]).close()
-    before = _open([options.file])
-    with options.file.open("ab") as target:
-        for file in options.more:
-            for data, packed in _warcs(file):
-                if packed != options.file.name.endswith(".gz"):
-                    raise UsageError(f"add: expected files that are all packed (.gz) or all not, found {file}")
-                target.write(data)
+        archive = _open([file])
+        before = before or archive.count
+        archive.close()
+        if file is not options.file and file.resolve() == options.file.resolve():
+            raise UsageError(f"add: expected other archives than the one to add to, found {file} among them")
+    packed = options.file.name.endswith(".gz")
+    if other := next((f for f in options.more if any(name.endswith(".gz") != packed for name in _names(f))), None):
+        raise UsageError(f"add: expected files that are all packed (.gz) or all not, found {other}")
+    # Beside it, and then in its place: however this ends, one of the two is there.
+    with tempfile.NamedTemporaryFile(dir=options.file.absolute().parent, prefix=".add-", delete=False) as target:
+        made = Path(target.name)
+        try:
+            for file in (options.file, *options.more):
+                _copy(file, target)
+            target.flush()
+            made.chmod(options.file.stat().st_mode & 0o777)
+            made.replace(options.file.resolve())
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
     after = _open([options.file])
-    print(f"{options.file}: {after.count - before.count} captures more; {_summary(after)}")
-    before.close()
+    print(f"{options.file}: {after.count - before} captures more; {_summary(after)}")
     after.close()
     return 0
 
 
-def _warcs(file: Path) -> list[tuple[bytes, bool]]:
-    """The bytes of its WARC files, and whether they are packed. Files of records can be put behind each other."""
-    if not file.name.endswith(".wacz"):
-        return [(file.read_bytes(), file.name.endswith(".gz"))]
-    with zipfile.ZipFile(file) as package:
-        names = [name for name in package.namelist() if name.startswith("archive/") and name.endswith(_WARC)]
-        return [(package.read(name), name.endswith(".gz")) for name in names]
+def _names(file: Path) -> list[str]:
+    """Names of its WARC files, in lower case."""
+    from pytest_webarena.archives.files import places_of
+
+    places = places_of(file)
+    for place in places:
+        place.close()
+    return [place.name.lower() for place in places]
+
+
+def _copy(file: Path, target: IO[bytes]) -> None:
+    """Put its records behind others. Files of records can be put behind each other."""
+    from pytest_webarena.archives.files import places_of
+
+    for place in places_of(file):
+        with place.open() as source:
+            shutil.copyfileobj(source, target)
+        place.close()

@@ -208,7 +208,7 @@ def _validate(options: argparse.Namespace) -> int:
     named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
     if not named and not options.sites_given and options.sites == DEFAULT_SITES:
         named = catalogues  # found in a folder, where no ini file says another one
-    known: dict[str, Collection[str]] = {}
+    known: dict[str, Collection[str] | None] = {}
     ledgers: set[str] = set()
     for catalogue in named or [options.sites]:
         if catalogue not in named or not problems_of(catalogue):

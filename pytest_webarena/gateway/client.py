@@ -14,7 +14,7 @@ from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request
 from pytest_webarena.gateway.lacking import is_navigation
 from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog
 from pytest_webarena.gateway.pages import COMING, answer, answer_script
-from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused, RouteTable
+from pytest_webarena.gateway.routes import Hindered, Intercepted, NotArchived, Refused, RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
 from pytest_webarena.gateway.upstream import Route, end_writing, reset
@@ -295,7 +295,10 @@ class BrowserConnection(asyncio.Protocol):
 
     def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
         """Answer with why not; scripts of a live site's page are told so as JSON."""
-        entry.refused = str(error)
+        if isinstance(error, NotArchived):
+            entry.lacks = error.lack
+        else:
+            entry.refused = str(error)
         entry.intercepted = isinstance(error, Intercepted)
         if isinstance(error, Hindered):
             entry.hinder(error.obstacle, str(error))

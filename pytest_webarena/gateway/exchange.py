@@ -7,6 +7,8 @@ the event loop. Only a new upstream connection costs a task.
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 
 from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
@@ -23,6 +25,10 @@ __all__ = ["Exchange"]
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 # Uploads wait in memory while the connection is being made; beyond this the browser has to wait.
 _PENDING_LIMIT = 65536
+_ENDLESS = 4
+"""How many times as long as the head of an answer of the world's may take a page may come bit by bit."""
+_DOCUMENTS = re.compile("text/(?:html|css|javascript)|application/(?:xhtml|javascript|x-javascript)")
+"""What a page needs all of, and at once."""
 _EXAMINED_LIMIT = 4 << 20
 """Bytes of a body that has to be looked through before it is sent."""
 
@@ -282,7 +288,7 @@ class Exchange:
             except BadMessage as error:
                 self._upstream_fault(str(error))
                 return
-            self._entry.response_bytes = body.payload
+            self._entry.progressed(body.payload)
             if body.done:
                 self._browser.transport.write(data if used == len(data) else data[:used])
                 self._finish(clean=used == len(data))
@@ -333,10 +339,12 @@ class Exchange:
         self._log.answered(self._entry, head.status)
         self._entry.response_head = text
         self._cancel_timer()
+        if self._route.abroad:
+            self._await_rest(head)
         # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
-            self._note_lack(head)
+            self._note_archived(head)
         self._route.heard(self._request, head, self._entry)
         out = _serialise(head, ("Connection: close",) if self._close else ())
         self._browser.transport.write(out + data[:used] if used else out)
@@ -347,13 +355,41 @@ class Exchange:
         else:
             self._response_body = body
 
-    def _note_lack(self, head: ResponseHead) -> None:
-        """An archive that has nothing says so by a field, which is for us; its page is no site's."""
+    def _await_rest(self, head: ResponseHead) -> None:
+        """Of the world, not to get all of an answer is nobody's failure here. Streams of data are no such answers, nor
+        is what only decorates."""
+        role = lack_of(self._request.method, self._request.fields)
+        kind = next((field[13:].strip().lower() for field in head.fields if field[:13].lower() == "content-type:"), "")
+        if role not in ("page", "part") or kind.startswith("text/event-stream"):
+            return
+        self._entry.awaits_rest(data=_DOCUMENTS.match(kind) is None)
+        if role == "page" and (within := self._within) is not None:
+            loop = asyncio.get_running_loop()
+            ends = loop.time() + _ENDLESS * within if kind.startswith(("text/html", "application/xhtml")) else math.inf
+            self._timer = loop.call_later(within, self._look_at_rest, self._entry.response_bytes, ends)
+
+    def _look_at_rest(self, had: int, ends: float) -> None:
+        loop, within = asyncio.get_running_loop(), self._within
+        assert within is not None
+        if self._entry.response_bytes == had and not self._entry.unread:
+            self._upstream_fault(f"nothing of the rest of its answer came within {within:g} s", 504)
+            return
+        if loop.time() >= ends:
+            self._entry.hinder("site", f"its answer has no end within {_ENDLESS * within:g} s")
+        self._timer = loop.call_later(within, self._look_at_rest, self._entry.response_bytes, ends)
+
+    def _note_archived(self, head: ResponseHead) -> None:
+        """An archive that has nothing says so by a field, which is for us; its page is no site's. Whom a page of one
+        sends on has not chosen to go there."""
         kept = [field for field in head.fields if field.partition(":")[0] != LACKING]
+        role = lack_of(self._request.method, self._request.fields)
         if len(kept) < len(head.fields):
             head.fields = kept
-            self._entry.lacks = lack_of(self._request.method, self._request.fields)
+            self._entry.lacks = "extra" if self._route.unneeded else role
             self._entry.own = f"{self._entry.method} {self._entry.url} is not archived"
+        elif role == "page" and 300 <= head.status < 400 and self._route.sent_on is not None:
+            to = next((field[9:].strip() for field in head.fields if field[:9].lower() == "location:"), "")
+            self._route.sent_on.note(self._entry.url, to)
 
     def _switch(self, text: str, head: ResponseHead) -> None:
         """To raw bytes both ways, after 101."""
@@ -391,6 +427,7 @@ class Exchange:
     def _finish(self, *, clean: bool) -> None:
         """The response is complete. ``clean``: nothing followed it on the connection."""
         connection, self._upstream = self._upstream, None
+        self._cancel_timer()
         self._over = self._entry.whole = True
         if connection is not None:
             connection.sink = None

@@ -28,6 +28,11 @@ _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re
 _DECODED_LIMIT = 1 << 20
 _LONG = 1.0
 """Seconds after which a site that has not answered in full is worth a question."""
+_STANDSTILL = 2.0
+"""Seconds without any more of an answer after which whoever waits for it may have gone on with what there is: agents
+look at a page that takes so long as it is."""
+_LONGER = 5
+"""How many times as long is data that comes now and then waited for."""
 _RESERVED = 4
 """One part in so many of the log's room is kept for requests that may change something, whatever others there are."""
 _KNOWN_METHODS = SAFE_METHODS | {"CONNECT", "DELETE", "PATCH", "POST", "PUT"}
@@ -70,12 +75,14 @@ class Entry:
         "obstacle",
         "obstacle_why",
         "own",
+        "patience",
         "refused",
         "reply",
         "request_bytes",
         "request_head",
         "response_bytes",
         "response_head",
+        "rest_since",
         "seconds",
         "sent",
         "started",
@@ -115,6 +122,9 @@ class Entry:
         """Whether all of the replica's answer was passed on."""
         self.unread = False
         """Whether the answer waits for the browser to take more of it."""
+        self.patience = 0.0
+        self.rest_since: float | None = None
+        """Monotonic time since when nothing more of an answer of the world's has come; None: nobody waits for it."""
         self.seconds: float | None = None
         self.time = time.time()
         self.started = time.monotonic()
@@ -123,6 +133,22 @@ class Entry:
         """Note what kept a site of the world from answering; the first that was found stays."""
         if not self.obstacle:
             self.obstacle, self.obstacle_why = obstacle, why
+
+    def awaits_rest(self, *, data: bool) -> None:
+        """The head of an answer has come, and a page depends on the rest. ``data``: which may come now and then."""
+        self.rest_since, self.patience = time.monotonic(), _STANDSTILL * (_LONGER if data else 1)
+
+    def progressed(self, size: int) -> None:
+        """So much of the answer has come."""
+        self.response_bytes = size
+        if self.rest_since is not None:
+            self.rest_since = time.monotonic()
+
+    def stood_still(self) -> None:
+        """Note it if the rest of the answer was waited for in vain until now."""
+        if self.rest_since is not None and not (self.whole or self.unread):
+            if (seconds := time.monotonic() - self.rest_since) >= self.patience:
+                self.hinder("site", f"nothing of the rest of its answer came for {seconds:.0f} s")
 
     @property
     def writes(self) -> bool:
@@ -144,6 +170,8 @@ class Entry:
 
     def record(self) -> RequestRecord:
         body = self.body
+        if self.seconds is None:
+            self.stood_still()
         return RequestRecord(
             time=self.time,
             method=self.method,
@@ -254,6 +282,7 @@ class RequestLog:
     def finish(self, entry: Entry) -> None:
         """The exchange is over. Later calls change nothing."""
         if entry.seconds is None:
+            entry.stood_still()
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
             self._over()

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from pytest_webarena.gateway.heads import BadMessage
+from pytest_webarena.gateway.lacking import Lack
 from pytest_webarena.gateway.obstacles import Obstacle
+from pytest_webarena.gateway.sent_on import SentOn
 from pytest_webarena.gateway.upstream import Route
 
-__all__ = ["Guarded", "Hindered", "Intercepted", "Refused", "RouteTable"]
+__all__ = ["Guarded", "Hindered", "Intercepted", "NotArchived", "Refused", "RouteTable"]
 
 _ABSOLUTE = re.compile(r"(?i:(https?))://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
 _AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -38,6 +40,15 @@ class Hindered(Refused):
         self.obstacle = obstacle
 
 
+class NotArchived(Refused):
+    """What a page of an archived site wants, and no archive has; ``lack`` says how much that matters."""
+
+    def __init__(self, reason: str, lack: Lack) -> None:
+        super().__init__("Not archived", reason)
+        self.status = 404
+        self.lack = lack
+
+
 class Guarded(Protocol):
     """Gives routes to hosts that no other route serves: the world, under guard."""
 
@@ -54,6 +65,8 @@ class RouteTable:
         """Who is asked for what no route serves; None: it is refused."""
         self.abroad: dict[tuple[str, int], Route] = {}
         """Routes that it gave, which are not listed."""
+        self.sent_on = SentOn()
+        """Where pages of archived sites have sent their visitors."""
 
     def put(self, route: Route) -> Route | None:
         """Serve ``route`` from now on; the route it replaces, if any."""

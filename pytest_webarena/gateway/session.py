@@ -176,6 +176,7 @@ class GatewaySession:
         read: bool = False,
         secure: ssl.SSLContext | None = None,
         archived: bool = False,
+        unneeded: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
     ) -> None:
@@ -184,13 +185,14 @@ class GatewaySession:
         A route already there is replaced, its connections are reset. With ``tls`` (the default on port 443) it
         is ``https://<host>[:port]`` instead. TLS is ended here if it is to be ``read``; otherwise it is an external
         site, reached through a tunnel that can't be read, so any use of it counts as unsafe. ``secure``, ``archived``,
-        ``arrival`` and ``reads``: see `Route`.
+        ``unneeded``, ``arrival`` and ``reads``: see `Route`.
         """
         tls = port == 443 if tls is None else tls
         route = Route(
             host.lower(), port, upstream_host, upstream_port, tls=tls, read=read, secure=secure, archived=archived,
-            arrival=arrival, reads=reads,
+            unneeded=unneeded, arrival=arrival, reads=reads,
         )  # fmt: skip
+        route.sent_on = self.routes.sent_on if archived else None
         route.headers = self._added(route.host)
         before = self.routes.put(route)
         if before is not None:

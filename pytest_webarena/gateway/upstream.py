@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pytest_webarena.gateway.heads import RequestHead, ResponseHead
     from pytest_webarena.gateway.log import Entry
+    from pytest_webarena.gateway.sent_on import SentOn
 
 __all__ = [
     "Arrival",
@@ -75,6 +76,7 @@ class Route:
         read: bool = False,
         secure: ssl.SSLContext | None = None,
         archived: bool = False,
+        unneeded: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
     ) -> None:
@@ -90,6 +92,10 @@ class Route:
         self.upstream_port = upstream_port
         self.archived = archived
         """Whether an archive serves it: nothing can be changed there, and what it lacks it says (`lacking`)."""
+        self.unneeded = unneeded
+        """Of an archived host: whether what it lacks decides nothing."""
+        self.sent_on: SentOn | None = None
+        """Of an archived host: where it is noted whom its pages send on."""
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"

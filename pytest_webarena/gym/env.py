@@ -27,6 +27,7 @@ from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.retold import Retold
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
+from pytest_webarena.gym.tree import AnyTree, tree
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
@@ -57,7 +58,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     ``tasks`` are task files, folders of them, or `Task` values. ``reset(options={"task": id})`` chooses one; without it
     they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. The observation holds
     ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, what `Retold`
-    tells in BrowserGym's names, and with a picture asked for in ``observation`` also ``screenshot``. The reward is 0
+    tells in BrowserGym's names, and with a picture asked for in ``observation`` also ``screenshot``,
+    with ``axtree_object`` the page's text as BrowserGym's nodes. The reward is 0
     until the end, then the checks' score, 0 to 1. An answer terminates the episode; limits and stop rules truncate it.
     ``info`` has ``task``, ``steps``, and at the end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.
 
@@ -82,6 +84,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         write_timeout: float = WRITE_TIMEOUT,
         quiet_time: float = QUIET_TIME,
         render_mode: str | None = None,
+        axtree_object: bool = False,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise UsageError(
@@ -111,6 +114,14 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
         spaces: dict[str, gymnasium.Space[Any]] = {**lines, "text": AnyText(_TEXT), **Retold.spaces(_LINE)}
+        self._in_nodes = axtree_object
+        if axtree_object:
+            if "accessibility_tree" not in seen.kinds:
+                raise UsageError(
+                    "axtree_object: expected accessibility_tree among the kinds of `observation`, of which it is made; "
+                    f"found {', '.join(seen.kinds)}"
+                )
+            spaces |= {"axtree_object": AnyTree(), "extra_element_properties": AnyTree()}
         self._pictured = seen.pictured()
         if self._pictured:
             width, height = self._picture_size(seen)
@@ -281,6 +292,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         shown["text"] = observation.text[:_TEXT]
         assert self._retold is not None
         shown |= self._retold.shown(observation)
+        if self._in_nodes:
+            shown |= {"axtree_object": tree(shown["text"]), "extra_element_properties": {}}
         if self._pictured:
             width, height = self._picture_size(self._session_config.observation)
             shown["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))

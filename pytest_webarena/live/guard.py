@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from pytest_webarena.gateway.disguise import hidden_method, mutates, names_method
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.lacking import lack_of
 from pytest_webarena.gateway.log import Entry
 from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
+from pytest_webarena.gateway.sent_on import SentOn
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
 from pytest_webarena.live import signs
 from pytest_webarena.live.addresses import why_no_host
@@ -21,7 +22,6 @@ from pytest_webarena.live.world import World
 
 __all__ = ["Guard"]
 
-_SENT_ON = 1000
 _HOSTS = 5000
 """Hosts of one trial. Pages can make up as many as they like."""
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
@@ -32,8 +32,7 @@ class Guard:
 
     def __init__(self, world: World, terms: Terms) -> None:
         self.world, self.terms = world, terms
-        self._sent_on: dict[str, str] = {}
-        """Address to the page that sent its visitor there."""
+        self._sent_on = SentOn()
         self._hosts = 0
 
     def route(self, host: str, port: int) -> Route:
@@ -93,7 +92,7 @@ class Guard:
     def _sender(self, request: RequestHead, url: str) -> str:
         """The page that has sent its visitor to ``url``: by a redirect or, if nobody has touched anything, by a script
         or a refresh. Empty if none has."""
-        if sender := self._sent_on.get(url.partition("#")[0]):
+        if sender := self._sent_on.sender(url):
             return sender
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
         by_itself = known.get("sec-fetch-site") == "cross-site" and "sec-fetch-user" not in known
@@ -111,7 +110,7 @@ class Guard:
     def _is_turning_away(self, sender: str, host: str) -> bool:
         """Whether being sent on is what becomes of visitors like this one: from where the trial starts, or to the same
         site under another country's domain. Else it may be a link that leads elsewhere."""
-        if sender in self.terms.starts and sender in self._sent_on.values():
+        if sender in self.terms.starts and self._sent_on.has_sent(sender):
             return True
         first, second = registrable(urlsplit(sender).hostname or ""), registrable(host)
         return bool(first and second) and first.partition(".")[0] == second.partition(".")[0]
@@ -121,14 +120,7 @@ class Guard:
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
         page = lack_of(request.method, request.fields) == "page"
         if page and 300 <= head.status < 400 and (to := known.get("location")):
-            url = entry.url.partition("#")[0]
-            target = urljoin(url, to).partition("#")[0]
-            parts = urlsplit(target)
-            target = target if parts.path else f"{parts.scheme}://{parts.netloc}/"
-            # Whoever is sent on by one of these was sent on by the first.
-            self._sent_on[target] = self._sent_on.get(url, url)
-            if len(self._sent_on) > _SENT_ON:
-                del self._sent_on[next(iter(self._sent_on))]
+            self._sent_on.note(entry.url, to)
         if head.status in (429, 503) and (wait := signs.retry_after(known.get("retry-after", ""))):
             self.world.pace.hold(route.host, wait)
         if why := signs.refusal(head.status, known, page=page):

@@ -71,7 +71,7 @@ def as_expected(trial: AuditTrial, record: TrialRecord) -> TrialRecord:
         return replace(record, outcome="passed")
     if not trial.must_pass and record.outcome == "passed":
         reason = why_wrong(trial)
-        record = replace(record, outcome="failed", message=f"{reason.finding}: {reason.text}")
+        record = replace(record, outcome="failed", message=f"{reason.finding}: {reason.text}\n{reason.mend}".rstrip())
     if task.xfail and (record.outcome == "failed" or record.cause == "task"):
         pytest.xfail(task.xfail)
     return record

@@ -11,6 +11,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.policies import before_collection
 from pytest_webarena.plugin.stash import CATALOGUE, SETTINGS, SITES
+from pytest_webarena.sites.catalogues.archived import why_not_shown_to
 from pytest_webarena.sites.catalogues.external import why_not_lent
 from pytest_webarena.tasks.images import why_not_shown
 
@@ -23,7 +24,9 @@ _WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
 """What was read: name or path of the catalogue, and addresses of sites elsewhere."""
 
 
-def known_sites(config: pytest.Config, node: pytest.Collector | None = None) -> Mapping[str, Collection[str]] | None:
+def known_sites(
+    config: pytest.Config, node: pytest.Collector | None = None
+) -> Mapping[str, Collection[str] | None] | None:
     """The sites, with the names of their accounts, of the run's catalogue: that of the fixtures where ``node`` is.
 
     Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
@@ -69,13 +72,16 @@ def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
 
 
 def refusal(task: Task, config: pytest.Config) -> str:
-    """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
+    """Why this run must not run ``task``: its sites can't be reset, or are archived as somebody else saw them, its
+    images can't be loaded; empty when it may."""
     settings = config.stash[SETTINGS]
     if settings.offline:
         return ""
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
+    if other := why_not_shown_to(catalogue, task):
+        return other
     if settings.options.fetch_images or not task.images:
         return ""
     return why_not_shown(task, {catalogue.sites[site].host for site in task.leased if site in catalogue.sites})

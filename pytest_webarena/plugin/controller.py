@@ -29,7 +29,7 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_told
-from pytest_webarena.results.rundir import claim
+from pytest_webarena.results.rundir import claim, ignore
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 
 if TYPE_CHECKING:
@@ -437,5 +437,6 @@ def _point_latest(run: Path) -> None:
     try:
         temporary.symlink_to(run.name)
         temporary.replace(link)
+        ignore(run.parent)  # or whoever adds all files would commit the link
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from pytest_webarena.plugin.begun import Begun, Played
 from pytest_webarena.plugin.deciding import DECIDING
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
+from pytest_webarena.plugin.reporting.artifacts import hand_out
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
 from pytest_webarena.plugin.stash import BEGUN, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
@@ -79,6 +80,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     runtime.prune(record)
     report_trial(item, told, runtime.folder(told))
     html.remember(item, runtime.folder(told))
+    hand_out(item, runtime.folder(told), told)
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)

@@ -46,7 +46,7 @@ SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 """Everywhere, once this package takes part."""
 CATALOGUE: pytest.StashKey[Catalogue] = pytest.StashKey()
 """The run's catalogue; there once `SITES` is."""
-SITES: pytest.StashKey[Mapping[str, Collection[str]]] = pytest.StashKey()
+SITES: pytest.StashKey[Mapping[str, Collection[str] | None]] = pytest.StashKey()
 """Everywhere, once a task file has been read: names of the catalogue's sites, with those of their accounts."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
 """Where `SETTINGS` is: published suites to collect, with the items wanted of each; none means all."""

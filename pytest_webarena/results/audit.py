@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from pytest_webarena.agents.audit_trials import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
@@ -34,6 +34,8 @@ class Reason:
     finding: Finding
     text: str
     """One sentence."""
+    mend: str = ""
+    """What to do about it, where there is something to be said beyond that sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +153,9 @@ def audit(
 
 
 def why_wrong(trial: AuditTrial) -> Reason:
-    """What it means that the wrong agent of this trial has passed."""
+    """What it means that the wrong agent of this trial has passed, and what to do about it."""
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
-    return Reason(finding=finding, text=f"passed by {trial.manner}")
+    return Reason(finding=finding, text=f"passed by {trial.manner}", mend=MENDS.get(trial.agent, ""))
 
 
 def _audit_task(
@@ -369,7 +371,7 @@ def _task_json(task: TaskAudit) -> dict[str, Any]:
         "line": task.line,
         "template": task.template,
         "xfail": task.xfail,
-        "reasons": [{"finding": reason.finding, "text": reason.text} for reason in task.reasons],
+        "reasons": [asdict(reason) for reason in task.reasons],
         "notes": list(task.notes),
         "mutation": {"wrong": task.wrong, "caught": task.caught},
         "trials": [

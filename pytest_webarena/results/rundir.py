@@ -44,6 +44,7 @@ __all__ = [
     "TrialFolder",
     "Unreadable",
     "claim",
+    "ignore",
 ]
 
 RUN_SCHEMA_VERSION = 1
@@ -118,10 +119,7 @@ class RunDir:
             try:
                 temporary.write_text(text, encoding="utf-8")
                 os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
-                if not (ignored := self.path / ".gitignore").exists():
-                    ignored.write_text(
-                        "# Written by pytest-webarena: nobody means to commit a run.\n*\n", encoding="utf-8"
-                    )
+                ignore(self.path)
             except FileExistsError:
                 pass
             finally:
@@ -368,3 +366,9 @@ def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
     if (of or folder.name) not in (record.key.folder, record.key.older_folder):
         raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
     return record
+
+
+def ignore(folder: Path) -> None:
+    """Have git leave out all that is in it."""
+    if not (ignored := folder / ".gitignore").exists():
+        ignored.write_text("# Written by pytest-webarena: nobody means to commit a run.\n*\n", encoding="utf-8")

@@ -15,9 +15,10 @@ from pytest_webarena.tasks.model import Task
 
 __all__ = ["digest"]
 
-_HINTS = frozenset({"id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "review"})
+_HINTS = frozenset(
+    {"id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "review"}
+)
 _NOT_DECISIVE = _HINTS | {"location", "digest"}
-
 
 
 def digest(task: Task) -> str:

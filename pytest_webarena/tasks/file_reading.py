@@ -71,10 +71,10 @@ class Reading:
             return None
         if self.imported and not all(site in self.catalogue for site in sites):
             return None
-        found: dict[str, None] = {}
-        for site in sites:
-            found.update(dict.fromkeys(self.catalogue.get(site, ())))
-        return found
+        known = [self.catalogue.get(site, ()) for site in sites]
+        if any(names is None for names in known):
+            return None
+        return dict.fromkeys(name for names in known for name in names)
 
     def may_name(self, site: str) -> bool:
         """Whether the task being read may name this site: one of the catalogue, unless that is not known here."""

@@ -115,6 +115,9 @@ class _File:
             reading.problem(root, "a mapping with the key 'tasks'", shown(root), hint)
             return
         entries = reading.entries(root)
+        if "tasks" not in entries and "intent" in entries:
+            reading.problem(root, "a mapping with the key 'tasks'", "one task", "put it into a list under 'tasks:'")
+            return
         FILE.check_keys(entries, reading)
         if "schema_version" in entries and not self.version(entries["schema_version"][1]):
             return

@@ -31,6 +31,8 @@ _UNSEEN = re.compile(
 )
 _TURNS = 15
 """Redirects of one page. Browsers give up after 20."""
+_LOOKED = 3.0
+"""Seconds after which agents are shown a page although a script of it has not come."""
 _GIVEN_UP = 10.0
 """Seconds after which a page that has not come is the site's fault: browsers wait longer, agents may not."""
 
@@ -45,6 +47,12 @@ def _role(request: RequestRecord) -> Lack:
     return lack_of(request.method, [f"{name}: {value}" for name, value in request.request_headers])
 
 
+def _waits(request: RequestRecord) -> bool:
+    """Whether a page waits for its answer before it goes on, or shows what comes behind."""
+    dest = next((value for name, value in request.request_headers if name.lower() == "sec-fetch-dest"), "")
+    return dest in ("script", "style")
+
+
 def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
     """Requests that the world did not answer as it does to people: what each was for, whose doing that is, and why."""
     found: list[tuple[RequestRecord, Lack, Cause, str]] = []
@@ -56,6 +64,8 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack,
             if role in ("page", "part"):
                 found.append((request, "page", "blocked", "a captcha"))
         elif role == "page" and request.status is None and not request.refused and request.seconds >= _GIVEN_UP:
+            found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
+        elif _waits(request) and request.status is None and not request.refused and request.seconds >= _LOOKED:
             found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
     return found + _endless(requests)
 

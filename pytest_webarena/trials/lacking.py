@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.errors import SiteError
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.outcome import Decided
 
 if TYPE_CHECKING:
     from pytest_webarena.errors import Shortfall
-    from pytest_webarena.evidence import Evidence
+    from pytest_webarena.evidence import Evidence, RequestRecord
 
-__all__ = ["lacked", "with_lacks"]
+__all__ = ["lacked", "telling_lacks", "with_lacks"]
 
 _SHOWN = 5
 _LISTED = 200
@@ -20,8 +23,23 @@ _LISTED = 200
 
 def lacked(evidence: Evidence) -> dict[str, str]:
     """What was asked for in vain, each once: method and address to what it was (`RequestRecord.lacks`)."""
-    found = {f"{each.method} {each.url}": each.lacks for each in evidence.requests if each.lacks}
+    return _listed(evidence.requests)
+
+
+def _listed(requests: Sequence[RequestRecord]) -> dict[str, str]:
+    found = {f"{each.method} {each.url}": each.lacks for each in requests if each.lacks}
     return dict(list(found.items())[:_LISTED])
+
+
+@contextmanager
+def telling_lacks(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
+    """What an archive lacked where a first page could not be had is told in ``environment``, the trial's."""
+    try:
+        yield
+    except SiteError:
+        if found := _listed(requests()):
+            environment["not_archived"] = found
+        raise
 
 
 def with_lacks(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_browser
+from pytest_webarena.browser.launching.finding import require_ffmpeg
 from pytest_webarena.browser.session import SessionConfig
-from pytest_webarena.errors import TrialError, Unready, UsageError
+from pytest_webarena.errors import SiteUnready, TrialError, Unready, UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder, open_memory
@@ -183,7 +184,7 @@ class Runtime:
         ``config`` holds for this trial, in place of the runtime's own; what is shared stays as it is.
 
         `UsageError` when it is to be in another browser than this one has; `Unready` when what the agent needs was
-        looked at for the first time, and is not there.
+        looked at for the first time, or what would run a site asked for, and is not there.
         """
         config = config or self._config
         if browser != (own := config.engine.browser_name):
@@ -227,6 +228,8 @@ class Runtime:
             if config.by_load:
                 self._measure(record)
             return record
+        except SiteUnready as error:
+            raise Unready(str(error), cause=error.cause) from None
         finally:
             with self._lock:
                 self._begun -= len(begun)
@@ -269,6 +272,8 @@ class Runtime:
                 self._ready.add((agent.id, agent.digest))
             if self._engine is None and (agent.self_driving or needs_browser(task)):
                 chosen_browser(config.engine)
+            if config.options.video != "off" and not agent.self_driving and needs_browser(task):
+                require_ffmpeg()
         except TrialError as error:
             raise Unready(str(error), cause=error.cause) from None
 

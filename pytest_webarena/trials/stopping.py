@@ -81,7 +81,7 @@ class Stops:
             if record.outcome != "error":
                 rows[:] = [row for row in rows if row.reason or not row.concerns(key.agent, key.browser, needs)]
             elif (
-                cause is not None and cause not in _NEVER and not _of_the_world(record) and record.shortfall != "budget"
+                cause is not None and cause not in _NEVER and not _of_its_page(record) and record.shortfall != "budget"
             ):
                 row = _found(rows, _of(record, cause, needs))
                 row.count += 1
@@ -93,7 +93,10 @@ class Stops:
     def stop(self, agent: str, browser: str, needs: Collection[str], error: Unready) -> str:
         """Run no more such trials: what they need is not there. Gives the reason."""
         with self._rows() as rows:
-            failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
+            if error.cause == "site":  # whoever visits them, in whatever browser
+                agent, browser, failed = "", "", tuple(sorted(set(needs) - {BROWSER}))
+            else:
+                failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
             row = _found(rows, _Row(cause=error.cause, agent=agent, browser=browser, needs=failed))
             row.reason = row.reason or f"{row.who} what it needs is not there ({error.cause}): {shorten(str(error))}"
             return row.reason
@@ -122,9 +125,11 @@ class Stops:
                 file.write(after)
 
 
-def _of_the_world(record: TrialRecord) -> bool:
-    """Whether it is a live site that could not be had: one name stands for many of them."""
-    return record.cause == "site" and bool(record.environment.get("live") or record.environment.get("obstacles"))
+def _of_its_page(record: TrialRecord) -> bool:
+    """Whether it is a live site that could not be had, of which one name stands for many, or a page that an archive has
+    not: the next task may want others."""
+    telling = ("live", "obstacles", "not_archived")
+    return record.cause == "site" and any(record.environment.get(each) for each in telling)
 
 
 def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _Row:

@@ -18,18 +18,20 @@ from pytest_webarena.errors import (
     Shortfall,
     SiteMissing,
     SiteUnreached,
+    SiteUnready,
     SiteYielded,
     TrialError,
 )
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.abroad import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.held import guarded
-from pytest_webarena.trials.lacking import lacked, with_lacks
+from pytest_webarena.trials.lacking import lacked, telling_lacks, with_lacks
 from pytest_webarena.trials.meddling import meddle
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
@@ -62,8 +64,8 @@ PATIENCE = 6
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
     """Run one trial and write its record. Returns the record that counts, for every outcome.
 
-    Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
-    the like.
+    Raises `SiteMissing` or `SiteUnready`, and leaves no record, when a site is not there to be tried; else only
+    `KeyboardInterrupt` and the like.
     """
     if plan.memory is None or (keys := plan.agent.memory) is None:
         return _run_attempts(plan, resources, folder, None)
@@ -89,7 +91,7 @@ def _run_attempts(
                     plan, resources, writer, recalled, visited, alone=lost >= _SHARED_LOSSES, ready=beginning
                 )
             plan.breaking_off.check()
-        except SiteMissing:
+        except (SiteMissing, SiteUnready):
             folder.withdraw(writer.number)
             raise
         record, again = tried.record, tried.again
@@ -101,7 +103,7 @@ def _run_attempts(
             retries += 1  # it costs the trial none of its own
         if record.cause == "site" and again and tried.unreached:
             retries = max(retries, 1)  # it has done nothing but go where it may
-        elif record.cause == "site" and again and _acted(record, plan):
+        elif record.cause == "site" and again and not tried.unbreakable and _acted(record, plan):
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
             plan = replace(plan, options=patience)  # a site that is slow to save is not broken
@@ -134,10 +136,9 @@ def _use(record: TrialRecord) -> float:
 
 
 def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
-    """Whether the agent has done anything that may have broken a site. Live ones are nobody's to break, and there are
-    no fresh ones to compare with."""
+    """Whether the agent has done anything that may have broken a site that can be broken."""
     acted = record.steps > 0 or plan.agent.self_driving
-    return acted and bool(plan.task.leased) and not record.environment.get("live")
+    return acted and bool(plan.task.leased)
 
 
 class _Tried(NamedTuple):
@@ -154,6 +155,8 @@ class _Tried(NamedTuple):
     """Whether that was so for another trial's sake."""
     lost: bool
     """Whether it ended because a browser went down that it shared with other trials."""
+    unbreakable: bool
+    """`Progress.unbreakable`."""
 
 
 def _attempt(
@@ -207,7 +210,7 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
-        except SiteMissing:
+        except (SiteMissing, SiteUnready):
             raise
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
@@ -218,7 +221,9 @@ def _attempt(
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return _Tried(replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost)
+    return _Tried(
+        replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, progress.unbreakable
+    )
 
 
 def _gather(
@@ -256,14 +261,18 @@ def _gather(
         progress.environment |= plan.conditions
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
-        if stage.lease is not None and stage.lease.live:
-            progress.environment["live"] = dict(stage.lease.live)
+        if stage.lease is not None:
+            if stage.lease.live:
+                progress.environment["live"] = dict(stage.lease.live)
+            archived = all(each.backend == ARCHIVE for each in stage.lease.replicas)
+            progress.unbreakable = archived or bool(stage.lease.live)
         writer.given(stage.images)
         see_pages = needs_pages(task, plan.options.grading)
         collector = Collector(task, stage, plan.options, see_pages=see_pages)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
-            with telling_obstacles(stage.requests, progress.environment):
+            told = progress.environment
+            with telling_obstacles(stage.requests, told), telling_lacks(stage.requests, told):
                 stage.open_first_pages()
             ready.close()
             with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:

@@ -31,6 +31,8 @@ AGAIN = "function again() { fetch('/busy', {method: 'POST'}).then(answer => answ
 QUEUE += "<script>" + AGAIN + "</script><button onclick='again()'>Retry</button>"
 DROP = "const drop = new AbortController(); fetch('/save?after=2', {signal: drop.signal}).catch(() => 0);"
 QUEUE += "<button onclick=\\"" + DROP + "setTimeout(() => drop.abort(), 100)\\">Drop</button>"
+QUEUE += "<button onclick=\\"fetch('/slow?d').then(() => fetch('/slow?e'))"
+QUEUE += ".then(() => { location = '/there' })\\">Go</button>"
 PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
 
 def seed(data_dir):

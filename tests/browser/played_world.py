@@ -27,7 +27,7 @@ NAMES = {
     "www.teahouse.com": SHOP, "teahouse.com": SHOP, "captcha.teahouse.com": SHOP, "busy.teahouse.com": SHOP,
     "slow.teahouse.com": SHOP, "loop.teahouse.com": SHOP, "wall.teahouse.com": SHOP, "geo.teahouse.com": SHOP,
     "consent.teahouse.com": SHOP, "cut.teahouse.com": SHOP, "frame.teahouse.com": SHOP, "script.teahouse.com": SHOP,
-    "robots.teahouse.com": SHOP, "www.teahouse.de": OTHER, "cdn.leafcdn.net": CDN, "agency.org": OTHER,
+    "robots.teahouse.com": SHOP, "stall.teahouse.com": SHOP, "stuck.teahouse.com": SHOP, "www.teahouse.de": OTHER, "cdn.leafcdn.net": CDN, "agency.org": OTHER,
     "broken.teahouse.com": BROKEN, "h2.teahouse.com": H2,
     "meta.evil.org": "169.254.169.254", "home.evil.org": "127.0.0.1", "lan.evil.org": "10.0.0.5",
     "mixed.evil.org": f"{EVIL} 127.0.0.1", "six.evil.org": "fd00::5", "redirect.evil.org": EVIL,
@@ -106,6 +106,9 @@ class World:
             )
         if name == "script":
             return 200, {"Content-Type": "text/html"}, "<script>location = 'https://www.teahouse.de/'</script>"
+        if name == "stuck":
+            text = "<script src='https://stall.teahouse.com/app.js'></script><h1>Tea house</h1>"
+            return 200, {"Content-Type": "text/html"}, PAGE.format(title="Teahouse", body=text)
         if name == "geo":
             return 302, {"Location": "https://www.teahouse.de/"}, ""
         if name == "consent" and "consent=yes" not in cookie:
@@ -130,6 +133,12 @@ class World:
                 if host == "cut.teahouse.com" and path != "/robots.txt":
                     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 500\r\n\r\n<h1>half")
                     await writer.drain()
+                    return
+                if host == "stall.teahouse.com" and path != "/robots.txt":
+                    kind = "text/javascript" if path.endswith(".js") else "text/html"
+                    writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 500\r\n\r\nvar".encode())
+                    await writer.drain()
+                    await reader.read()
                     return
                 status, more, body = self.answer(host, method, path, known.get("cookie", ""))
                 lines = "".join(f"{name}: {value}\r\n" for name, value in more.items())

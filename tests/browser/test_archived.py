@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -55,6 +56,18 @@ tasks:
     checks: [{answer: "yes"}, {page: {locate: "css=#secure", exact: "true"}}, {url: "docs:/more?a=1&b=2"}]
     solution: [{click: "css=a"}, {stop: "yes"}]
 """
+BEYOND = ("script", "plain", "frame", "moved", "refresh", "cut", "circle")
+"""Pages that need what the archive has not: of other hosts, or their own rest."""
+ASTRAY += "".join(
+    f"""
+  - id: {name}
+    sites: [docs]
+    intent: What is there?
+    checks: [{{answer: "42"}}]
+    solution: [{{goto: /{name}}}, {{wait: 1}}, {{stop: "41"}}]
+"""
+    for name in (*BEYOND, "advert")
+)
 SITES = """
 apps:
   old:
@@ -63,7 +76,7 @@ apps:
     sites: {homepage: {url: "http://homepage.test"}}
   docs:
     backend: archive
-    options: {files: docs.warc}
+    options: {files: docs.warc, unneeded: [ads.example]}
     sites: {docs: {url: "https://docs.example"}}
 """
 MORE = b"<p id=secure></p><script src='http://docs.example/more.js?_=1747213200000'></script>"
@@ -99,6 +112,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[
                 method="GET", url=url, asked="GET / HTTP/1.1\r\n", sent=b"",
                 answered=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", got=got, time=1,
             )  # fmt: skip
+        for path, fields, got in (
+            ("script", "", b"<script src='https://cdn.example/app.js'></script>"),
+            ("plain", "", b"<script src='//docs-cdn.example/app.js'></script>"),
+            ("frame", "", b"<iframe src='https://video.example/'></iframe>"),
+            ("moved", "Location: https://www.docs.example/\r\n", b"moved"),
+            ("circle", "Location: /circle#again\r\n", b"moved"),
+            ("refresh", "", b"<meta http-equiv=refresh content='0; url=https://www.docs.example/'>"),
+            ("cut", "Content-Encoding: gzip\r\n", gzip.compress(b"<h1>Prices</h1>" * 40, mtime=0)[:25]),
+            ("advert", "", b"<script src='https://cdn.ads.example/app.js'></script>"),
+        ):
+            docs.add(
+                method="GET", url=f"https://docs.example/{path}", asked="GET / HTTP/1.1\r\n", sent=b"",
+                answered=f"HTTP/1.1 {301 if b'moved' in got else 200} x\r\nContent-Type: text/html\r\n{fields}",
+                got=got, time=1,
+            )  # fmt: skip
     run_pytest(folder, "tasks.yaml", "sum.yaml", "astray.yaml", "--agent=oracle", "--run-dir=old", "--sites=sites.yaml")
     checked = subprocess.run(
         [sys.executable, "-m", "warcio.cli", "check", folder / "recorded.warc.gz"], check=False, capture_output=True
@@ -118,7 +146,8 @@ def test_what_lacks_is_nobodys_failure(runs: dict[str, dict[str, tuple[str, str 
     assert old["astray"] == old["misled"] == ("error", "site", "lacking")
     assert old["opened"][:2] == ("error", "site")
     assert old["unneeded"] == ("passed", None, "")
-    assert old["foreign"] == ("failed", None, "")
+    assert old["foreign"] == old["advert"] == ("failed", None, "")
+    assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "lacking"))
 
 
 def test_https_pages_of_an_archive(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:

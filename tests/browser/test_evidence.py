@@ -407,6 +407,12 @@ def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_
     assert button == "Retry" or record.outcome == "failed", record.message
 
 
+@pytest.mark.parametrize("check", ["url: /there", f"url_match: {{reference_url: '{BASE}/there'}}"])
+def test_a_page_on_its_way_is_waited_for_by_whatever_looks_at_places(run: Run, check: str) -> None:
+    record = run(task(f"[{{{check}}}]"), press("Go"), Stop("done"))
+    assert record.outcome == "passed", record.message
+
+
 def test_pages_without_scripts_are_not_waited_for(run: Run) -> None:
     record = run(task(SAVED.replace("1", "0")), Goto("/count"), Stop("done"), quiet_time=25)
     assert record.outcome == "passed", record.message
@@ -420,7 +426,7 @@ def test_who_thinks_before_it_stops_has_waited(run: Run, monkeypatch: pytest.Mon
         pauses.append(pause)
         return True
 
-    monkeypatch.setattr("pytest_webarena.browser.session.come_to_rest", come_to_rest)
+    monkeypatch.setattr("pytest_webarena.browser.session_work.come_to_rest", come_to_rest)
     for actions in ((Wait(0.2), Stop("done")), (Stop("done"),), (press("Note"), Wait(0.2), Stop("done"))):
         run(task(SAVED), *actions, quiet_time=0.2)
     assert max(pauses) <= 0

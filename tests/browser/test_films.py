@@ -24,6 +24,7 @@ def project(browser_executable: str | None, tmp_path_factory: pytest.TempPathFac
     (folder / "sum.yaml").write_text(SUM_TASK)
     result = run_pytest(
         folder, "sum.yaml", "--agent=oracle", "--agent=null", "--run-dir=run", "--tracing=retain-on-failure",
+        "--screenshot=only-on-failure", "--output=out",
         "--alluredir=allure", "--html=report.html", "--self-contained-html", "-n0",
         environ={"PYTEST_ADDOPTS": EVERY_PLUGIN},
     )  # fmt: skip
@@ -67,12 +68,23 @@ def test_pytest_html_shows_the_final_page_of_what_failed(project: Path) -> None:
     assert pictures == {"Failed": ["Final page"], "Passed": []}
 
 
-def test_a_video_that_can_not_be_made_is_an_error_that_says_what_to_install(tmp_path: Path) -> None:
+def test_it_is_also_where_pytest_playwright_would_put_it(project: Path) -> None:
+    (folder,) = (project / "out").iterdir()
+    assert ".null." in folder.name
+    trace, picture = sorted(folder.iterdir(), reverse=True)
+    assert (trace.name, picture.stem) == ("trace.zip", "test-failed-1")
+    assert zipfile.is_zipfile(trace)
+    assert picture.read_bytes() == next((project / "run/trials" / folder.name).glob("*/shots/final.*")).read_bytes()
+
+
+def test_a_video_that_can_not_be_made_keeps_trials_from_being_run(tmp_path: Path) -> None:
     (tmp_path / "sum.yaml").write_text(SUM_TASK)
     environ = {"PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}
     result = run_pytest(tmp_path, "sum.yaml", "--video=on", "--env-retries=0", environ=environ)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["error (browser): expected Playwright's ffmpeg*", "*playwright install ffmpeg"])
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 13
+    result.stdout.fnmatch_lines(["not run*what it needs is not there (browser)*"])
+    assert "playwright install ffmpeg" in " ".join(str(result.stdout).split())
 
 
 def test_agents_that_drive_their_browser_have_none_and_the_header_says_so(tmp_path: Path) -> None:

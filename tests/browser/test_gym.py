@@ -59,6 +59,25 @@ def picture() -> bytes:
     return into.getvalue()
 
 
+def flattened(tree: dict[str, Any]) -> str:
+    """The tree as text again, by its nodes' children: each is below one other, but for the root."""
+    nodes = {node["nodeId"]: node for node in tree["nodes"]}
+    lines: list[str] = []
+
+    def add(node: dict[str, Any], depth: int) -> None:
+        told = [(each["name"], each["value"]["value"]) for each in node["properties"]]
+        if "value" in node:
+            told.insert(0, ("value", repr(node["value"]["value"])))
+        parts = [f"[{node['browsergym_id']}] {node['role']['value']} {node['name']['value']!r}"]
+        lines.append("\t" * depth + " ".join([*parts, *(f"{name}: {value}" for name, value in told)]))
+        for child in node["childIds"]:
+            add(nodes.pop(child), depth + 1)
+
+    add(nodes.pop(tree["nodes"][0]["nodeId"]), 0)
+    assert not nodes
+    return "\n".join(lines)
+
+
 @pytest.fixture
 def env(tasks: Path, browser_executable: str | None) -> Iterator[TasksEnv]:
     """An environment of these tasks."""
@@ -112,9 +131,10 @@ tasks:
 def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser_executable: str | None) -> None:
     (tmp_path / "look.png").write_bytes(picture())
     (tmp_path / "tasks.yaml").write_text(FORM)
-    env = TasksEnv(tmp_path, grammar="playwright", browser_executable=browser_executable)
+    env = TasksEnv(tmp_path, grammar="playwright", browser_executable=browser_executable, axtree_object=True)
     try:
         first, _ = env.reset(seed=1)
+        assert flattened(first["axtree_object"]) == first["text"].partition("\n\n")[2]
         assert env.observation_space.contains(first)
         assert (first["open_pages_urls"], first["active_page_index"].tolist()) == ((first["url"],), [0])
         assert first["open_pages_titles"] == (first["title"],)
@@ -237,6 +257,8 @@ def test_bad_arguments(tasks: Path, tmp_path: Path) -> None:
         TasksEnv(tmp_path / "nothing")
     with pytest.raises(UsageError, match="unknown render mode 'humen'"):
         TasksEnv(tasks, render_mode="humen")
+    with pytest.raises(UsageError, match="axtree_object: expected accessibility_tree among"):
+        TasksEnv(tasks, observation={"kinds": ["html"]}, axtree_object=True)
 
 
 @pytest.fixture

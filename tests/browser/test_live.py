@@ -93,10 +93,27 @@ tasks:
         "h2",
         "nowhere",
         "cut",
+        "stall",
+        "stuck",
         "frame",
         "script",
     )
 )
+
+WEB = """
+defaults: {sites: [live], start: "https://www.teahouse.com/"}
+tasks:
+  - id: tried
+    intent: What does Assam cost?
+    checks: [{answer: "8.50"}, {page: {locate: "css=#price", includes: "8.50"}}]
+    solution: [{stop: "8.50"}]
+  - id: found
+    intent: How many teas are there?
+    live: {reads: [POST /search]}
+    checks: [{answer: "3"}, {page: {includes: Found 3 teas}}]
+    solution: [{click: "text=Find"}, {stop: "3"}]
+"""
+"""For the site that stands for whatever its tasks start on: recorded, and played again without the web."""
 
 MIND2WEB = {
     "index": 1,
@@ -171,6 +188,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         [sys.executable, "-m", "pytest_webarena.commands.cli", "check", str(imported), f"--sites={catalogue}",
          f"--folder={folder / 'upkeep'}"],
     ]  # fmt: skip
+    live = [f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider", "--agent=oracle"]
+    archive, recorded = [sys.executable, "-m", "pytest_webarena.commands.cli"], folder / "web.warc.gz"
+    (folder / "web.tasks.yaml").write_text(WEB)
+    commands += [
+        [*archive, "archive", "record", str(folder / "web.tasks.yaml"), "-o", str(recorded), "--sites=live"],
+        [*archive, "archive", "record", "https://agency.org/", "-o", str(folder / "one.warc.gz"), "--sites=live"],
+        [*archive, "archive", "add", str(recorded), str(folder / "one.warc.gz")],
+        [*archive, "try", f"{folder / 'web.tasks.yaml'}::tried", "--sites=live", "--solution"],
+        [sys.executable, "-m", "pytest", *live, str(folder / "web.tasks.yaml"), f"--sites=archive:{recorded}",
+         f"--run-dir={folder / 'archived'}", f"--basetemp={folder / 'base3'}"],
+    ]  # fmt: skip
     script = "; ".join(map(shlex.join, commands))
     done = subprocess.run(
         [sys.executable, "-m", "tests.browser.played_world", str(report), "/bin/sh", "-c", script],
@@ -183,7 +211,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
     print(done.stdout[-20_000:], done.stderr[-5000:])
     records = [
-        json.loads(file.read_text()) for name in ("runs", "mind2web") for file in (folder / name).rglob("trial.json")
+        json.loads(file.read_text())
+        for name in ("runs", "mind2web", "archived")
+        for file in (folder / name).rglob("trial.json")
     ]
     return Run(
         records={each["key"]["task"]: each for each in records},
@@ -220,7 +250,7 @@ def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) ->
     assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
 
 
-@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "frame"])
+@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "stall", "stuck", "frame"])
 def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
     assert run.outcome(task)[:2] == ("error", "site"), run.records[task]["message"]
     assert run.records[task]["environment"]["obstacles"]
@@ -249,6 +279,15 @@ def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(ru
 def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
     assert f"{SHOP}:443" in run.world["tunnels"]
     assert {tunnel.partition(":")[0] for tunnel in run.world["tunnels"]} <= {SHOP, CDN}
+
+
+def test_what_was_recorded_of_the_web_is_played_without_it(run: Run) -> None:
+    for task in ("tried", "found"):
+        assert run.outcome(task) == ("passed", None, ""), run.records[task]["message"]
+        assert "live" not in run.records[task]["environment"]
+    assert "agency.org" in run.told.partition("captures more;")[2].partition("\n")[0]
+    assert "tried: What does Assam cost?" in run.told
+    assert "passed: 2 of 2 checks hold" in run.told
 
 
 def test_key_nodes_are_checked_on_live_sites(run: Run) -> None:

@@ -71,7 +71,7 @@ def gone(data):
 SLOW_TASKS = """
 defaults: {sites: [map], reach: environment, checks: [{answer: {includes: late.test/there}}]}
 tasks:
-  - {id: slow, intent: Look around., limits: {seconds: 20}}
+  - {id: slow, intent: Look around., limits: {seconds: 60}}
   - {id: gone, intent: Look around.}
 """
 SLOW_AGENT = """
@@ -87,7 +87,7 @@ class Patient:
         if self.clicked:
             return Stop(observation.title)
         self.clicked = True
-        threading.Timer(7, lambda: Path("go").touch()).start()
+        threading.Timer(12, lambda: Path("go").touch()).start()
         return Click(Selector("text=there"))
 
 class Lost:

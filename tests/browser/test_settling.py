@@ -91,12 +91,13 @@ def test_a_page_that_arrives_slowly_is_waited_for(open_session: Callable[..., Se
     assert text(session) == "done"
 
 
-def test_nothing_is_waited_for_when_nothing_happens(show: Show) -> None:
-    session = show("<button>B</button>")
+def test_nothing_is_waited_for_when_nothing_happens(patient: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = patient("<button>B</button>")
     session.execute(BUTTON)
     waits = [session.execute(BUTTON).seconds["settle"] for _ in range(5)]
-    assert min(waits) < 0.2
-    assert session.execute(Noop()).seconds["settle"] < 0.02
+    assert min(waits) < CALM.settle / 4
+    monkeypatch.setattr("pytest_webarena.browser.session_work.settle", None)
+    assert session.execute(Noop()).error == ""  # nothing is asked of the page
 
 
 @pytest.mark.parametrize(
@@ -118,18 +119,19 @@ def test_nothing_is_waited_for_when_nothing_happens(show: Show) -> None:
         "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that goes by itself
     ],
 )
-def test_live_pages_hold_nothing_up(show: Show, web: Web, unrest: str) -> None:
+def test_live_pages_hold_nothing_up(open_session: Callable[..., Session], web: Web, unrest: str) -> None:
     web.slow("/long", 1.2, "x")
     web.slow("/image", 30.0, "x")
     web.slow("/events", 30.0, "x")
     page = f"<p id=p>-</p><div id=h></div><script>h.attachShadow({{mode: 'open'}});{unrest}</script>"
-    session = show(f"<button>B</button>{page}")
+    session = open_session(deadlines=replace(CALM, settle=6.0, quiet=Deadlines().quiet))
+    session.open_tabs([web.put("/", f"<button>B</button>{page}")])
     session.execute(BUTTON)  # once, to get to know it
     quick = 0
     for _ in range(20):  # a busy machine holds up some of them, unrest of the page all
         began = time.monotonic()
         assert session.execute(BUTTON).error == ""
-        quick += time.monotonic() - began < 1.2
+        quick += time.monotonic() - began < 3.0  # half the cap
         if quick == 3:
             break
     assert quick == 3

@@ -123,6 +123,18 @@ def test_it_shows_rates_and_trials(visit: Visit) -> None:
     visit(act)
 
 
+def test_a_row_opens_what_most_come_to_see(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        for kind in ("by task", "by trial"):
+            await page.get_by_role("button", name=kind, exact=True).click()
+            await page.locator("#trials tr").filter(has_text="buy-tea").locator("small").first.click()
+            assert await page.locator("#trial").evaluate("dialog => dialog.open")
+            assert "buy-tea" in await page.locator("#trial").inner_text()
+            await page.get_by_role("button", name="Close").click()
+
+    visit(act)
+
+
 def test_filters_and_sorting(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="by trial", exact=True).click()

@@ -59,7 +59,7 @@ def index():
 def password():
     return "<title>Passwords</title>byteblaze"
 """
-TASKS = """
+READ = """
 tasks:
   - id: wikipedia
     intent: Where is Pittsburgh?
@@ -80,6 +80,11 @@ tasks:
       - type: {"css=[name=query]": Carnegie}
       - press: Enter
       - stop
+"""
+"""What is asked of the encyclopedia and the map of either catalogue."""
+TASKS = (
+    READ
+    + """\
   - &route
     id: by-car
     intent: How long does it take by car?
@@ -113,30 +118,7 @@ tasks:
       - click: text=Map
       - stop
 """
-
-
-VERIFIED_TASKS = """
-tasks:
-  - id: wikipedia
-    intent: Where is Pittsburgh?
-    sites: [wikipedia]
-    checks:
-      - page: {includes: A city in Pennsylvania.}
-    solution:
-      - click: text=Pittsburgh
-      - stop
-  - id: map
-    intent: What is the full address of the university?
-    sites: [map]
-    checks:
-      - page: {includes: "Carnegie Mellon University, 5000, Forbes Avenue"}
-      - page: {open: /, locate: "css=#tile", includes: "width of the tile: 256"}
-      - page: {open: /, locate: "css=#users", includes: a mapper}
-    solution:
-      - type: {"css=[name=query]": Carnegie}
-      - press: Enter
-      - stop
-"""
+)
 OF_THE_SUITE = """
 kind: scripted
 tasks:
@@ -233,7 +215,7 @@ def started(engine: DockerClient, since: float) -> dict[str, float]:
 def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytest.Pytester) -> None:
     """Own tasks with solutions, then two of the published ones: what the encyclopedia and the map's pages, tiles,
     places and routes answer is what tasks and evaluators of WebArena-Verified ask for."""
-    (pytester.path / "slim.tasks.yaml").write_text(VERIFIED_TASKS)
+    (pytester.path / "slim.tasks.yaml").write_text(READ)
     result = pytester.runpytest_subprocess("--sites=webarena-verified", "--env-retries=0", timeout=300)
     result.assert_outcomes(passed=2)
     (pytester.path / "agents").mkdir()

@@ -139,6 +139,7 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
             "  canned failed",
             "too easy: easy (demo.tasks.yaml:14)",
             "  passed by doing nothing and answering with the whole page",
+            "  to do: ask for the answer `exact`, as a `number`, or with `excludes` for what",
             "flaky: flaky (demo.tasks.yaml:20)",
             "error: odd (demo.tasks.yaml:26)",
             "  oracle, trial 1: site: canned error*",

@@ -73,6 +73,7 @@ FOREIGN = {
     "pipeline.yaml": "kind: Pipeline\nspec:\n  tasks:\n    - name: a\n      intent: none\n",
     "play.yml": "- hosts: all\n  tasks:\n    - {name: a, intent: b}\n",
     "hooks.yaml": "- {id: a, checks: [b], solution: c}\n",
+    "story.yml": "intent: greet\nsteps: [{checks: []}]\n",
     "stories.yml": "- story: a\n  steps: [{intent: greet, checks: []}]\n",
     "text.yaml": "text: |\n  tasks:\n    - intent: none\n",
     "template.yaml": "a: {{ tasks }}\nb: {% if %}\n",
@@ -86,6 +87,9 @@ TYPOS = {
     "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*'tasks'*task*",
     "- {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*a list of 1*",
     "- id: a\n  intnet: Say ok.\n  checks: [{answer: ok}]\n": "*'tasks'*a list of 1*",
+    "id: a\nintent: Say ok.\nsites: []\nchecks: [{answer: ok}]\n": "*'tasks'*found one task (*",
+    "id: a\nintnet: Say ok.\nsites: []\nchecks: [{answer: ok}]\n": "*'tasks'*intnet*",
+    "tasks:\n  a: {intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*a list of tasks*a mapping with a*",
     "a: &a\n  intent: Say ok.\n  <<: *a\ntasks: [{<<: *a}]\n": "*inside &a itself",
 }
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.archives.writing import WarcFile
+
 MISSING = """
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.sites.backends.process import ProcessBackend
@@ -49,6 +51,24 @@ def test_a_missing_site_skips_its_tasks_once_in_the_summary(pytester: pytest.Pyt
     )
     pytester.runpytest_subprocess("--sites=./sites.yaml").assert_outcomes(skipped=3)
     assert not list((pytester.path / "run" / "trials").iterdir())  # nothing was tried, so --resume tries it
+
+
+def test_a_site_that_can_not_be_run_stops_its_tasks_at_once(pytester: pytest.Pytester) -> None:
+    """It is the run that lacks something, so that is no skip that nobody minds."""
+    pytester.path.joinpath("sites.yaml").write_text(
+        "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n"
+        "    process: {command: [no-such-program, '{port}']}\n"
+    )
+    pytester.path.joinpath("a.tasks.yaml").write_text(
+        TASKS + "  - {id: ask, sites: [], intent: Which?, checks: [{answer: x}], solution: [{stop: x}]}\n"
+    )
+    result = pytester.runpytest_subprocess("--sites=./sites.yaml", "--run-dir=run")
+    result.assert_outcomes(skipped=2, passed=1)
+    assert result.ret == 13
+    result.stdout.fnmatch_lines(
+        ["not run        2 trials; every agent on shop: what it needs is not there*", "*'no-such-program'*"]
+    )
+    assert (pytester.path / "run/broker.log").read_text().count("can't be run") == 1
 
 
 @pytest.fixture
@@ -103,3 +123,21 @@ def test_bad_addresses_get_a_sentence(pytester: pytest.Pytester, option: str, me
     result = pytester.runpytest(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}"])
+
+
+def test_an_archive_skips_tasks_of_others_than_it_was_made_by(pytester: pytest.Pytester) -> None:
+    """And the rest of their file is there."""
+    with WarcFile(pytester.path / "shop.warc", sites={"shop": {"url": "http://shop.test", "user": "emma"}}) as archive:
+        archive.add(
+            method="GET", url="http://shop.test/", asked="GET / HTTP/1.1\r\n", sent=b"",
+            answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=b"x", time=1,
+        )  # fmt: skip
+    task = "  - {{id: {0}, intent: Which?, user: {0}, checks: [{{answer: x}}], solution: [{{stop: x}}]}}\n"
+    pytester.path.joinpath("a.tasks.yaml").write_text(
+        f"defaults: {{sites: [shop]}}\ntasks:\n{task.format('emma')}{task.format('ben')}"
+    )
+    result = pytester.runpytest_inprocess("--sites=archive:shop.warc", "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["*::emma*", "*::ben*"])
+    result = pytester.runpytest_subprocess("--sites=archive:shop.warc", "-k", "ben", "-rs")
+    result.assert_outcomes(skipped=1, deselected=1)
+    result.stdout.fnmatch_lines(["*is for 'ben' on shop, which is archived as emma saw it*"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
@@ -157,4 +158,7 @@ def test_the_latest_run_is_linked(canned: pytest.Pytester, make_tasks: MakeTasks
     runs = canned.path / "webarena-runs"
     latest = (runs / "latest").resolve()
     assert (latest / "run.json").exists()
-    assert len([path for path in runs.iterdir() if not path.is_symlink()]) == 2
+    assert len([path for path in runs.iterdir() if path.is_dir() and not path.is_symlink()]) == 2
+    subprocess.run(["git", "init", "-q"], cwd=canned.path, check=True)
+    told = subprocess.run(["git", "status", "--short"], cwd=canned.path, capture_output=True, text=True, check=True)
+    assert "webarena-runs" not in told.stdout

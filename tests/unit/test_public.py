@@ -38,9 +38,8 @@ PUBLIC: dict[str, str] = {
     "errors": (
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
         "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
-        "SiteRestless "
-        "SiteUnreached SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError Unready UsageError "
-        "WebArenaError closest error_of recording unwritten"
+        "SiteRestless SiteUnreached SiteUnready SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError "
+        "Unready UsageError WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "

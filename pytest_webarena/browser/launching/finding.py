@@ -26,6 +26,7 @@ __all__ = [
     "make_temp_dir",
     "page_options",
     "playwright_has",
+    "require_ffmpeg",
 ]
 
 _ON_PATH = (
@@ -182,6 +183,14 @@ def _of_system(path: Path, browser_name: BrowserName) -> BrowserChoice:
 
 def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def require_ffmpeg() -> None:
+    """`BrowserError` unless there is what Playwright makes videos with."""
+    if not playwright_has("ffmpeg"):
+        raise BrowserError(
+            "expected Playwright's ffmpeg for videos, found it not installed; run: playwright install ffmpeg"
+        )
 
 
 def playwright_has(wanted: str) -> bool:

@@ -80,6 +80,8 @@ def _task(task: TaskAudit) -> Iterator[str]:
         text = reason.text if reason.finding == task.finding else f"{reason.finding}: {reason.text}"
         more = sum(other.finding == reason.finding for other in task.reasons) - 1
         yield from _indented(text + (f" (and {more} more)" if more else ""))
+        if reason.mend:
+            yield from _indented(f"to do: {reason.mend}")
     if task.excused:
         yield from _indented(f"doesn't count, the task says xfail: {task.xfail}")
 

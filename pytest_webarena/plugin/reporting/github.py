@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_webarena.plugin.reporting.lines import plural
 from pytest_webarena.results.wording import dollars
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation
@@ -107,7 +108,7 @@ def summary(
     if found:
         rank = {"failed": 0, "error": 1}
         found.sort(key=lambda record: rank.get(record.outcome, 2))
-        lines += ["", f"<details open><summary>{len(found)} trials did not pass</summary>", ""]
+        lines += ["", f"<details open><summary>{plural(len(found), 'trial')} did not pass</summary>", ""]
         lines += ["| task | agent | | why |", "|---|---|---|---|"]
         lines += [_row(_failure(record, places.get(record.key.folder), repository, folder)) for record in found[:_ROWS]]
         if len(found) > _ROWS:

@@ -35,7 +35,8 @@ function taskRow(task, trials) {
   const chips = (agent) => trials.filter((trial) => trial.agent === agent).sort((a, b) => a.trial - b.trial).map((trial) =>
     make("button", { type: "button", className: `chip ${trial.outcome}`, title: `${agent}, trial ${trial.trial}: ${trial.outcome}, ${ended(trial)}, ${plural(trial.steps, "step")}`, "aria-label": `${task}, ${agent}, trial ${trial.trial}: ${trial.outcome}`, onclick: () => openTrial(trial) }, SIGNS[trial.outcome]));
   const first = trials.find((trial) => trial.outcome !== "passed") ?? trials[0]; // what most come to see
-  return make("tr", {}, make("td", {}, make("button", { type: "button", className: "link", onclick: () => openTrial(first) }, task), make("small", {}, trials[0].intent)),
+  return make("tr", { onclick: (event) => event.target.closest("button") || openTrial(first) },
+    make("td", {}, make("button", { type: "button", className: "link", onclick: () => openTrial(first) }, task), make("small", {}, trials[0].intent)),
     AGENTS.map((agent) => make("td", { className: "chips", "data-label": agent }, chips(agent))));
 }
 

@@ -11,6 +11,7 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.errors import SiteError, SiteMissing, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
 from pytest_webarena.sites.catalogues.archived import files_of
+from pytest_webarena.sites.catalogues.live import NOWHERE
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["ArchiveBackend"]
@@ -39,7 +40,8 @@ class ArchiveBackend:
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
         """Serve it."""
         archive = self._archives[app.name]
-        if not any(archive.has_host(site.host) for site in app.sites):
+        # A site that stands for whatever its tasks start on is wherever the archive has something of.
+        if not any(archive.has_host(site.host) or (site.url == NOWHERE and archive.origins) for site in app.sites):
             names = ", ".join(site.host for site in app.sites)
             raise SiteMissing(f"{app.name}: expected captures of {names} in the archive, found none")
         try:

@@ -179,6 +179,15 @@ class AskingBackend(Protocol):
 
 
 @runtime_checkable
+class RoomyBackend(Protocol):
+    """What a backend offers besides if it can tell whether an app could still write something down."""
+
+    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+        """Empty while there is room on the disks that the replica has, as far as can be told; otherwise which are
+        full."""
+
+
+@runtime_checkable
 class WorldBackend(Protocol):
     """What a backend offers besides if its sites are the world's, which the gateway visits itself, under guard."""
 

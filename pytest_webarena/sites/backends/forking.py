@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteError, SiteUnready
 from pytest_webarena.sites.backends.activity import Activity, threads_of
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
@@ -159,7 +159,9 @@ class ForkServer:
         if starting is None or starting.done():
             return
         if kind == "failed":
-            tail = "" if name or event.get("clear") else log_tail(self.log)
-            starting.set_exception(SiteError(f"{event['error']}{tail}"))
+            if event.get("clear"):
+                starting.set_exception(SiteUnready(event["error"]))
+            else:
+                starting.set_exception(SiteError(f"{event['error']}{'' if name else log_tail(self.log)}"))
         else:
             starting.set_result(event)

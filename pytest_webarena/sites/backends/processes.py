@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteError, SiteUnready
 from pytest_webarena.sites.backends.activity import Activity, threads_of
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.catalogues.manifest import AppManifest
@@ -126,7 +126,8 @@ async def _spawn(
                 cwd=app.folder, env={**os.environ, **filled, **dict([mark.split("=", 1)])}, start_new_session=True,
             )  # fmt: skip
     except OSError as error:
-        raise SiteError(f"its command {command[0]!r} can't be run: {error}") from error
+        kind = SiteUnready if isinstance(error, FileNotFoundError | PermissionError) else SiteError
+        raise kind(f"the app {app.name!r}: its command {command[0]!r} can't be run: {error}") from error
     return CommandReplica(process, port, data_dir, log, mark)
 
 

@@ -8,13 +8,15 @@ from dataclasses import asdict
 from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.gateway import GatewaySession
+from pytest_webarena.gateway.beyond import Beyond
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.sites.backends.base import Backend, WorldBackend
+from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
 from pytest_webarena.sites.catalogues.live import LIVE, trial_terms
 from pytest_webarena.sites.catalogues.manifest import AppManifest, SiteManifest
 from pytest_webarena.sites.protocol.messages import LiveWishes
 
-__all__ = ["enter_world", "is_live", "of_this_machine"]
+__all__ = ["enter_beyond", "enter_world", "is_live", "join_worlds", "of_this_machine"]
 
 
 def is_live(app: AppManifest, backend: Callable[[str], Backend]) -> bool:
@@ -27,6 +29,25 @@ def of_this_machine(
 ) -> list[SiteManifest]:
     """Those that a replica serves."""
     return [site for site in sites if not is_live(apps[site.app], backend)]
+
+
+def enter_beyond(session: GatewaySession, apps: Iterable[AppManifest], *, read: bool) -> None:
+    """Have a gateway tell what pages of archived sites want of other hosts, if one of ``apps`` is archived. Where the
+    world is open, that is asked. ``read``: whether TLS is ended at the gateway."""
+    archived = [app for app in apps if app.backend == ARCHIVE]
+    if archived and session.routes.world is None:
+        unneeded = tuple(host for app in archived for host in unneeded_of(app))
+        session.enter(Beyond(session.routes, read=read, unneeded=unneeded))
+
+
+def join_worlds(session: GatewaySession, other: GatewaySession) -> None:
+    """Have one gateway ask whom another one does for hosts that nothing serves."""
+    world = other.routes.world
+    if isinstance(world, Beyond):
+        if session.routes.world is None:
+            session.enter(world.of(session.routes))
+    elif world is not None:
+        session.enter(world)
 
 
 def enter_world(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica, WorldBackend
+from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica, RoomyBackend, WorldBackend
 from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["unanswered"]
+__all__ = ["crowded", "unanswered"]
 
 
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
@@ -27,3 +27,11 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )
+
+
+async def crowded(backend: Backend, app: AppManifest, replica: Replica) -> str:
+    """Which of an app's disks are full, though it answers: what somebody wanted to save is lost, maybe without a word.
+
+    Empty when none is, or nobody can tell.
+    """
+    return await backend.crowded(app, replica) if isinstance(backend, RoomyBackend) else ""

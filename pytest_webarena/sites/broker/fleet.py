@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
+from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
-from pytest_webarena.sites.broker.asking import unanswered
+from pytest_webarena.sites.broker.asking import crowded, unanswered
 from pytest_webarena.sites.broker.metrics import FleetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
@@ -72,8 +72,8 @@ class Fleet:
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
-        self.missing = False
-        """Whether that was because what it needs is not on this machine."""
+        self.failed_as: type[SiteError] = SiteError
+        """As what those who ask are to be told of it."""
         self._failures = 0
         self._latest: Exception | None = None
         self._backend = backend
@@ -111,7 +111,7 @@ class Fleet:
 
     def asked(self) -> None:
         """A new request has come: a failed start may be tried again, unless it failed too often."""
-        if self._failures < _ATTEMPTS and not self.missing:
+        if self._failures < _ATTEMPTS and self.failed_as is SiteError:
             self.failure = ""
 
     def take(self, lease: str, holder: str, waited: float) -> Slot:
@@ -173,8 +173,11 @@ class Fleet:
                 self._broke(slot, why)
         return slot.why if slot.state is State.BROKEN else ""
 
-    async def ask(self, slot: Slot) -> str:
-        """Empty when a leased replica answers requests; otherwise why not, after which it is broken."""
+    async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
+        """Empty when a leased replica answers requests; otherwise why not, after which it is broken.
+
+        One that somebody ``wrote`` to has to have room for that, too.
+        """
         if why := await self.examine(slot):
             return why
         # A machine on which it took a minute to start lets it think longer, too: that is no fault of whoever visits it.
@@ -182,6 +185,10 @@ class Fleet:
         problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
             self._broke(slot, f"it runs, but does not answer; {problem}")
+        if not problem and wrote and slot.state is State.LEASED:
+            full = await self._first_of_parts(slot, partial(crowded, self._preparation.backend()))
+            if full and slot.state is State.LEASED:
+                self._broke(slot, f"it answers, but can't save: {full}")
         return slot.why if slot.state is State.BROKEN else ""
 
     async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
@@ -333,7 +340,7 @@ class Fleet:
             replica = await self._in_time(backend.start(self.app, slot.id), "start")
         except Exception as error:
             self._metrics.failed_starts += 1
-            self.missing = isinstance(error, SiteMissing)
+            self.failed_as = _kind(error)
             self._fail(slot, error, "could not be started")
             self.failure = slot.why
             _log.error("%s", slot.why)
@@ -377,7 +384,7 @@ class Fleet:
             _log.error("unexpected failure of %s", slot.id, exc_info=error)
         last = self._failures >= _ATTEMPTS
         tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
-        why = text if isinstance(error, SiteMissing) else f"the app {self.app.name!r} {what} ({tries}): {text}"
+        why = text if _kind(error) is not SiteError else f"the app {self.app.name!r} {what} ({tries}): {text}"
         slot.to(State.BROKEN, self._clock(), why)
         self._forget_broken(slot)
 
@@ -445,3 +452,10 @@ class Fleet:
     def report(self) -> AppReport:
         """Its figures so far."""
         return self._metrics.report(self.app, self.slots, self._clock())
+
+
+def _kind(error: Exception) -> type[SiteError]:
+    """As what a failed start is told. `SiteError` alone is worth another start."""
+    if isinstance(error, SiteMissing):
+        return SiteMissing
+    return SiteUnready if isinstance(error, SiteUnready | UsageError) else SiteError

@@ -76,8 +76,9 @@ class Held:
                 await asyncio.sleep(0.02)
             raise SiteError(f"expected working sites, found: {problem}")
         if ask or self.session.doubtful:
+            wrote = self.session.doubtful or bool(self.session.unsafe)
             for lease in self.leases:
-                await pool.ask(lease)
+                await pool.ask(lease, wrote=wrote)
 
     async def _examine(self, pool: Pool) -> None:
         for lease in self.leases:

@@ -21,7 +21,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pytest_webarena.errors import HarnessError, TaskError, UsageError, WebArenaError
-from pytest_webarena.sites.broker.service import BrokerSettings, LeaseService
+from pytest_webarena.sites.broker.service import LeaseService
+from pytest_webarena.sites.broker.settings import BrokerSettings
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import READY, REPORT, ReaperProcess, sweep
@@ -49,31 +50,32 @@ class _Client:
         self._name = ""
         self._leases: set[str] = set()
         self._work: set[asyncio.Task[None]] = set()
+        held = service.held
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
-            "answers": service.answers,
-            "check": service.check,
+            "answers": held.answers,
+            "check": held.check,
             "ended": service.ended,
             "gateway": self._gateway,
-            "headers": service.headers,
+            "headers": held.headers,
             "hello": self._hello,
             "join": service.join,
             "keep": self._keep,
             "lease": self._lease,
-            "logs": service.logs,
+            "logs": held.logs,
             "look": service.look,
-            "own_answer": service.own_answer,
+            "own_answer": held.own_answer,
             "prepare": self._prepare,
-            "mark": service.mark,
-            "changes": service.changes,
-            "query": service.query,
+            "mark": held.mark,
+            "changes": held.changes,
+            "query": held.query,
             "refused": service.refused,
             "release": self._release,
-            "reached": service.reached,
-            "requests": service.requests,
+            "reached": held.reached,
+            "requests": held.requests,
             "status": self._status,
-            "unrecorded": service.unrecorded,
-            "visited": service.visited,
-            "writes": service.writes,
+            "unrecorded": held.unrecorded,
+            "visited": held.visited,
+            "writes": held.writes,
         }
 
     async def serve(self, reader: asyncio.StreamReader) -> None:

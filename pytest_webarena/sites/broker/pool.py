@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, SiteYielded, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.order import too_early
@@ -212,7 +212,8 @@ class Pool:
         return await kept.keep(lease.slots[kept.app.name], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in a leased app's database. `TaskError` when the statement is at fault.
+        """Run SQL in a leased app's database, or in that of the app that it keeps its data in. `TaskError` when the
+        statement is at fault.
 
         While the database is locked it is asked again, for as long as an app may reasonably take to save something.
         """
@@ -222,7 +223,7 @@ class Pool:
         if write and manifest.read_only:
             raise TaskError(f"the app {app!r} is read-only and shared, so set-up steps can't write into its database")
         try:
-            manifest.database(database)
+            app = self._units[app].holder_of(database, app).name
         except UsageError as error:
             raise TaskError(str(error)) from error
         ends = self._clock() + _BUSY
@@ -246,9 +247,11 @@ class Pool:
             if why := await fleet.examine(lease.slots[fleet.app.name]):
                 raise SiteError(why)
 
-    async def ask(self, lease: PoolLease) -> None:
-        """`SiteError` when a replica of the lease does not answer requests (any more)."""
-        reasons = await asyncio.gather(*(self._fleets[app].ask(slot) for app, slot in lease.slots.items()))
+    async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
+        """`SiteError` when a replica of the lease does not answer requests (any more), or can't save what somebody
+        ``wrote``."""
+        asked = (self._fleets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        reasons = await asyncio.gather(*asked)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 
@@ -321,7 +324,7 @@ class Pool:
             hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
-                self._fail(request, hopeless.failure, SiteMissing if hopeless.missing else SiteError)
+                self._fail(request, hopeless.failure, hopeless.failed_as)
             elif all(fleet.available() > reserved[fleet] for fleet in request.fleets):
                 self._waiting.remove(request)
                 self._grant(request)

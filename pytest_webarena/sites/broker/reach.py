@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlsplit
 
-from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, WebArenaError
+from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, SiteUnready, WebArenaError
 from pytest_webarena.evidence import ReachedSite
 from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
+from pytest_webarena.gateway.beyond import is_below
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
-from pytest_webarena.sites.catalogues.archived import ARCHIVE
+from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
@@ -128,7 +129,7 @@ class Reach:
             visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, beside=self.lease)
         except SiteUnreached as error:
             visit.error = error
-        except SiteMissing as error:
+        except (SiteMissing, SiteUnready) as error:
             visit.error = SiteAbsent(f"{_where(site)} is not on this machine: {error}")
         except WebArenaError as error:
             visit.error = SiteUnreached(f"{_where(site)} could not be had: {error}")
@@ -220,15 +221,19 @@ def serve(
         read=tls and read,
         secure=_of_the_world() if tls and app.backend == EXTERNAL else None,
         archived=app.backend == ARCHIVE,
+        unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
         arrival=arrival,
         reads=app.reads if app.read_only and app.backend != ARCHIVE else None,
     )
     if replica is not None:
+        unneeded = unneeded_of(app) if replica.origins else ()
         for origin in replica.origins:
-            _serve_archived(session, origin, replica.host, replica.port, read=read)
+            _serve_archived(session, origin, replica, read=read, unneeded=unneeded)
 
 
-def _serve_archived(session: GatewaySession, origin: str, host: str, port: int, *, read: bool) -> None:
+def _serve_archived(
+    session: GatewaySession, origin: str, replica: Replica, *, read: bool, unneeded: tuple[str, ...]
+) -> None:
     """One of the addresses that an archive has something of, and the same by the other scheme; what is served
     already stays."""
     parts = urlsplit(origin)
@@ -239,7 +244,10 @@ def _serve_archived(session: GatewaySession, origin: str, host: str, port: int, 
         ways |= {(80, False), (443, True)}
     for number, tls in ways:
         if not session.serves(at, number) and (read or not tls):
-            session.route(at, host, port, port=number, tls=tls, read=tls, archived=True)
+            session.route(
+                at, replica.host, replica.port, port=number, tls=tls, read=tls, archived=True,
+                unneeded=is_below(at, unneeded),
+            )  # fmt: skip
 
 
 @cache
@@ -255,5 +263,5 @@ def unreached(error: SiteError, listed_fault: bool) -> SiteError:
     """``error`` of a lease of listed sites and others together, as what it is if the ``listed`` are not at fault."""
     if listed_fault:
         return error
-    kind = SiteAbsent if isinstance(error, SiteMissing) else SiteUnreached
+    kind = SiteAbsent if isinstance(error, SiteMissing | SiteUnready) else SiteUnreached
     return kind(f"a site that the task does not list, and that an earlier attempt visited, could not be had: {error}")

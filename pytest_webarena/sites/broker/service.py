@@ -6,68 +6,39 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
-from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
-from pytest_webarena.sites.backends.base import KeepsLogs, Rows
-from pytest_webarena.sites.broker.abroad import enter_world, of_this_machine
+from pytest_webarena.sites.broker.abroad import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
+from pytest_webarena.sites.broker.holdings import Holdings
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.recording import Recording
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
+from pytest_webarena.sites.broker.settings import BrokerSettings
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
-from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
 from pytest_webarena.sites.protocol.waits import Wait, Waits
 
-__all__ = ["BrokerSettings", "LeaseService"]
+__all__ = ["LeaseService"]
 
 _log = logging.getLogger(__name__)
 _TICK = 0.2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerSettings:
-    """What the launcher tells its broker."""
-
-    catalogue: str
-    """Name, or absolute path."""
-    site_urls: Mapping[str, str]
-    """Sites that run elsewhere."""
-    directory: Path
-    """Private; everything on disk goes below it."""
-    log: Path
-    max_replicas: int
-    spares: int | None
-    memory: int | None
-    pulls: Pulls
-    """Which missing images are pulled."""
-    lease_timeout: float
-    """Seconds, for requests that name none."""
-    python_path: str | None
-    """PYTHONPATH as it was before the launcher set it."""
-    allow_unreset: bool = False
-    """Whether sites that run elsewhere may be left changed."""
-    record: str = ""
-    """A new archive of all that sites answer; empty: there is none."""
 
 
 class LeaseService:
@@ -85,7 +56,8 @@ class LeaseService:
         )
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
-        self._held: dict[str, Held] = {}
+        self.held = Holdings(catalogue, self._pool, self._backends.get)
+        """What is leased, and what can be asked of it."""
         self._waits: tuple[Wait, ...] = ()
         self._told = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
@@ -144,13 +116,14 @@ class LeaseService:
             served, self.catalogue.apps, self._backends.get
         ):  # also those of apps that the asked ones depend on: pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
+        enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
                 session.tell(site.host, site.reach_header, told)
         hosts = {site.host: site.app for site in served}
         ledger = Ledger(apps=self.catalogue.apps, backend=self._backends.get)
-        held = self._held[lease.id] = Held(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger)
+        held = self.held.add(Held(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger))
         if others:
             held.reach = Reach(
                 catalogue=self.catalogue, pool=self._pool, session=session, lease=lease, sites=others, holder=holder,
@@ -200,20 +173,6 @@ class LeaseService:
         authority = self._authority()
         return Trust(spki=authority.spki, certificate=authority.certificate)
 
-    async def visited(self, lease: str) -> list[ReachedSite]:
-        """The sites in reach that were asked for so far, once all of them are there. Raises why one can't be had."""
-        held = self._lease(lease)
-        if held.reach is None:
-            return []
-        await held.reach.over()
-        held.reach.check()
-        return held.reach.reached()
-
-    async def reached(self, lease: str) -> list[ReachedSite]:
-        """The same, as it is now and whether or not they could be had."""
-        reach = self._lease(lease).reach
-        return reach.reached() if reach is not None else []
-
     async def prepare(
         self,
         visits: Visits,
@@ -235,15 +194,15 @@ class LeaseService:
         except BaseException:
             turn.end()
             raise
-        self._held[grant.id].turn = turn
+        self.held.find(grant.id).turn = turn
         return grant
 
     async def keep(self, lease: str, made: States, problems: Problems) -> None:
         """End a lease of `prepare`: replicas to come start from its replica, where ``made`` says who is signed in."""
-        held = self._lease(lease)
+        held = self.held.find(lease)
         if held.turn is None:
             raise TaskError(f"expected a lease to sign in on, found {lease}")
-        del self._held[lease]
+        self.held.take(lease)
         await asyncio.shield(self._background(self._keep(held, held.turn, made, problems)))
 
     async def _keep(self, held: Held, turn: SignInTurn, made: States, problems: Problems) -> None:
@@ -272,19 +231,19 @@ class LeaseService:
 
     async def ended(self, lease: str, site: str, user: str, number: int, why: str) -> None:
         """A stored session was not accepted by a leased replica that has had it from the start."""
-        held = self._lease(lease)
+        held = self.held.find(lease)
         if site in held.sites:
             self._sessions.app(held.sites[site].app).ended(site, user, number, why)
 
     async def refused(self, lease: str, site: str) -> None:
         """A leased replica did not accept a session made on another one."""
-        held = self._lease(lease)
+        held = self.held.find(lease)
         if site in held.sites:
             self._sessions.app(held.sites[site].app).refused(site)
 
     async def release(self, lease: str) -> ReleaseReport:
         """Close the lease's gateway, then give its replicas back."""
-        held = self._held.pop(lease, None)
+        held = self.held.take(lease)
         if held is None:
             return ReleaseReport(clean=False, reason=f"{lease} is not held")
         # Not cut off with the client's connection: half a release would lose replicas.
@@ -293,7 +252,7 @@ class LeaseService:
     def release_soon(self, leases: Iterable[str]) -> None:
         """Release in the background: their client has gone."""
         for lease in leases:
-            if (held := self._held.pop(lease, None)) is not None:
+            if (held := self.held.take(lease)) is not None:
                 _log.info("%s went away with %s", held.lease.holder, lease)
                 self._background(self._release(held))
 
@@ -317,116 +276,28 @@ class LeaseService:
         needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
         return unsafe_by_app(held.sessions, held.hosts, needs)
 
-    async def requests(self, lease: str) -> list[RequestRecord]:
-        """The traffic of a lease's browser so far. `SiteError` when a replica has died: it would be no evidence."""
-        await self.check(lease)
-        return self._lease(lease).session.requests()
-
-    async def writes(
-        self, lease: str, timeout: float, quiet: float, reads: float, acted: float = 0.0
-    ) -> list[Unfinished]:
-        """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
-        return await self._lease(lease).session.writes_over(timeout, quiet=quiet, reads=reads, acted=acted)
-
-    async def unrecorded(self, lease: str) -> list[Unrecorded]:
-        """What is missing in `requests`, for want of room."""
-        return self._lease(lease).session.unrecorded()
-
-    async def mark(self, lease: str, asked: bool = False) -> None:
-        """The agent begins: what differs from now on is told by `changes`. ``asked``: also where that is not cheap."""
-        held = self._lease(lease)
-        if held.ledger is not None:
-            held.ledger.asked = asked
-            for each in held.leases:
-                await held.ledger.mark(each.replicas)
-
-    async def changes(self, lease: str) -> list[SiteChanges]:
-        """What differs in the lease's replicas since `mark`, or since they were leased on a first visit.
-
-        `SiteError` when one has died.
-        """
-        await self.check(lease)
-        held = self._lease(lease)
-        if held.ledger is None:
-            return []
-        found = []
-        for each in held.leases:
-            found += await held.ledger.changes(each.replicas, listed=each is held.lease)
-        return found
-
-    async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in the database of a leased site's app; of the first site when none is named."""
-        held = self._lease(lease)
-        name = site or next(iter(held.sites))
-        if name not in held.sites:
-            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
-        return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
-
     async def gateway(self, *, register: Callable[[str], None]) -> Grant:
         """A gateway that serves nothing yet: `join` adds sites to it, which may come and go while its port stays."""
         session = await self._gateway.open()
         name = f"gateway-{session.port}"
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
-        self._held[name] = Held(lease=lease, session=session, sites={})
+        self.held.add(Held(lease=lease, session=session, sites={}))
         register(name)
         return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
 
     async def join(self, lease: str, other: str) -> None:
         """Serve what ``other`` holds on the gateway of ``lease`` as well, in place of what it served so far."""
-        held, more = self._lease(lease), self._lease(other)
+        held, more = self.held.find(lease), self.held.find(other)
         held.sites = {**held.sites, **more.sites}
         for route in more.session.routes:
             to = route.upstream_host, route.upstream_port
             held.session.route(
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
-                archived=route.archived, arrival=route.arrival, reads=route.reads,
+                archived=route.archived, unneeded=route.unneeded, arrival=route.arrival, reads=route.reads,
             )  # fmt: skip
-        if more.session.routes.world is not None:
-            held.session.enter(more.session.routes.world)
+        join_worlds(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
-
-    async def logs(self, lease: str, site: str, lines: int) -> str:
-        """The end of the log of the app behind a leased site."""
-        held = self._lease(lease)
-        app = self.catalogue.apps[self.catalogue.site(site).app]
-        if app.name not in (replicas := held.lease.replicas):
-            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
-        backend = self._backends.get(app.backend)
-        if not isinstance(backend, KeepsLogs):
-            return f"the backend {app.backend} keeps no logs"
-        return await backend.logs(app, replicas[app.name], lines)
-
-    async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
-        """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
-        held = self._lease(lease)
-        if site not in held.sites:
-            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
-        if any(route.host == held.sites[site].host and route.tls and not route.read for route in held.session.routes):
-            raise SiteError(
-                f"{site} comes by https unread, where no header can be added to requests: sign in by a form"
-            )
-        try:
-            held.session.set_headers(held.sites[site].host, headers)
-        except ValueError as error:
-            raise SiteError(f"signing in to {site} by a header: {error}") from None
-
-    async def check(self, lease: str, ask: bool = False) -> None:
-        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
-
-        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
-        """
-        await self._lease(lease).check(self._pool, ask=ask)
-
-    async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
-        """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
-        return self._lease(lease).session.own_answer(url, harness=harness)
-
-    async def answers(
-        self, lease: str, method: str, url: str, since: float, harness: bool = False
-    ) -> list[tuple[str, int | None]]:
-        """What became of such requests since a Unix time: see `gateway.log.RequestLog.answers`."""
-        return self._lease(lease).session.logs[-1 if harness else 0].answers(method, url, since)
 
     def status(self, pid: int) -> BrokerStatus:
         """Everything, now."""
@@ -447,7 +318,7 @@ class LeaseService:
 
     def _tell_gateways(self) -> None:
         """Whoever waits for a replica that has died need not wait for it to open its port again."""
-        for held in self._held.values():
+        for held in self.held:
             for route in held.session.routes:
                 slot = held.slot(held.hosts.get(route.host, ""))
                 if slot is not None and slot.state is State.BROKEN:
@@ -484,11 +355,6 @@ class LeaseService:
 
     def _note(self, app: str, text: str) -> None:
         self._pool.note(app, text)
-
-    def _lease(self, lease: str) -> Held:
-        if lease not in self._held:
-            raise TaskError(f"{lease} has been released")
-        return self._held[lease]
 
     def _access(self, site: SiteManifest, edition: int) -> SiteAccess:
         app = self.catalogue.apps[site.app]

@@ -8,21 +8,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.archives.archive import Archive
-from pytest_webarena.archives.reading import identity, info_of, is_archive
+from pytest_webarena.archives.files import identity, is_archive
+from pytest_webarena.archives.reading import info_of
 from pytest_webarena.archives.writing import SITES
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Catalogue, SiteManifest
 
-__all__ = ["ARCHIVE", "archive_of", "archived_app", "archived_catalogue", "files_of"]
+if TYPE_CHECKING:
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["ARCHIVE", "archive_of", "archived_app", "archived_catalogue", "files_of", "unneeded_of", "why_not_shown_to"]
 
 ARCHIVE = "archive"
 """Name of the backend of archived sites, and what ``--sites=archive:FILE`` begins with."""
 
-_OPTIONS = {"files", "at"}
+_OPTIONS = {"files", "at", "unneeded"}
+_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -44,7 +49,7 @@ def files_of(app: AppManifest) -> tuple[list[Path], float | None]:
     if not isinstance(options, Mapping) or not options.get("files"):
         raise fault("'options: {files: FILE.warc.gz}'", options)
     if unknown := set(options) - _OPTIONS:
-        raise fault("no options but 'files' and 'at'", sorted(unknown)[0])
+        raise fault("no options but 'files', 'at' and 'unneeded'", sorted(unknown)[0])
     files = [options["files"]] if isinstance(options["files"], str) else options["files"]
     if not isinstance(files, list | tuple) or not all(isinstance(file, str) and is_archive(file) for file in files):
         raise fault("files that end with .warc, .warc.gz or .wacz", options["files"])
@@ -63,9 +68,35 @@ def _moment(at: Any, fault: Any) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def unneeded_of(app: AppManifest) -> tuple[str, ...]:
+    """Hosts, with all below, of which it decides nothing what an archive lacks. `UsageError` for what are none."""
+    named = app.options.get("unneeded", [])
+    named = [named] if isinstance(named, str) else named
+    if not isinstance(named, list | tuple) or not all(
+        isinstance(each, str) and _HOST.fullmatch(each) for each in named
+    ):
+        raise UsageError(
+            f"the app {app.name!r}, whose backend is 'archive': expected names of hosts such as ads.example.com in the "
+            f"option 'unneeded', found {named!r}"
+        )
+    return tuple(named)
+
+
+def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
+    """Why an archive can't show ``task`` what its user would see; empty when it can, or is none."""
+    for name, user in task.user.items():
+        site = catalogue.sites.get(name)
+        app = catalogue.apps[site.app] if site is not None else None
+        if user and app is not None and app.backend == ARCHIVE and user not in app.users:
+            seen = ", ".join(app.users) or "nobody who was signed in"
+            return f"is for {user!r} on {name}, which is archived as {seen} saw it: archive the tasks of each account apart"
+    return ""
+
+
 def archived_app(app: AppManifest) -> AppManifest:
     """An app of the backend as it is run: shared by all, and known by its files."""
     files, _ = files_of(app)
+    unneeded_of(app)
     return replace(app, read_only=True, digest=f"{app.digest}-{identity(files)}"[:33])
 
 

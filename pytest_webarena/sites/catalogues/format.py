@@ -71,7 +71,8 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "databases",
             MapOf(DATABASE, "a mapping from names to databases", key=NAME),
-            "What checks may query; the first one is the default.",
+            "What checks may query; the first one is the default. Those of a container that the app depends on are its "
+            "own, too.",
             "databases: {main: {mysql: shop, user: shop, password: shop}}",
             default={},
         ),

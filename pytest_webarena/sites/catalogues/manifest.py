@@ -286,9 +286,14 @@ class Catalogue:
         return {site.name: site for app in self.apps.values() for site in app.sites}
 
     @property
-    def accounts(self) -> Mapping[str, Collection[str]]:
-        """Site name to the names of the accounts that can sign in there."""
-        return {site.name: tuple(app.users) for app in self.apps.values() for site in app.sites}
+    def accounts(self) -> Mapping[str, Collection[str] | None]:
+        """Site name to the names of the accounts that can sign in there; None where nobody does, for its pages show
+        whoever was signed in: an archive's."""
+        return {
+            site.name: tuple(app.users) if app.backend != "archive" else None
+            for app in self.apps.values()
+            for site in app.sites
+        }
 
     def site(self, name: str) -> SiteManifest:
         """The site called ``name``; an unknown name is a `UsageError` that lists the known ones."""

@@ -37,6 +37,28 @@ class Unit:
         """Of the apps, the lead first."""
         return tuple(app.name for app in reversed(self.apps))
 
+    def holder_of(self, database: str, name: str) -> AppManifest:
+        """Whose the ``database`` is that is asked of an app (``""``: its main one): the app's own, else that of the one
+        app that it depends on which has it. `UsageError` when none has, or several have."""
+        app, *needed = self._with_needs(name)
+        if found := [one for one in (app, *needed) if one.databases and database in ("", *one.databases)]:
+            if app in found or len(found) == 1:
+                return found[0]
+            raise UsageError(
+                f"{_called(database)} was asked of the app {name!r}: expected one app that it depends on to have it, "
+                f"found {' and '.join(one.name for one in found)}"
+            )
+        known = [each for one in (app, *needed) for each in one.databases]
+        raise UsageError(f"{_called(database)} was asked of the app {name!r}; {closest(database, known)}")
+
+    def _with_needs(self, name: str) -> list[AppManifest]:
+        """An app, and all of the unit that it depends on, directly or by way of others."""
+        apps = {one.name: one for one in self.apps}
+        found = [apps[name]]
+        for one in found:  # grows while it is walked
+            found += [apps[each] for each in one.depends_on if each in apps and apps[each] not in found]
+        return found
+
     @property
     def start_timeout(self) -> float:
         """Seconds that a start may take: one app after the other."""
@@ -86,6 +108,10 @@ def circle(apps: Mapping[str, AppManifest]) -> tuple[str, ...]:
     except CycleError as error:
         return tuple(reversed(error.args[1]))
     return ()
+
+
+def _called(database: str) -> str:
+    return f"a database named {database!r}" if database else "a database"
 
 
 def _needs(app: AppManifest, apps: Mapping[str, AppManifest]) -> list[str]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from textwrap import shorten
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from docker.errors import APIError, BuildError, ImageNotFound
+from docker.errors import APIError, ImageNotFound
 from requests.exceptions import RequestException
 
 from pytest_webarena.errors import SiteError
@@ -40,6 +43,9 @@ _PACKAGES = "pytest-webarena.packages"
 """Label of every image built here: the file inside that lists its packages with their versions."""
 _LISTING = "/opt/webarena/packages.txt"
 _LOG_LINES = 20
+_STEP = re.compile(r"Step (\d+)/(\d+) : (.*)")
+"""As the engine says it."""
+_STEP_LENGTH = 80
 _KEPT = 3
 """Images of one recipe that stay on the engine."""
 
@@ -81,7 +87,7 @@ def ensure_debian_image(client: DockerClient, recipe: str, *, base: str | None =
     reference = f"{repository}:{digest.hexdigest()[:12]}"
     if not _present(client, reference):
         note(f"building {reference}; that takes a few minutes")
-        _build(client, reference, recipe, base or _base(client, note), files)
+        _build(client, reference, recipe, base or _base(client, note), files, note)
         _forget_older(client, repository)
     return reference
 
@@ -93,18 +99,24 @@ def _files(recipe: DebianRecipe) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in own.iterdir() if path.is_file()} | dict(made)
 
 
-def _build(client: DockerClient, reference: str, recipe: str, base: str, files: Mapping[str, bytes]) -> None:
+def _build(
+    client: DockerClient, reference: str, recipe: str, base: str, files: Mapping[str, bytes], note: Note
+) -> None:
     listing = f"\nRUN dpkg-query --show > {_LISTING}\nLABEL {_PACKAGES}={_LISTING}\n".encode()
+    said: deque[str] = deque(maxlen=_LOG_LINES)
     try:
-        client.images.build(
-            fileobj=_tar({**files, "Dockerfile": files["Dockerfile"] + listing}), custom_context=True,
+        for entry in client.api.build(
+            fileobj=_tar({**files, "Dockerfile": files["Dockerfile"] + listing}), custom_context=True, decode=True,
             tag=reference, buildargs={"BASE": base}, labels={_LABEL: recipe}, rm=True, forcerm=True,
-        )  # fmt: skip
-    except BuildError as error:
-        lines = "".join(str(entry.get("stream", "")) for entry in error.build_log).splitlines()
-        raise SiteError("\n".join([f"building {reference} failed: {error}", *lines[-_LOG_LINES:]])) from None
-    except APIError as error:
-        raise SiteError(f"building {reference} on {base} failed: {error.explanation or error}") from None
+        ):  # fmt: skip
+            said += str(entry.get("stream", "")).splitlines()
+            if step := _STEP.match(str(entry.get("stream", ""))):
+                note(f"{recipe}, step {step[1]} of {step[2]}: {shorten(step[3], _STEP_LENGTH, placeholder='…')}")
+            if "error" in entry:
+                raise SiteError("\n".join([f"building {reference} failed: {entry['error']}", *said]))
+    except (APIError, RequestException) as error:
+        told = getattr(error, "explanation", "") or error
+        raise SiteError(f"building {reference} on {base} failed: {told}") from None
 
 
 def _tar(files: Mapping[str, bytes]) -> io.BytesIO:

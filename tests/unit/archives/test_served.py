@@ -116,7 +116,7 @@ def test_a_catalogue_with_an_archive(tmp_path: Path) -> None:
     for wrong, says in {
         "lost.warc": "expected an archive at",
         "a.zip": "files that end with .warc",
-        "a.warc.gz, on: 2024": "no options but 'files' and 'at'",
+        "a.warc.gz, on: 2024": "no options but 'files', 'at' and 'unneeded'",
         "a.warc.gz, at: noon": "a moment such as",
     }.items():
         file.write_text(text % wrong)

@@ -29,7 +29,7 @@ from pytest_webarena.checks import (
 from pytest_webarena.errors import JudgeError, SiteError, UsageError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe, StepRecord
 from pytest_webarena.tasks import kinds, parse_tasks
-from pytest_webarena.tasks.shapes import Json
+from pytest_webarena.tasks.shapes import Json, Text
 
 from .helpers import FakeLive, FakePage, evidence, task, with_probes
 
@@ -159,6 +159,30 @@ def test_needs_name_what_is_collected_and_when() -> None:
         "checks[4].all[0]",
     ]
     assert needs(task("- answer: x").checks) == needs(())
+
+
+LOOKS = {
+    "url: /a": {"sites", "pages"},
+    "url_match: {reference_url: 'http://shopping.test/a'}": {"sites", "pages"},
+    "state: {sql: select 1, equals: 1}": {"sites", "pages"},
+    "network: {url: /a}": {"sites"},
+    "python: my_checks:one": {"sites"},
+    "untouched: unlisted": {"sites"},
+    "changes: nothing": {"sites", "changes"},
+    "placed: x": {"sites", "pages"},
+    "unsaid: x": {"sites"},
+    "cost: {at_most: 1}": set(),
+    "answer: x": set(),
+}
+
+
+@pytest.mark.parametrize("check", LOOKS)
+def test_what_decides_a_check_is_at_rest_when_it_is_looked_at(check: str) -> None:
+    """What the harness waits for follows from what a kind looks at, and a kind that does not say may look at all."""
+    register(Kind(name="placed", doc="Where.", form=Text(), judge=judge_given, looks_at=lambda spec: {"place"}))
+    register(Kind(name="unsaid", doc="What?", form=Text(), judge=judge_given))
+    asked = needs(task(f"- {check}").checks)
+    assert {name for name in ("sites", "pages", "changes") if getattr(asked, name)} == LOOKS[check]
 
 
 def test_a_collection_that_raises_is_recorded() -> None:

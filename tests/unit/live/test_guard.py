@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gzip
 import json
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.live.addresses import why_no_host, why_not_public
+from tests.processes import wait_until
 from tests.unit.gateway.conftest import ok
 from tests.unit.live.conftest import PUBLIC, SCRIPT, TAB
 
@@ -485,6 +487,77 @@ def test_a_site_that_does_not_answer(played: Played) -> None:
     session = played.enter("example.com", robots="ignore", answer_within=0.2)
     assert played.ask(session, played.url(SHOP), *TAB)[0] == 504
     assert (played.last(session).obstacle, played.last(session).obstacle_why) == ("site", "no answer within 0.2 s")
+
+
+HALF = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\n\r\n%s"
+ENDINGS = {
+    "length": (b"Content-Length: 500", b"<h1>half"),
+    "chunks": (b"Transfer-Encoding: chunked", b"8\r\n<h1>half\r\n"),
+}
+
+
+def halting(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event | None = None) -> None:
+    """A site whose answer comes to a standstill, or goes on and on."""
+
+    async def half(reader: Any, writer: Any) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        field, body = ENDINGS[ending]
+        writer.write(HALF % (kind, field, body))
+        while trickle is not None and not trickle.is_set():
+            writer.write(b"1\r\n.\r\n")
+            await asyncio.sleep(0.05)
+        await reader.read()
+
+    site = played.world.raw_site(half, at=PUBLIC)
+    played.ports.add((SHOP, site.port, False))
+    played.names[SHOP] = [PUBLIC]
+
+
+@pytest.mark.parametrize("ending", list(ENDINGS))
+def test_a_page_that_comes_to_a_standstill(played: Played, ending: str) -> None:
+    halting(played, b"text/html", ending)
+    session = played.enter("example.com", robots="ignore", answer_within=0.2)
+    browser = played.world.browser(session)
+    browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())
+    assert browser.rest().endswith(ENDINGS[ending][1])  # cut there, so that browsers know that there was more
+    record = played.last(session)
+    assert (record.obstacle, record.obstacle_why) == ("site", "nothing of the rest of its answer came within 0.2 s")
+    assert played.world.call(lambda: session.upstream_error) == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "obstacle"),
+    [
+        (("Accept: text/html",), b"text/html", "site"),
+        (("Accept: */*",), b"text/javascript", "site"),
+        (("Accept: */*",), b"text/event-stream", ""),
+        (("Accept: image/avif",), b"image/png", ""),
+    ],
+)
+def test_what_pages_wait_for_in_vain(
+    played: Played, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...], kind: bytes, obstacle: str
+) -> None:
+    monkeypatch.setattr("pytest_webarena.gateway.log._STANDSTILL", 0.0)
+    halting(played, kind, "chunks")
+    session = played.enter("example.com", robots="ignore", answer_within=60)
+    browser = played.world.browser(session)
+    browser.send("\r\n".join([f"GET {played.url(SHOP)} HTTP/1.1", f"Host: {SHOP}", *fields, "", ""]).encode())
+    browser.head()
+    assert browser.exactly(13) == ENDINGS["chunks"][1]
+    assert played.last(session).obstacle == obstacle
+
+
+def test_a_page_without_end(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_webarena.gateway.exchange._ENDLESS", 1)
+    over = asyncio.Event()
+    halting(played, b"text/html", "chunks", trickle=over)
+    session = played.enter("example.com", robots="ignore", answer_within=2)
+    browser = played.world.browser(session)
+    browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())
+    browser.head()
+    wait_until(lambda: played.last(session).obstacle == "site")
+    assert played.last(session).obstacle_why == "its answer has no end within 2 s"
+    played.world.call(over.set)
 
 
 def test_we_say_who_we_are(played: Played) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.audit_trials import audit_trials
+from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NULL_FAMILY, audit_trials
 from pytest_webarena.checks import CheckResult, Verdict
 from pytest_webarena.plugin.reporting.audit import audit_lines
 from pytest_webarena.results import TrialKey, TrialRecord
@@ -229,7 +229,12 @@ def test_the_json_form() -> None:
         "task", "finding", "counts_against", "path", "line", "template", "xfail", "reasons", "notes",
         "mutation", "trials",
     }  # fmt: skip
-    assert second["reasons"] == [{"finding": "too easy", "text": "passed by doing nothing and answering nothing"}]
+    (reason,) = second["reasons"]
+    assert reason == {
+        "finding": "too easy",
+        "text": "passed by doing nothing and answering nothing",
+        "mend": MENDS["null"],
+    }
     assert set(first["trials"][0]) == {"agent", "trial", "manner", "outcome", "broke_off", "folder"}
 
 
@@ -243,5 +248,11 @@ def test_the_table_fits_the_terminal() -> None:
     assert "too easy       1  solved by an agent that does nothing" in lines
     assert "wrong agents were caught in 7 of 10 trials (70.0%)" in lines
     assert "too easy: task (<task>:3)" in lines
-    assert "  passed by doing nothing and answering nothing (and 1 more)" in lines
+    first = lines.index("  passed by doing nothing and answering nothing (and 1 more)")
+    assert lines[first + 1].startswith("  to do: let `setup` prepare another state")
     assert "  weak check: passed by replaying the solution without giving its answer" in lines
+    assert "  to do: let every check of the answer count, not one of several (`any`)" in lines
+
+
+def test_whoever_passes_there_is_something_to_do_about_it() -> None:
+    assert set(MENDS) == {*NULL_FAMILY, *MUTANTS}

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -104,8 +105,8 @@ class Engine:
         self.present = set(present)
         self.registry = registry
         self.built: list[tuple[str, str]] = []
-        self.images = SimpleNamespace(get=self._get, pull=self._pull, build=self._build, list=lambda name: [])
-        self.api = SimpleNamespace(import_image_from_file=self._import)
+        self.images = SimpleNamespace(get=self._get, pull=self._pull, list=lambda name: [])
+        self.api = SimpleNamespace(import_image_from_file=self._import, build=self._build)
 
     def _get(self, name: str) -> None:
         if name not in self.present:
@@ -120,13 +121,18 @@ class Engine:
         assert Path(file).read_bytes() == b"a base"
         self.present.add(f"{repository}:{tag}")
 
-    def _build(self, *, tag: str, buildargs: dict[str, str], **rest: Any) -> None:
+    def _build(self, *, tag: str, buildargs: dict[str, str], **rest: Any) -> Iterator[dict[str, str]]:
         self.built.append((tag, buildargs["BASE"]))
+        yield {"stream": "Step 1/2 : FROM ${BASE}\n"}
+        yield {"stream": "Step 2/2 : RUN apt-get update\n"}
+        if "full" in buildargs["BASE"]:
+            yield {"stream": "Get:1 http://mirror.example\n"}
+            yield {"error": "The command 'apt-get' returned a non-zero code: 100"}
         self.present.add(tag)
 
 
-def build(engine: Engine, **options: Any) -> str:
-    return ensure_image(engine, "debian-mediawiki", note=lambda text: None, **options)  # type: ignore[arg-type]
+def build(engine: Engine, note: Callable[[str], object] = lambda text: None, **options: Any) -> str:
+    return ensure_image(engine, "debian-mediawiki", note=note, **options)  # type: ignore[arg-type]
 
 
 def test_an_image_is_built_once_on_the_registrys_debian() -> None:
@@ -173,6 +179,20 @@ def test_another_base_is_another_image() -> None:
     engine = Engine()
     assert build(engine, base="mine:1") != build(engine, base="mine:2")
     assert [base for _, base in engine.built] == ["mine:1", "mine:2"]
+
+
+def test_what_takes_minutes_tells_how_far_it_is() -> None:
+    told: list[str] = []
+    build(Engine(), told.append, base="mine")
+    assert told[1:] == [
+        "debian-mediawiki, step 1 of 2: FROM ${BASE}",
+        "debian-mediawiki, step 2 of 2: RUN apt-get update",
+    ]
+
+
+def test_a_build_that_fails_says_what_was_said_last() -> None:
+    with pytest.raises(SiteError, match=r"(?s)returned a non-zero code: 100\n.*Get:1 http://mirror.example"):
+        build(Engine(), base="full")
 
 
 def test_every_app_of_the_catalogue_has_its_recipe() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, UsageError
+from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, SiteUnready, TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.catalogues.manifest import AppManifest
@@ -287,6 +287,26 @@ def test_an_app_that_keeps_failing_is_given_up() -> None:
         with pytest.raises(SiteError, match=r"given up after 3 attempts\): the image does not build"):
             await house.lease("a")
         await house.lease("b")  # others are not concerned
+
+    run(work)
+
+
+@pytest.mark.parametrize("error", [SiteUnready("pip install oscar"), UsageError("no data: pip install oscar")])
+def test_an_app_that_lacks_something_is_started_once(error: Exception) -> None:
+    class Lacking(FakeBackend):
+        tried = 0
+
+        async def prepare(self, app: AppManifest) -> None:
+            self.tried += 1
+            raise error
+
+    async def work(house: House) -> None:
+        house.backend = backend = Lacking()
+        for _ in range(3):
+            with pytest.raises(SiteUnready) as told:
+                await house.lease("a")
+            assert str(told.value) == str(error)
+        assert backend.tried == 1
 
     run(work)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.errors import SiteError, TaskError, UsageError
+from pytest_webarena.errors import SiteError, SiteUnready, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
 from pytest_webarena.sites.catalogues.loading import load_catalogue, problems_of
@@ -260,7 +260,7 @@ def test_what_an_app_needs_is_looked_for_before_it_is_imported(backend_run: Run,
     needy = replace(app.process, factory="imports_what_is_missing:app", needs=("json", "no_such"), install="get it")
 
     async def work(backend: ProcessBackend) -> None:
-        with pytest.raises(SiteError) as error:
+        with pytest.raises(SiteUnready) as error:
             await backend.prepare(replace(app, process=needy))
         assert str(error.value) == "the app 'tiny' needs no_such, not installed here; run: get it"
 
@@ -274,7 +274,7 @@ def test_a_missing_extra_is_told_in_one_sentence(backend_run: Run, tmp_path: Pat
     app = replace(load_catalogue("embedded").apps["shop"], folder=hiding)
 
     async def work(backend: ProcessBackend) -> None:
-        with pytest.raises(SiteError) as error:
+        with pytest.raises(SiteUnready) as error:
             await backend.prepare(app)
         assert re.fullmatch(
             r"the app 'shop' needs (django, )?oscar, not installed here; run: "
@@ -421,7 +421,7 @@ def test_a_program_that_does_not_exist(backend_run: Run, app: AppManifest) -> No
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(bad)
-        with pytest.raises(SiteError, match="its command 'no-such-program' can't be run"):
+        with pytest.raises(SiteUnready, match="the app 'tiny': its command 'no-such-program' can't be run"):
             await backend.start(bad, "tiny-1")
         missing = replace(app, process=ProcessManifest(command=("x",), data="/no/such/folder"))
         with pytest.raises(UsageError, match="/no/such/folder, which is no directory"):

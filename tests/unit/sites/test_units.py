@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.broker import fleet
 from pytest_webarena.sites.broker.pool import Pool
@@ -98,9 +99,14 @@ class UnitBackend(FakeBackend):
         self.asked: list[tuple[str, str]] = []
         self.said: dict[str, str] = {}
         """What programs inside say that end with another code than 0, by replica."""
+        self.full: dict[str, str] = {}
+        """Disks without room, by replica."""
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
         return self.said.get(replica.id, "")
+
+    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+        return self.full.get(replica.id, "")
 
     def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
         replica = super()._pristine(app, replica_id, generation)
@@ -117,9 +123,11 @@ class UnitBackend(FakeBackend):
 class Units:
     """A pool of ``web`` with its ``db``."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, own: bool = True) -> None:
+        """``own``: whether ``web`` has a database itself."""
         self.backend = UnitBackend()
-        apps = catalogue(app("web", "db"), app("db"))
+        web = app("web", "db")
+        apps = catalogue(web if own else replace(web, databases={}), app("db"))
         limits = FleetLimits(replicas=2, spares=0)
         self.pool = Pool(apps, lambda _: self.backend, lambda _: limits)
 
@@ -180,6 +188,54 @@ def test_a_unit_is_broken_when_a_program_inside_one_of_its_apps_says_so() -> Non
         house.backend.said["web-1-db"] = "pg_isready: exit code 2"
         with pytest.raises(Exception, match=r"replica web-1 broke: it runs, but does not answer; db: .*exit code 2"):
             await house.pool.ask(lease)
+        await house.pool.close()
+
+    asyncio.run(main())
+
+
+def test_a_database_is_looked_for_in_what_an_app_depends_on() -> None:
+    """As in a compose file: the application has none of its own, and its image no client."""
+    main, stock, jobs = (DatabaseManifest(name=name, engine="sqlite", path="x") for name in ("main", "stock", "jobs"))
+    web = replace(app("web", "worker"), databases={})
+    worker = replace(app("worker", "db"), databases={"jobs": jobs})
+    db = replace(app("db"), databases={"main": main, "stock": stock})
+    unit = unit_of(catalogue(web, worker, db), "web")
+    asked = {(name, which): unit.holder_of(which, name).name for name in unit.names for which in ("stock", "main")}
+    assert set(asked.values()) == {"db"}
+    assert unit.holder_of("", "worker").name == unit.holder_of("jobs", "web").name == "worker"
+    with pytest.raises(UsageError, match=r"expected one app that it depends on to have it, found worker and db"):
+        unit.holder_of("", "web")
+    with pytest.raises(
+        UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"
+    ):
+        unit.holder_of("stok", "web")
+    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # which needs nobody
+        unit.holder_of("jobs", "db")
+
+
+def test_rows_come_from_the_app_that_has_the_database() -> None:
+    async def main() -> None:
+        house = Units(own=False)
+        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        await house.pool.query(lease, "web", "main", "select 1", write=False)
+        assert house.backend.asked == [("db", "web-1-db")]
+        with pytest.raises(TaskError, match="a database named 'other' was asked of the app 'web'"):
+            await house.pool.query(lease, "web", "other", "select 1", write=False)
+        await house.pool.close()
+
+    asyncio.run(main())
+
+
+def test_a_unit_that_has_no_room_for_what_was_written_is_broken() -> None:
+    """Its pages answered, so an agent whose article a full disk had swallowed was blamed for it."""
+
+    async def main() -> None:
+        house = Units()
+        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        house.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
+        await house.pool.ask(lease)  # nobody wanted to save anything
+        with pytest.raises(Exception, match=r"replica web-1 broke: it answers, but can't save: db: the disk at /var"):
+            await house.pool.ask(lease, wrote=True)
         await house.pool.close()
 
     asyncio.run(main())

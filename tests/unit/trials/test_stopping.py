@@ -96,6 +96,15 @@ def test_what_is_not_there_stops_at_once(tmp_path: Path) -> None:
     assert "nobody there" in stops.why_not("a", "chromium", ())
 
 
+def test_a_site_that_can_not_be_run_stops_whoever_visits_it(tmp_path: Path) -> None:
+    stops = Stops(tmp_path, 0)
+    error = Unready("the app 'shop' needs oscar, not installed here; run: pip install x", cause="site")
+    told = f"every agent on shop: what it needs is not there (site): {error}"
+    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == told
+    assert why(stops, "b", browser="firefox") == why(stops, "b", "shop", "forum") == told
+    assert not why(stops, "a", "forum")
+
+
 def _note(folder: Path) -> None:
     for _ in range(20):
         note(Stops(folder, 60), record("model"))
@@ -121,6 +130,17 @@ def test_a_run_that_was_killed_gets_no_directory_again(tmp_path: Path) -> None:
     note(stops, record("model"))
     assert not why(stops)
     assert not private.exists()
+
+
+def test_pages_that_an_archive_lacks_stop_nobody(tmp_path: Path) -> None:
+    """The next task may want others."""
+    stops = Stops(tmp_path, 2)
+    for _ in range(3):
+        note(stops, record("site", sites=("old",), environment={"not_archived": {"GET http://old.test/a": "page"}}))
+    assert not why(stops, "a", "old")
+    for _ in range(2):
+        note(stops, record("site", sites=("old",)))
+    assert why(stops, "a", "old")
 
 
 def test_pages_of_the_living_web_stop_nobody(tmp_path: Path) -> None:

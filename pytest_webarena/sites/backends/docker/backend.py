@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, TooLarge
 from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker import containers, room
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
@@ -233,6 +233,12 @@ class DockerBackend:
         """Run a program inside: empty when it ends with 0."""
         done = await self._starter.execute(_running(replica), *map(app.fill, arguments))
         return "" if done.code == 0 else f"{arguments[0]}: {what_it_said(done)}"
+
+    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+        """Which disks of the container are full, as its ``df`` tells; empty where there is none."""
+        done = await self._starter.execute(_running(replica), *room.PROGRAM)
+        fixed = [volume.target for volume in section(app).volumes if not volume.mutable]
+        return room.full_disks(done.stdout, read_only=fixed)
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
         """The end of what the container wrote."""

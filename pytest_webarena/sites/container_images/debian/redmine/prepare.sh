@@ -31,8 +31,11 @@ production:
 C
 printf %s 9c3b7d41f0e85a26c7d94b1e0f63a8529c3b7d41f0e85a26c7d94b1e0f63a852 > /etc/redmine/default/secret_key.txt
 
-
 cd /usr/share/redmine
+# What Ruby has compiled is kept: starts would compile all of it each time.
+echo "gem 'bootsnap', require: false" >> Gemfile
+sed -i "/bundler.setup/a require 'bootsnap'\nBootsnap.setup(cache_dir: '/var/cache/redmine/bootsnap', development_mode: false)" \
+    config/boot.rb
 bundle exec rake db:migrate >/dev/null
 bundle exec rake redmine:load_default_data >/dev/null
 pg_ctlcluster 15 main stop -m fast

@@ -1,0 +1,324 @@
+"""Real applications that break while an agent is at work: whose fault does the record say it is?
+
+    python benchmarks/app_faults.py [--apps wiki tracker courier] [--faults hang memory …]
+
+Builds nothing: ``webarena images build debian`` comes first. An agent that does what a task's solution says meets each
+fault once, on the replica of its first attempt:
+
+dies       the application's server is killed, inside a container that lives on where it can
+database   the database's server is killed (none for SQLite)
+hangs      the server, or its database's, is stopped
+memory     something inside takes more memory than the container may
+full       the database's disk has no room
+disk       the disk where uploads go has no room
+slow       the application takes twenty seconds longer to start (no fault: it is waited for)
+half       its server answers long before its database does (likewise)
+never      it answers, but its database never comes, whatever is tried
+
+A fault that was met once has to be an error of the site, and the trial, tried again, passes. Prints a table; exit code
+1 when anything was blamed on the agent or not noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TASKS: Mapping[str, str] = {
+    "wiki": """
+    user: mara.linden
+    checks: [{state: {sql: "select count(*) from page where page_title = 'Bench_by_the_mill'", equals: 1}}]
+    solution:
+      - goto: http://wiki.test/index.php?title=Bench_by_the_mill&action=edit
+      - fill: {css=#wpTextbox1: A bench for two.}
+      - click: css=#wpSave
+      - stop
+    """,
+    "tracker": """
+    user: hamish.dorrow
+    checks: [{state: {sql: "select count(*) from issues where subject = 'North buoy is dark'", equals: 1}}]
+    solution:
+      - goto: /projects/harbour-renewal/issues/new
+      - fill: {css=#issue_subject: North buoy is dark}
+      - click: "css=#issue-form input[name=commit]"
+      - stop
+    """,
+    "courier": """
+    user: jonas.brightwater
+    checks: [{state: {sql: "select count(*) from wp_comments where comment_content = 'Ours is right.'", equals: 1}}]
+    solution:
+      - goto: /a-morning-at-hale-clocks/
+      - fill: {css=#comment: Ours is right.}
+      - click: css=#submit
+      - stop
+    """,
+}
+UPLOADS: Mapping[str, str] = {
+    "wiki": """
+    user: desmond.pell
+    checks: [{state: {sql: "select count(*) from image where img_name = 'Bench.png'", equals: 1}}]
+    solution:
+      - goto: http://wiki.test/wiki/Special:Upload
+      - upload: {css=#wpUploadFile: bench.png}
+      - fill: {css=#wpDestFile: Bench.png}
+      - click: css=input[name=wpUpload]
+      - stop
+    """,
+    "tracker": """
+    user: hamish.dorrow
+    checks: [{state: {sql: "select count(*) from attachments where filename = 'bench.png'", equals: 1}}]
+    solution:
+      - goto: /projects/harbour-renewal/files/new
+      - upload: {"css=#attachments_form input[type=file] >> nth=0": bench.png}
+      - wait: 3
+      - click: "css=#content input[name=commit]"
+      - stop
+    """,
+    "courier": """
+    user: saoirse.quill
+    checks: [{state: {sql: "select count(*) from wp_posts where post_title = 'bench'", equals: 1}}]
+    solution:
+      - goto: /wp-admin/media-new.php?browser-uploader=1
+      - upload: {css=#async-upload: bench.png}
+      - click: css=#html-upload
+      - stop
+    """,
+}
+FILES: Mapping[str, str] = {
+    "wiki": "/var/lib/mediawiki/images/ /tmp",
+    "tracker": "/var/lib/redmine/default/files /tmp",
+    "courier": "/var/lib/wordpress/wp-content/uploads /tmp",
+}
+"""Where uploads go, by way of where."""
+SERVERS: Mapping[str, str] = {"wiki": "apache2", "tracker": "ruby puma", "courier": "apache2"}
+DATABASES: Mapping[str, str] = {"tracker": "postgres", "courier": "mariadbd"}
+_EACH = (
+    "for p in /proc/[0-9]*; do read -r n < $p/comm || continue; "
+    "for w in WORDS; do case $n in $w*) kill -SIGNAL ${p#/proc/};; esac; done; done 2>/dev/null; true"
+)
+_SMALL = """
+set -e
+dir=$1 room=$2
+size=$(du -sk $dir | cut -f1)
+small=/small$(echo $dir | tr / -)
+mkdir -p $small
+mount -t tmpfs -o size=$((size + size / 8 + room))k tmpfs $small
+cp -a $dir/. $small/
+chown --reference=$dir $small
+chmod --reference=$dir $small
+mount --bind $small $dir
+"""
+"""Puts a directory on a small disk of its own."""
+_FILL = "dd if=/dev/zero of=$1/filler bs=4k 2>/dev/null; df -P $1 >&2; true"
+_AWAY: Mapping[str, tuple[str, str, str]] = {
+    "wiki": ("/var/lib/mediawiki-data", "true", "true"),
+    "tracker": (
+        "/var/lib/postgresql/15/main", "pg_ctlcluster 15 main stop -m fast", "pg_ctlcluster 15 main start",
+    ),
+    "courier": (
+        "/var/lib/mysql", "mariadb-admin shutdown", "(setsid mariadbd --user=mysql >/dev/null 2>&1 &); "
+        "until mariadb-admin ping >/dev/null 2>&1; do sleep 0.2; done",
+    ),
+}  # fmt: skip
+"""The database's files, and how its server is ended and started."""
+
+
+def inside(container: Any, script: str, *arguments: str, privileged: bool = False) -> str:
+    """What a shell in the container says."""
+    done = container.exec_run(["sh", "-c", script, "sh", *arguments], privileged=privileged)
+    return str(done.output.decode(errors="replace"))
+
+
+def dies(container: Any, app: str) -> None:
+    """The server's processes are killed."""
+    if app == "wiki":  # whose server is the container
+        container.kill()
+    else:
+        inside(container, _EACH.replace("WORDS", SERVERS[app]).replace("SIGNAL", "9"))
+
+
+def database(container: Any, app: str) -> None:
+    """The database's."""
+    inside(container, _EACH.replace("WORDS", DATABASES[app]).replace("SIGNAL", "9"))
+
+
+def hangs(container: Any, app: str) -> None:
+    """Something that pages need is there and does nothing."""
+    words = DATABASES.get(app, SERVERS[app])
+    inside(container, _EACH.replace("WORDS", words).replace("SIGNAL", "STOP"))
+
+
+def memory(container: Any, app: str) -> None:
+    """More than it may have."""
+    inside(container, "head -c 3000000000 /dev/zero | tail >/dev/null")
+
+
+def full(container: Any, app: str) -> None:
+    """The database goes on, on a disk without room."""
+    directory, end, begin = _AWAY[app]
+    inside(container, end)
+    inside(container, _SMALL, directory, "14000" if app == "courier" else "600", privileged=True)
+    inside(container, begin)
+    inside(container, _FILL, directory)
+
+
+def disk(container: Any, app: str) -> None:
+    """No room for files."""
+    for directory in FILES[app].split():
+        inside(container, _SMALL, directory.rstrip("/"), "64", privileged=True)
+        inside(container, _FILL, directory)
+
+
+FAULTS: Mapping[str, Callable[[Any, str], None]] = {
+    "dies": dies,
+    "database": database,
+    "hangs": hangs,
+    "memory": memory,
+    "full": full,
+    "disk": disk,
+}
+BOOTS: Mapping[str, Mapping[str, str]] = {
+    "slow": dict.fromkeys(TASKS, "sleep 20; exec /opt/webarena/start"),
+    "half": {
+        "wiki": "cd /etc/mediawiki; mv LocalSettings.php away; (sleep 12; mv away LocalSettings.php) & "
+        "exec /opt/webarena/start",
+        "tracker": "sed -i 's/^pg_ctlcluster 15 main start.*/(sleep 25; pg_ctlcluster 15 main start) \\&/' "
+        "/opt/webarena/start; exec /opt/webarena/start",
+        "courier": "sed -i 's/^.usr.sbin.mariadbd/sleep 12 \\&\\& &/' /opt/webarena/start; exec /opt/webarena/start",
+    },
+    "never": {
+        "wiki": "mv /etc/mediawiki/LocalSettings.php /etc/away; exec /opt/webarena/start",
+        "tracker": "sed -i 's/^pg_ctlcluster 15 main start.*/true/' /opt/webarena/start; exec /opt/webarena/start",
+        "courier": "sed -i 's/^.usr.sbin.mariadbd/sleep 1000 \\&\\& &/' /opt/webarena/start; exec /opt/webarena/start",
+    },
+}
+"""What containers run in place of their own start."""
+
+
+class Unlucky:
+    """Does what the solution says; before its first write, the first time, the site breaks."""
+
+    def __init__(self, task: Any) -> None:
+        from pytest_webarena.tasks import load_tasks
+
+        self._app, self._fault = os.environ["APP"], os.environ["FAULT"]
+        (known,) = load_tasks(Path(os.environ["FAULT_TASK"]))
+        self._steps = list(known.solution)
+        self._sites = dict(task.sites)
+
+    def act(self, observation: Any) -> Any:
+        """The next step."""
+        from pytest_webarena.agents.builtin import addressed
+
+        step = addressed(self._steps.pop(0), self._sites)
+        met = Path(os.environ["FAULT_MET"])
+        if step.kind == "click" and self._fault in FAULTS and not met.exists():
+            met.touch()
+            FAULTS[self._fault](running(self._app), self._app)
+        return step
+
+
+def running(app: str) -> Any:
+    """The container of the trial, which is the only one of its run."""
+    from pytest_webarena.sites.backends.docker import connect
+    from pytest_webarena.sites.backends.docker.labels import APP, RUN
+
+    client = connect()
+    run = os.environ["FAULT_RUN"]
+    log = Path(run, "broker.log").read_text()
+    (found,) = [
+        one
+        for one in client.containers.list(filters={"label": f"{APP}={app}"})
+        if one.labels.get(RUN, "?") in log and "snapshot" not in one.name and one.name.split("-")[-1].isdigit()
+    ]
+    return found
+
+
+def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str | None]], str]:
+    """Outcome and cause of each attempt, and what was said at last."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as name:
+        folder = keep or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "bench.png").write_bytes(picture())
+        text = (UPLOADS if fault == "disk" else TASKS)[app]
+        (folder / "fault.tasks.yaml").write_text(
+            f"tasks:\n  - id: fault\n    intent: Do it.\n    sites: [{app}]\n    mutates: true{text}\n"
+        )
+        sites = "debian"
+        if fault in BOOTS:
+            docker: dict[str, Any] = {"command": ["sh", "-c", BOOTS[fault][app]], "snapshot": False}
+            timeout = 60 if fault == "never" else 240
+            manifest = {"apps": {app: {"docker": docker, "start_timeout": timeout}}, "extends": "debian"}
+            (folder / "sites.yaml").write_text(yaml.safe_dump({"schema_version": 1, **manifest}))
+            sites = "sites.yaml"
+        run = folder / "run"
+        command = [
+            sys.executable, "-m", "pytest", "fault.tasks.yaml", f"--sites={sites}", "--replicas=1", "-q",
+            f"--agent={Path(__file__).stem}:Unlucky", f"--run-dir={run}", "-p", "no:cacheprovider",
+        ]  # fmt: skip
+        environment = {
+            **os.environ, "APP": app, "FAULT": fault, "FAULT_MET": str(folder / "met"), "FAULT_RUN": str(run),
+            "FAULT_TASK": str(folder / "fault.tasks.yaml"), "PYTHONPATH": str(Path(__file__).parent),
+        }  # fmt: skip
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        (folder / "said").write_text(done.stdout + done.stderr)
+        records = list(run.glob("trials/*/trial.json"))
+        if not records:
+            return [], (done.stdout + done.stderr)[-300:]
+        record = json.loads(records[0].read_text())
+        told = [(one["outcome"], one["cause"]) for one in record["attempts"]]
+        first = next((one["message"] for one in record["attempts"] if one["outcome"] != "passed"), "")
+        return told, first
+
+
+def picture() -> bytes:
+    """One that is larger than what is left of a full disk."""
+    from pytest_webarena.embedded.handbook import files
+
+    return next(iter(files().values())) + b"\0" * 200_000
+
+
+def expected(fault: str) -> list[tuple[str, str | None]]:
+    """Of the attempts."""
+    if fault in ("slow", "half"):
+        return [("passed", None)]
+    if fault == "never":
+        return [("error", "site")] * 2
+    return [("error", "site"), ("passed", None)]
+
+
+def main() -> int:
+    """Exit code 1 when anything was blamed on the wrong one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--apps", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--faults", nargs="+", choices=[*FAULTS, *BOOTS], default=[*FAULTS, *BOOTS])
+    parser.add_argument("--keep", type=Path, help="a folder for the runs")
+    options = parser.parse_args()
+    wrong = 0
+    for fault in options.faults:
+        for app in options.apps:
+            if fault == "database" and app not in DATABASES:
+                continue
+            told, said = meet(app, fault, options.keep / f"{app}-{fault}" if options.keep else None)
+            right = told == expected(fault)
+            wrong += not right
+            attempts = ", ".join(f"{outcome}{f' ({cause})' if cause else ''}" for outcome, cause in told)
+            print(
+                f"{fault:<9} {app:<8} {'as expected' if right else 'WRONG':<12} {attempts or 'no record'}", flush=True
+            )
+            print(f"          {' '.join(said.split())[:230]}", flush=True)
+    print(f"{wrong} blamed on the wrong one")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Whether the disks that a container sees have room, by the ``df`` inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+__all__ = ["PROGRAM", "full_disks"]
+
+PROGRAM = ("df", "-P", "-k")
+"""In every image that has a shell. ``-P``: a line for each disk."""
+_COLUMNS = 6
+_LEAST = 1024
+"""KiB that a disk of more than `_SMALL` has left when it is as good as full: what was too large to be saved is gone."""
+_SMALL = 4 * 1024
+_ENGINES = ("/proc", "/sys", "/dev", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
+"""What engines mount themselves. All but the memory for sharing: apps know it by its path."""
+_SHARED = "/dev/shm"
+
+
+def full_disks(said: str, *, read_only: Collection[str] = ()) -> str:
+    """Which disks are full, by what ``df`` has said; empty: none. Mounts that are ``read_only`` may well be full.
+
+    >>> said = '''Filesystem     1024-blocks     Used Available Capacity Mounted on
+    ... overlay          263084720 34019748  73340000      32% /
+    ... tmpfs                65536        0     65536       0% /dev
+    ... tmpfs               204800   204800         0     100% /var/lib/mysql'''
+    >>> full_disks(said)
+    'the disk at /var/lib/mysql is full (0 of 204,800 kB are free)'
+    >>> full_disks(said, read_only=["/var/lib/mysql"])
+    ''
+    """
+    return "; ".join(
+        f"the disk at {path} is full ({free:,} of {size:,} kB are free)"
+        for path, size, free in _disks(said)
+        if _is_full(size, free) and path not in read_only and not _is_the_engines(path)
+    )
+
+
+def _disks(said: str) -> list[tuple[str, int, int]]:
+    """Path, size and free space, in KiB; lines that tell no such thing are left out."""
+    found = []
+    for line in said.splitlines():
+        columns = line.split(maxsplit=_COLUMNS - 1)
+        if len(columns) == _COLUMNS and columns[1].isdigit() and columns[3].lstrip("-").isdigit():
+            found.append((columns[5], int(columns[1]), int(columns[3])))
+    return found
+
+
+def _is_full(size: int, free: int) -> bool:
+    return size > 0 and (free <= 0 or (size > _SMALL and free < _LEAST))
+
+
+def _is_the_engines(path: str) -> bool:
+    return path != _SHARED and any(path == own or path.startswith(f"{own}/") for own in _ENGINES)

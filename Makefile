@@ -71,9 +71,10 @@ format: .venv/installed ## Put the code into Ruff's format and fix what can be f
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-docs: .venv/installed ## Write the JSON schemas and the references of both formats anew
+docs: .venv/installed ## Write the JSON schemas, the references of both formats and the tables anew
 	@$(BIN)/python -m pytest_webarena.tasks.reference
 	@$(BIN)/python -m pytest_webarena.sites.catalogues.reference
+	@$(BIN)/python -m pytest_webarena.sites.catalogues.embedded_reference
 	@$(BIN)/python -m pytest_webarena.browser.observation.reference
 
 site: .venv/site ## Build the documentation into site/; broken links and anchors are errors

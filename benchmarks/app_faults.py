@@ -3,7 +3,7 @@
     python benchmarks/app_faults.py [--apps wiki tracker courier] [--faults hang memory …]
 
 Builds nothing: ``webarena images build debian`` comes first. An agent that does what a task's solution says meets each
-fault once, on the replica of its first attempt:
+fault once, on the replica of its first attempt (``full`` and ``disk`` need root):
 
 dies       the application's server is killed, inside a container that lives on where it can
 database   the database's server is killed (none for SQLite)
@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -118,7 +119,7 @@ chmod --reference=$dir $small
 mount --bind $small $dir
 """
 """Puts a directory on a small disk of its own."""
-_FILL = "dd if=/dev/zero of=$1/filler bs=4k 2>/dev/null; df -P $1 >&2; true"
+_FILL = "dd if=/dev/zero of=$1/filler bs=4k 2>/dev/null; true"
 _AWAY: Mapping[str, tuple[str, str, str]] = {
     "wiki": ("/var/lib/mediawiki-data", "true", "true"),
     "tracker": (
@@ -132,10 +133,16 @@ _AWAY: Mapping[str, tuple[str, str, str]] = {
 """The database's files, and how its server is ended and started."""
 
 
-def inside(container: Any, script: str, *arguments: str, privileged: bool = False) -> str:
-    """What a shell in the container says."""
-    done = container.exec_run(["sh", "-c", script, "sh", *arguments], privileged=privileged)
-    return str(done.output.decode(errors="replace"))
+def inside(container: Any, script: str) -> None:
+    """Have a shell in the container carry this out."""
+    container.exec_run(["sh", "-c", script])
+
+
+def mounted(container: Any, script: str, *arguments: str) -> None:
+    """Have a shell of the machine's root carry this out among what the container has mounted."""
+    container.reload()
+    enter = ["nsenter", "--target", str(container.attrs["State"]["Pid"]), "--mount", "--pid"]
+    subprocess.run([*enter, "sh", "-c", script, "sh", *arguments], check=True, capture_output=True)
 
 
 def dies(container: Any, app: str) -> None:
@@ -166,16 +173,16 @@ def full(container: Any, app: str) -> None:
     """The database goes on, on a disk without room."""
     directory, end, begin = _AWAY[app]
     inside(container, end)
-    inside(container, _SMALL, directory, "14000" if app == "courier" else "600", privileged=True)
+    mounted(container, _SMALL, directory, "14000" if app == "courier" else "600")
     inside(container, begin)
-    inside(container, _FILL, directory)
+    mounted(container, _FILL, directory)
 
 
 def disk(container: Any, app: str) -> None:
     """No room for files."""
     for directory in FILES[app].split():
-        inside(container, _SMALL, directory.rstrip("/"), "64", privileged=True)
-        inside(container, _FILL, directory)
+        mounted(container, _SMALL, directory.rstrip("/"), "64")
+        mounted(container, _FILL, directory)
 
 
 FAULTS: Mapping[str, Callable[[Any, str], None]] = {
@@ -230,16 +237,13 @@ class Unlucky:
 def running(app: str) -> Any:
     """The container of the trial, which is the only one of its run."""
     from pytest_webarena.sites.backends.docker import connect
-    from pytest_webarena.sites.backends.docker.labels import APP, RUN
+    from pytest_webarena.sites.backends.docker.labels import APP, OWNER
 
     client = connect()
-    run = os.environ["FAULT_RUN"]
-    log = Path(run, "broker.log").read_text()
-    (found,) = [
-        one
-        for one in client.containers.list(filters={"label": f"{APP}={app}"})
-        if one.labels.get(RUN, "?") in log and "snapshot" not in one.name and one.name.split("-")[-1].isdigit()
-    ]
+    owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", Path(os.environ["FAULT_RUN"], "broker.log").read_text())
+    assert owner is not None
+    mine = client.containers.list(filters={"label": [f"{APP}={app}", f"{OWNER}={owner[1]}"]})
+    (found,) = [one for one in mine if "-pod-" not in one.name and "-snapshot" not in one.name]
     return found
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_webarena.actions import Stop
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
 from pytest_webarena.recorder.proving import prove, relative
 from pytest_webarena.recorder.steps import steps_of
@@ -76,7 +76,7 @@ def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     with tryout(
         replace(task, solution=tuple(each.action for each in recorded)), runtime, said.append, NOWHERE
     ) as trying:
-        chosen = list(prove(recorded, trying.find, lambda action: "" if trying.act(action) else trying.error))
+        chosen = list(prove(recorded, trying, lambda action: "" if trying.act(action) else trying.error))
     stop = next((step for step in task.solution or () if isinstance(step, Stop)), Stop(""))
     done = [(relative(each.action, sites), each.problem) for each in chosen]
     keys = {"id": task.id, "intent": "Do it again.", "sites": list(task.sites)}

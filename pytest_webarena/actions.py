@@ -12,7 +12,7 @@ Grammars (`browser/grammars`) turn an agent's text into these; `browser` execute
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 __all__ = [
@@ -63,6 +63,8 @@ class Selector:
     """An element by Playwright selector, e.g. ``role=button[name="Save"]``. The first match counts."""
 
     selector: str
+    also: tuple[str, ...] = field(default=(), compare=False)
+    """By what else a task says that the element is found. Nothing that runs a step looks at it; no record has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,5 +330,9 @@ def as_record(action: Action) -> dict[str, Any]:
     >>> as_record(Upload(None, ("report.csv",)))
     {'kind': 'upload', 'target': None, 'files': ['report.csv']}
     """
-    fields = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(action).items()}
+    fields: dict[str, Any] = {}
+    for key, value in asdict(action).items():
+        if key in ("target", "to") and isinstance(value, dict):
+            value.pop("also", None)
+        fields[key] = list(value) if isinstance(value, tuple) else value
     return {"kind": action.kind, **fields}

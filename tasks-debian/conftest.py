@@ -12,5 +12,5 @@ from pytest_webarena.fixtures import SessionConfig
 
 @pytest.fixture(scope="session")
 def webarena_context_args() -> dict[str, Any]:
-    """WordPress's editor is a large program: on a machine that has other work, too, its buttons take long to be there."""
+    """WordPress's editor is a large program: on a busy machine its buttons take long to be there."""
     return {"deadlines": replace(SessionConfig().deadlines, selector=25.0)}

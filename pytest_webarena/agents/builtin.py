@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_webarena.actions import Action, Back, Click, Element, Goto, Scroll, Stop, Type, as_record
+from pytest_webarena.actions import Action, Back, Click, Element, Goto, Scroll, Selector, Stop, Type, as_record
 from pytest_webarena.answers import as_response, read_response
 from pytest_webarena.errors import TaskError
 from pytest_webarena.tasks.addresses import resolve
@@ -44,10 +44,17 @@ class Oracle:
             raise TaskError(
                 f"solution of {self._task}, step {done} of {len(self._steps)} "
                 f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {observation.error}"
+                f"{self._hint(done - 1)}"
             )
         step = self._steps[self._next] if self._next < len(self._steps) else Stop()
         self._next += 1
         return step
+
+    def _hint(self, number: int) -> str:
+        """What may find the element of a step that failed."""
+        target = getattr(self._steps[number], "target", None)
+        also = isinstance(target, Selector) and target.also
+        return "; 'webarena heal' looks for it by what stands beside the step" if also else ""
 
 
 class Answering:

@@ -283,6 +283,9 @@ class AgentDefinition:
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""
     lacks: Callable[[Task], str] = field(default=lambda task: "")
     """Called for each task before a run: what this agent needs of it that is not there, in a sentence; else empty."""
+    judged: Callable[[Task, int, Path, str], str] = field(default=lambda task, trial, folder, outcome: "")
+    """Called when a trial of it was judged, with the number of the trial, the attempt's folder and the outcome: what is
+    to be told beside the reasons; mostly nothing."""
     search: SearchKeys | None = None
     """What answers its action ``search``; None: nobody."""
     reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)

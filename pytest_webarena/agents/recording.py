@@ -19,6 +19,8 @@ class Recording:
 
     folder: Path
     steps: tuple[StepRecord, ...]
+    outcome: str = ""
+    """``passed``, ``failed`` or ``error``."""
 
     def seen(self, step: StepRecord) -> str:
         """The text that was shown before ``step``; empty when it was not kept."""
@@ -58,4 +60,4 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
         steps = tuple(StepRecord.from_json(json.loads(line)) for line in lines)
     except (OSError, ValueError, TypeError) as error:
         raise AgentError(f"replay: expected the steps of {task} in {attempt}, found none: {error}") from None
-    return Recording(folder=attempt, steps=steps)
+    return Recording(folder=attempt, steps=steps, outcome=str(data.get("outcome", "")))

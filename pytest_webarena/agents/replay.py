@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.actions import (
     AcceptDialog,
     Action,
+    Click,
     DismissDialog,
     Element,
     Goto,
@@ -20,6 +21,7 @@ from pytest_webarena.actions import (
     Selector,
     Stop,
     Target,
+    as_record,
 )
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.fields import field_value, named_elements, written_anew
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
+_FILE = "replay.txt"
 _SIMILAR = 0.6
 """How alike two names must be (0 to 1) to be taken for the same thing."""
 
@@ -60,7 +63,9 @@ class _Try:
 
 
 class ReplayAgent:
-    """Repeats the steps of one recording. What it finds differently is told in each step's thought and at the end."""
+    """Repeats the steps of one recording. What it finds differently is told in each step's thought and at the end;
+    ``replay.txt`` has a line for each step: as recorded, healed by what, not found, or in what the page differs.
+    """
 
     def __init__(self, recording: Recording, folder: Path | None) -> None:
         self._recording = recording
@@ -68,6 +73,8 @@ class ReplayAgent:
         self._number = -1
         self._tries: Iterator[_Try] = iter(())
         self._current: StepRecord | None = None
+        self._how = ""
+        """By what the current step's target was found; empty: as recorded."""
         self._first = ""
         self._unlike = ""
         """What the field that is written next held otherwise than in the recording."""
@@ -85,7 +92,9 @@ class ReplayAgent:
                 return self._lost(step, observation)
             return self._reply(attempt, thoughts)
         if step is not None:
-            thoughts += self._compare(step, observation)
+            differs = self._compare(step, observation)
+            thoughts += differs
+            self._tell(step, differs)
         while self._rest:
             self._number += 1
             self._current = step = self._rest.pop(0)
@@ -98,15 +107,14 @@ class ReplayAgent:
         return self._reply(_Try(Stop(""), ""), thoughts)
 
     def _reply(self, attempt: _Try, thoughts: list[str]) -> Reply:
+        self._how = attempt.how
         if attempt.how:
-            self._healed += 1
             thoughts.append(f"target of step {self._number} found by {attempt.how}")
         if self._unlike:
             thoughts.append(self._unlike)
-            self._unlike = ""
         if isinstance(attempt.action, Stop):
             thoughts.append(self._summary())
-        self._note(thoughts)
+            self._note(self._summary())
         return Reply(attempt.action, thought="; ".join(thoughts))
 
     def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
@@ -136,7 +144,10 @@ class ReplayAgent:
         what = _described(step)
         text = f"step {self._number} of {self._total} ({what}) can't be repeated at {observation.url}"
         text += f": {observation.error}" if observation.error else ": its target is not there"
-        self._note([self._diverged(text)])
+        why = observation.error or "its target is not there"
+        self._diverged(text)
+        self._note(f"{self._named(step)}: not found: at {observation.url}: {why}")
+        self._note(self._summary())
         return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
 
     def _summary(self) -> str:
@@ -145,10 +156,22 @@ class ReplayAgent:
             f"diverged first {self._first}" if self._first else "no divergence"
         )
 
-    def _note(self, thoughts: list[str]) -> None:
-        if self._folder is not None and thoughts:
-            with (self._folder / "replay.txt").open("a", encoding="utf-8") as file:
-                file.writelines(f"{thought}\n" for thought in thoughts)
+    def _named(self, step: StepRecord) -> str:
+        return f"step {self._number} of {self._total} ({_described(step)})"
+
+    def _tell(self, step: StepRecord, differs: Sequence[str]) -> None:
+        """The line of a step that was done."""
+        how = f"healed: found by {self._how}" if self._how else "as recorded"
+        self._healed += bool(self._how)
+        unlike = [self._unlike] if self._unlike else []
+        self._unlike = self._how = ""
+        pages = [f"the page differs: {each.removeprefix('diverged: ')}" for each in (*unlike, *differs)]
+        self._note(f"{self._named(step)}: {'; '.join([how, *pages])}")
+
+    def _note(self, line: str) -> None:
+        if self._folder is not None:
+            with (self._folder / _FILE).open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
 
     def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
         """The recorded action, at one target after the other."""
@@ -233,12 +256,26 @@ class ReplayAgent:
 
 def _action(record: Mapping[str, Any], target: Target | None) -> Action:
     """The recorded action at another target."""
-    return action_from_record(record if target is None else {**record, "target": asdict(target)})
+    if target is None:
+        return action_from_record(record)
+    return action_from_record({**record, "target": as_record(Click(target))["target"]})
 
 
 def _held_otherwise(step: StepRecord, then: str | None, now: str | None) -> str:
     where = f"{step.target.role} {step.target.name!r}" if step.target else ""
     return f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
+
+
+def _first_divergence(folder: Path) -> str:
+    """The first line of a step that was not done as it had been; in words where there is none."""
+    try:
+        lines = (folder / _FILE).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    for sign in (": not found: ", "the page differs: ", ": healed: "):
+        if found := next((line for line in lines if sign in line), ""):
+            return found
+    return "no step diverged; the checks, or what the site answered, were others"
 
 
 def _described(step: StepRecord) -> str:
@@ -279,9 +316,25 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
         return "hold" if answers else None
 
+    def judged(task: Task, trial: int, folder: Path, outcome: str) -> str:
+        """Whether the replay came to the recorded verdict, and if not, where it went another way first."""
+        try:
+            then = find_recording(run, task=task.id, agent=keys.agent, trial=trial).outcome
+        except AgentError:  # it was there when the replay began; without it there is nothing to compare with
+            return ""
+        if outcome == then:
+            said = f"the replay's verdict is the recorded one: {outcome}"
+        else:
+            said = f"the replay {outcome}, and the recorded trial had {then}: {_first_divergence(folder)}"
+        with (folder / _FILE).open("a", encoding="utf-8") as file:
+            file.write(f"{said}\n")
+        return "" if outcome == then else said
+
     recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
     files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []
-    return common.definition(make, files=files, dialogs=dialogs, check=check, asks_models=False, raises=(AgentError,))
+    return common.definition(
+        make, files=files, dialogs=dialogs, check=check, judged=judged, asks_models=False, raises=(AgentError,)
+    )
 
 
 KIND = Kind(

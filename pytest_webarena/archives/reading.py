@@ -252,6 +252,7 @@ def stored(place: Place, capture: Capture) -> Stored:
 
     `UsageError` when its bytes are not there any more, or are the beginning of an answer alone.
     """
+    damage: tuple[type[Exception], ...] = (*_damage(), StopIteration)
     try:
         with place.open() as file:
             file.seek(capture.offset)
@@ -273,7 +274,7 @@ def stored(place: Place, capture: Capture) -> Stored:
                 headers=tuple(http.headers),
                 data=data,
             )
-    except (*_damage(), StopIteration) as error:
+    except damage as error:
         raise UsageError(f"{place.name}: expected the record at byte {capture.offset}, found: {_told(error)}") from None
 
 

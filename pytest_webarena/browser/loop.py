@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import inspect
 import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pytest_webarena.browser.launching.steady_network import steady_command
 from pytest_webarena.errors import BrowserError
 
-__all__ = ["Deadline", "LoopThread"]
+__all__ = ["Deadline", "LoopThread", "closed_unbegun"]
 
 T = TypeVar("T")
 
@@ -72,6 +73,19 @@ class Deadline:
         return self.left() == 0.0
 
 
+@contextlib.contextmanager
+def closed_unbegun(coroutine: Coroutine[Any, Any, Any]) -> Iterator[None]:
+    """Close ``coroutine`` if it has not begun by the end: whoever was to await it was cancelled before.
+
+    Python would warn of it when it is collected, in whatever test that happens to be.
+    """
+    try:
+        yield
+    finally:
+        if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+            coroutine.close()
+
+
 class LoopThread:
     """Runs coroutines on one loop, in a daemon thread: a process can exit whatever the loop is doing."""
 
@@ -85,24 +99,34 @@ class LoopThread:
 
     def call(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
         """Run ``coroutine`` and return its result; `BrowserError` when it takes longer than ``timeout`` seconds."""
-        # While Python exits, daemon threads stand still: nothing would answer.
-        if self._loop.is_closed() or sys.is_finalizing():
-            coroutine.close()
-            raise BrowserError(f"{what}: the browser room is closed")
 
         async def bounded() -> T:
             async with asyncio.timeout(timeout):
                 return await coroutine
 
-        future = asyncio.run_coroutine_threadsafe(bounded(), self._loop)
+        call = bounded()
+        with closed_unbegun(coroutine), closed_unbegun(call):
+            future = self._scheduled(call, what)
+            try:
+                return future.result(timeout + _GRACE)
+            except (TimeoutError, concurrent.futures.TimeoutError) as error:
+                future.cancel()
+                raise BrowserError(
+                    f"{what}: expected an answer of the browser within {timeout:g} s, found none"
+                ) from error
+            except BaseException:  # Ctrl-C or pytest-timeout: don't leave the work running behind
+                future.cancel()
+                raise
+
+    def _scheduled(self, call: Coroutine[Any, Any, T], what: str) -> concurrent.futures.Future[T]:
         try:
-            return future.result(timeout + _GRACE)
-        except (TimeoutError, concurrent.futures.TimeoutError) as error:
-            future.cancel()
-            raise BrowserError(f"{what}: expected an answer of the browser within {timeout:g} s, found none") from error
-        except BaseException:  # Ctrl-C or pytest-timeout: don't leave the work running behind
-            future.cancel()
-            raise
+            # While Python exits, daemon threads stand still: nothing would answer.
+            if not sys.is_finalizing():
+                return asyncio.run_coroutine_threadsafe(call, self._loop)
+        except RuntimeError:  # another thread has ended the loop
+            if not self._loop.is_closed():
+                raise
+        raise BrowserError(f"{what}: the browser room is closed")
 
     def kill_children(self) -> None:
         """End the processes that were started on this loop and still run."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Noop, Note, Wait
 from pytest_webarena.browser.observation.model import Observation
-from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageReading
+from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageReading, Sighting
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import TaskError
 
@@ -68,6 +68,10 @@ class Pageless:
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """None."""
         return None
+
+    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        """There is nothing to be seen."""
+        return tuple(Sighting() for _ in selectors)
 
     def element_at(self, x: float, y: float) -> TargetRecord | None:
         """There is no element anywhere."""

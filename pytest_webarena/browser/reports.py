@@ -9,7 +9,7 @@ from typing import Literal
 from pytest_webarena.evidence import JsonValue, TargetRecord
 from pytest_webarena.text import shorten
 
-__all__ = ["Doubt", "DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading"]
+__all__ = ["Doubt", "DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading", "Sighting"]
 
 EventKind = Literal[
     "dialog", "download", "file_dialog", "loading", "popup", "refused", "script_stopped", "search", "tab_closed"
@@ -114,3 +114,20 @@ class PageReading:
     the address it was led to. Only of pages that are read for what must not be there."""
     shut_out: str = ""
     """What was kept from this page by its site, as from somebody who is not signed in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What one selector finds."""
+
+    count: int = 0
+    """How many elements match."""
+    element: int = -1
+    """The first of them: a number that selectors which find the same element first have in common; -1 for none."""
+    target: TargetRecord | None = None
+    """What that is."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it finds one element and no other."""
+        return self.count == 1

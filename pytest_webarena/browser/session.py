@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from pytest_webarena.actions import Action
 from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
+from pytest_webarena.browser.loop import closed_unbegun
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading
+from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.session_work import SessionWork
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
@@ -90,6 +91,11 @@ class Session(SessionWork):
         """The first match of a Playwright selector in the current tab, which nobody touches; None where there is none,
         or none within ``patience`` seconds."""
         return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
+
+    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        """What each Playwright selector finds in the current tab, without waiting and touching nothing; nothing where a
+        page does not answer."""
+        return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
 
     def screenshot(self) -> bytes:
         """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
@@ -207,4 +213,5 @@ class Session(SessionWork):
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
-        return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
+        with closed_unbegun(coroutine):
+            return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)

@@ -37,7 +37,8 @@ from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading
+from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, Sighting
+from pytest_webarena.browser.sightings import sightings
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
@@ -330,6 +331,12 @@ class SessionWork:
             return TargetRecord(**await found.call(scripts.DESCRIBE))
         except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
             return None
+
+    async def _sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        try:
+            return await sightings(self._tabs.current, selectors, self._limits.hang)
+        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+            return tuple(Sighting() for _ in selectors)
 
     async def _screenshot(self) -> bytes:
         await self._tabs.sync()

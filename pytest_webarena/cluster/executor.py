@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.cluster.jobs import Helper, Job
 from pytest_webarena.cluster.members import Cluster, Delivery, NodeGone, NodeSilent, Parcel
-from pytest_webarena.cluster.watching import Watch
+from pytest_webarena.cluster.watching import SILENT, Watch
 from pytest_webarena.errors import HarnessError, SiteMissing
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.trials.breaking_off import BrokenOff
@@ -68,6 +68,8 @@ class ClusterExecutor(Watch):
         """Those that are not done, in the order of their submission."""
         self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
         self._closed = self._broken_off = False
+        self.when_wanting: Callable[[], None] = lambda: None
+        """Called, in the own thread, when a node has room that nothing of what waits can use."""
         self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
         self._thread.start()
 
@@ -93,8 +95,7 @@ class ClusterExecutor(Watch):
         if cancel:
             self._events.put(self._cancel)
         self._events.put(lambda: None)
-        self._thread.join()
-        self._receivers.shutdown()
+        self._join()
 
     def break_off(self, end: Callable[[], None] = lambda: None) -> None:
         """Take no more trials and end those under way, whose futures raise `BrokenOff`; what they say later is dropped.
@@ -109,11 +110,15 @@ class ClusterExecutor(Watch):
         end()
         told, over = threading.Event(), threading.Event()
         self._events.put(partial(self._break_off, told, over))
-        told.wait()
-        over.wait(self._patience)
+        if told.wait(self._patience):
+            over.wait(self._patience)
         self._events.put(self._leave_behind)
-        self._thread.join()
-        self._receivers.shutdown()
+        self._join()
+
+    def _join(self) -> None:
+        """Wait for the thread, which may hang in a call of a cluster that is lost."""
+        self._thread.join(3 * self._patience if self._broken_off else None)
+        self._receivers.shutdown(wait=not self._thread.is_alive())
 
     def __enter__(self) -> ClusterExecutor:
         return self
@@ -126,6 +131,20 @@ class ClusterExecutor(Watch):
     # --- the thread
 
     def _work(self) -> None:
+        try:
+            self._serve()
+        except BaseException as error:  # a mistake of ours: nobody must wait for what never comes
+            with self._lock:
+                self._closed = True
+            self.lost = f"handing trials out to nodes has failed: {type(error).__name__}: {error}"
+            self.ready.set()
+            while not self._events.empty():
+                with suppress(Exception):
+                    self._events.get_nowait()()
+            for job in list(self._open):
+                self._settle(job, error=job.broken or HarnessError(self.lost))
+
+    def _serve(self) -> None:
         next_look = 0.0
         while not (self._closed and not self._open and self._events.empty()):
             if (now := time.monotonic()) >= next_look:
@@ -136,6 +155,8 @@ class ClusterExecutor(Watch):
                 while True:  # whatever else has come
                     self._events.get_nowait()()
             self._hand_out()
+            if self._waiting and any(helper.free for helper in self._helpers.values()):
+                self.when_wanting()
 
     def _later(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
         """Have ``then`` called in this thread, once the future is done."""
@@ -176,7 +197,10 @@ class ClusterExecutor(Watch):
 
     def _free_for(self, job: Job) -> Helper | None:
         """The one with the most room of those that have what the trial needs."""
-        able = [helper for helper in self._helpers.values() if helper.free and helper.lack_of(job) is None]
+        suited = [helper for helper in self._helpers.values() if helper.suits(job)]
+        if not suited and not self._joining:  # all say that they lack something: a trial finds out
+            suited = [helper for helper in self._helpers.values() if helper.lack_of(job) is None]
+        able = [helper for helper in suited if helper.free]
         if job.losses >= LOSSES - 1:  # whoever has cost so many takes no others along
             able = [helper for helper in able if not helper.playing]
         return max(able, key=lambda helper: helper.free, default=None)
@@ -184,7 +208,9 @@ class ClusterExecutor(Watch):
     def _hopeless(self, job: Job) -> bool:
         """End a trial that no node can play, or for which there has been none for long."""
         error: Exception | None = None
-        if self._helpers and not self._joining:
+        if self.lost and not any(helper.playing for helper in self._helpers.values()):
+            error = HarnessError(self.lost)
+        elif self._helpers and not self._joining:
             lacking = [helper.lack_of(job) for helper in self._helpers.values()]
             if None not in lacking:
                 error = lacking[0]
@@ -266,7 +292,7 @@ class ClusterExecutor(Watch):
             job.settled = True
             message = (
                 f"the trial was lost with its node {job.losses} times, the last time alone on {helper.member.name}, "
-                f"which {why}; what it does there ends the node or its process"
+                f"which {why}" + ("; what it does there ends the node or its process" if why != SILENT else "")
             )
             received = self._receivers.submit(self._give_up, job, message)
             self._later(received, partial(self._is_received, job))

@@ -41,7 +41,7 @@ class Helper:
     playing: dict[str, Job] = field(default_factory=dict)
     """By token."""
     lacks: dict[frozenset[str], SiteMissing] = field(default_factory=dict)
-    """Sites that can't be had together there, and why."""
+    """Sites that a trial could not have together there, and why."""
     silent: bool = False
     owed: dict[str, Job | None] = field(default_factory=dict)
     """What it was at when it fell silent: it may deliver that still."""
@@ -59,6 +59,11 @@ class Helper:
         """Why the trial can't be played there; None when it may be."""
         sites = frozenset(job.parcel.task.sites)
         return next((why for missing, why in self.lacks.items() if missing <= sites), None)
+
+    def suits(self, job: Job) -> bool:
+        """Whether nobody has said that the trial can't be played there, the node itself included."""
+        sites = set(job.parcel.task.sites)
+        return self.lack_of(job) is None and not any(sites.issuperset(missing) for missing, _ in self.member.lacks)
 
 
 @dataclass(slots=True)

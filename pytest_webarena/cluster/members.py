@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.errors import HarnessError
@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Cluster", "Delivery", "Member", "NodeGone", "NodeRefused", "NodeSilent", "Parcel"]
+__all__ = ["Cluster", "ClusterLost", "Delivery", "Member", "NodeGone", "NodeRefused", "NodeSilent", "Parcel"]
+
+
+class ClusterLost(HarnessError):
+    """The cluster as a whole can't be had any more. ``str()`` is the reason, one sentence."""
 
 
 class NodeGone(HarnessError):
@@ -38,7 +42,7 @@ class Member:
     slots: int
     """How many trials it has in flight at a time."""
     lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """Sites that are not there to be tried, and why: what is known before anything was."""
+    """Sites that it says it can't have, together, and why: known before anything was tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,22 +69,27 @@ class Delivery:
     """Why there is no record."""
     archive: bytes = b""
     """The trial's folder (`shipping.pack`); empty: there is none."""
-    seconds: float = 0.0
-    """What packing took."""
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """What the trial has printed and logged, by pytest's names for it."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the node knows nothing of the trial: it was never told to play it, or has delivered it."""
+        return self.record is None and self.error is None and not self.archive
 
 
 class Cluster(Protocol):
     """Nodes by their ids. Every future ends in its result, `NodeGone`, `NodeSilent`, or an error of the trial's own."""
 
     def look(self) -> Sequence[str]:
-        """The nodes that are there now and might help. Quick."""
+        """The nodes that are there now and might help. Quick; also `ClusterLost`."""
 
     def join(self, node: str) -> Future[Member]:
         """Have the node get ready; also `NodeRefused`."""
 
     def play(self, node: str, token: str, parcel: Parcel | None) -> Future[Delivery]:
         """Have a trial played there. A token that the node knows is not played again: its delivery is given once more,
-        when it is over; None for the parcel asks for just that."""
+        when it is over; None for the parcel asks for just that, and gets an empty one of what is not known there."""
 
     def break_off(self, node: str) -> Future[Any]:
         """End what is under way there: the futures of `play` end, with what there is of the trials' folders."""

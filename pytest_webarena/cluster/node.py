@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import platform
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import resolve_agent
+from pytest_webarena.cluster.having import sites_lacking
 from pytest_webarena.cluster.members import Delivery, Parcel
 from pytest_webarena.cluster.shipping import pack, unpack
 from pytest_webarena.cluster.staging import Places
@@ -28,6 +30,7 @@ from pytest_webarena.sites.cleanup.private_directory import sweep
 from pytest_webarena.sites.cleanup.reaper import identity
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.order import place_order
+from pytest_webarena.trials.printed import OfTrials, Output, divided, inside
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime
 from pytest_webarena.trials.threads import ThreadedExecutor, cores
@@ -81,6 +84,11 @@ class Setup:
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     models: ModelSettings
+    catalogue: str = ""
+    """What ``--sites`` would call it; empty: there are no sites."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    sites: tuple[str, ...] = ()
+    """Those of all trials."""
     secret_names: tuple[str, ...] = ()
     import_path: tuple[Path, ...] = ()
 
@@ -93,6 +101,8 @@ class Welcome:
     problem: str = ""
     """Why it can't help, one sentence."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """`members.Member.lacks`."""
 
 
 def versions() -> dict[str, str]:
@@ -152,6 +162,7 @@ class Node:
         for path in setup.kept:
             keep_elsewhere(path, path, ask)
         self._exits = ExitStack()
+        _keep_apart(self._exits)
         self._lock = threading.Lock()
         self._runtimes: list[tuple[EngineConfig, Runtime]] = []
         self._played: dict[str, Future[Delivery]] = {}
@@ -168,6 +179,13 @@ class Node:
             return str(error)
         return ""
 
+    def lacks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Which of the run's sites can't be had here, as far as that is seen without starting them."""
+        setup = self._setup
+        if not setup.catalogue or not setup.sites:
+            return ()
+        return tuple(sites_lacking(self._catalogue(setup.catalogue), setup.site_urls, setup.sites, pulls=setup.pulls))
+
     def play(self, token: str, parcel: Parcel | None) -> Future[Delivery]:
         """Have a trial played; see `members.Cluster.play`."""
         with self._lock:
@@ -178,17 +196,18 @@ class Node:
         if parcel is None:
             future.set_result(Delivery())
             return future
+        output = Output()
         try:
             terms: Terms = pickle.loads(parcel.more)
             playing = self._executor.submit(
                 parcel.task, terms.agent_name, parcel.trial, browser=parcel.browser, node_id=parcel.node_id,
-                terms=terms, parcel=parcel,
+                terms=terms, parcel=parcel, output=output,
             )  # fmt: skip
         except Exception as error:
             future.set_result(Delivery(error=_sendable(error)))
             return future
         key = TrialKey(parcel.task.id, terms.agent_id, parcel.trial, parcel.browser)
-        playing.add_done_callback(lambda done: future.set_result(self._delivery(key, done)))
+        playing.add_done_callback(lambda done: future.set_result(self._delivery(key, done, output.texts())))
         return future
 
     def forget(self, tokens: Sequence[str]) -> None:
@@ -197,7 +216,7 @@ class Node:
             for token in tokens:
                 self._played.pop(token, None)
 
-    def _delivery(self, key: TrialKey, playing: Future[TrialRecord]) -> Delivery:
+    def _delivery(self, key: TrialKey, playing: Future[TrialRecord], printed: Mapping[str, str]) -> Delivery:
         """What goes back; the folder here is not needed any more, unless the delivery is lost on its way."""
         folder = self._run.folder(key).path
         archive = b""
@@ -205,9 +224,9 @@ class Node:
             archive = pack(folder)
         error = None if playing.cancelled() else playing.exception()
         if error is not None or playing.cancelled():
-            return Delivery(error=_sendable(error or HarnessError("cancelled")), archive=archive)
+            return Delivery(error=_sendable(error or HarnessError("cancelled")), archive=archive, printed=printed)
         shutil.rmtree(folder, ignore_errors=True)
-        return Delivery(record=playing.result(), archive=archive)
+        return Delivery(record=playing.result(), archive=archive, printed=printed)
 
     def run(self, parcel: Parcel, terms: Terms) -> TrialRecord:
         """Play one trial, in one of the executor's threads."""
@@ -238,6 +257,7 @@ class Node:
                 return
             self._closing = True
         with ExitStack() as exits:
+            exits.callback(self._exits.close)
             exits.callback(self._launcher.stop)
             for _, runtime in self._runtimes:
                 exits.push(runtime)
@@ -307,9 +327,29 @@ class _Runner:
         self._node = node
 
     def run(
-        self, task: Any, agent: str, trial: int, *, browser: str, node_id: str, terms: Terms, parcel: Parcel
+        self,
+        task: Any,
+        agent: str,
+        trial: int,
+        *,
+        browser: str,
+        node_id: str,
+        terms: Terms,
+        parcel: Parcel,
+        output: Output,
     ) -> TrialRecord:
-        return self._node.run(parcel, terms)
+        with inside(output):
+            return self._node.run(parcel, terms)
+
+
+def _keep_apart(exits: ExitStack) -> None:
+    """From now on what trials print and log goes with them, not into the node's own log."""
+    for kind in ("stdout", "stderr"):
+        exits.enter_context(divided(getattr(sys, kind), kind))
+    handler = OfTrials()
+    handler.setFormatter(logging.Formatter("%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"))
+    logging.getLogger().addHandler(handler)
+    exits.callback(logging.getLogger().removeHandler, handler)
 
 
 def _sendable(error: BaseException) -> BaseException:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +22,9 @@ from ray.exceptions import ActorUnavailableError, GetTimeoutError, ObjectLostErr
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pytest_webarena.cluster.books import Books
-from pytest_webarena.cluster.members import Delivery, Member, NodeGone, NodeRefused, NodeSilent, Parcel
+from pytest_webarena.cluster.members import ClusterLost, Delivery, Member, NodeGone, NodeRefused, NodeSilent, Parcel
 from pytest_webarena.cluster.node import Node, Setup, Welcome, differences, versions
+from pytest_webarena.cluster.reaching import answers
 from pytest_webarena.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ _FAREWELL = 30.0
 """Seconds in which nodes give everything back at the end; whoever is later is killed, and its reaper tidies up."""
 _JOIN = 180.0
 """Seconds in which a node gets ready: the project's files travel there, its process starts."""
+_HEAD = 20.0
+"""Seconds without an answer from the cluster's head after which it is given up. Nodes give up after 60."""
 _ANSWER = 60.0
 """Seconds for an answer of the books."""
 
@@ -40,14 +47,16 @@ _ANSWER = 60.0
 class NodeActor:
     """What an actor of Ray's is made of; the work is `Node`'s."""
 
-    def __init__(self, setup: Setup, project: bytes, books: Any) -> None:
+    def __init__(self, setup: Setup, project: bytes, books: Any, holder: str) -> None:
+        """``holder``: whom the books know this process as; the node's next one has another name there."""
         self._node: Node | None = None
         self._problem = ""
+        self._lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
         name = setup.name
 
         def ask(call: Call) -> Any:
             try:
-                well, given = ray.get(books.answer.remote(name, call), timeout=_ANSWER)
+                well, given = ray.get(books.answer.remote(holder, call), timeout=_ANSWER)
             except RayError as error:
                 raise HarnessError(f"the run's books can't be reached from {name}: {type(error).__name__}") from None
             if not well:
@@ -57,12 +66,13 @@ class NodeActor:
         try:
             self._node = Node(setup, project, ask)
             self._problem = self._node.problem()
+            self._lacks = () if self._problem else self._node.lacks()
         except (HarnessError, UsageError, OSError) as error:
             self._problem = str(error)
 
     async def welcome(self) -> Welcome:
         slots = self._node.slots if self._node is not None else 0
-        return Welcome(slots=slots, problem=self._problem, versions=versions())
+        return Welcome(slots=slots, problem=self._problem, versions=versions(), lacks=self._lacks)
 
     async def play(self, token: str, parcel: Parcel | None, received: Sequence[str]) -> Delivery:
         assert self._node is not None, "a node with a problem gets no trials"
@@ -100,15 +110,18 @@ def dumps(value: Any) -> bytes:
 def connect(address: str) -> None:
     """Join the cluster as its driver. `UsageError` when it can't be had."""
     logging.getLogger("ray").setLevel(logging.ERROR)
+    # What Ray says of nodes that die, over several lines, in the middle of pytest's: we have a line of our own for it.
+    ray._private.worker.print_to_stdstream = lambda *args, **kwargs: None
     try:
-        ray.init(
-            address=address,
-            namespace=f"{_NAMESPACE}-{os.getpid()}",
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            configure_logging=False,
-            include_dashboard=None,
-        )
+        with _without_stderr():
+            ray.init(
+                address=address,
+                namespace=f"{_NAMESPACE}-{os.getpid()}",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+                include_dashboard=None,
+            )
     except Exception as error:
         told = " ".join(str(error).split())
         if "ersion" in told and "mismatch" in told.lower():
@@ -120,6 +133,20 @@ def connect(address: str) -> None:
         ) from None
 
 
+@contextlib.contextmanager
+def _without_stderr() -> Iterator[None]:
+    """Inside, what Ray's C++ writes there, such as that it has read its own setting, is not seen."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 class RayCluster:
     """See `members.Cluster`. `connect` comes first.
 
@@ -127,12 +154,17 @@ class RayCluster:
     Ray's ``working_dir`` would be shared by, and taken away under, what else runs on a machine.
     """
 
-    def __init__(self, setup: Setup, *, project: bytes, roots: tuple[Path, ...]) -> None:
-        self._setup = setup
+    def __init__(self, setup: Setup, *, address: str, project: bytes, roots: tuple[Path, ...]) -> None:
+        self._setup, self._address = setup, address
         self._project = ray.put(project)
         self._lock = threading.Lock()
         self._actors: dict[str, Any] = {}
+        self._holders: dict[str, str] = {}
+        """By node: whom the books know its actor as."""
         self._names: dict[str, str] = {}
+        self._there: Sequence[str] = ()
+        self._unanswered = math.inf
+        """Since when nobody has answered at the head, by the monotonic clock."""
         self._received: dict[str, list[str]] = {}
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._books = (
@@ -142,7 +174,14 @@ class RayCluster:
         )
 
     def look(self) -> Sequence[str]:
-        return [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+        if not answers(self._address):  # asked by Ray's own means, it would keep us waiting, and then end this process
+            self._unanswered = min(self._unanswered, time.monotonic())
+            if time.monotonic() - self._unanswered >= _HEAD:
+                raise ClusterLost(f"nobody has answered at the cluster's head, {self._address}, for {_HEAD:g} s")
+            return self._there
+        self._unanswered = math.inf
+        self._there = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+        return self._there
 
     def join(self, node: str) -> Future[Member]:
         future: Future[Member] = Future()
@@ -152,10 +191,11 @@ class RayCluster:
         actor = (
             ray.remote(NodeActor)
             .options(num_cpus=1, max_concurrency=10_000, scheduling_strategy=where, max_restarts=0)
-            .remote(setup, self._project, self._books)
+            .remote(setup, self._project, self._books, holder := f"{name}-{uuid.uuid4().hex}")
         )
         with self._lock:
             self._actors[node] = actor
+            self._holders[node] = holder
             self._received[node] = []
 
         def welcomed(welcome: Welcome) -> Member:
@@ -163,7 +203,7 @@ class RayCluster:
                 raise NodeRefused(f"{name} has {different}; have the same on all machines")
             if welcome.problem:
                 raise NodeRefused(f"{name}: {welcome.problem}")
-            return Member(id=node, name=name, slots=welcome.slots)
+            return Member(id=node, name=name, slots=welcome.slots, lacks=welcome.lacks)
 
         timer = threading.Timer(_JOIN, lambda: self._too_late(name, future))
         timer.daemon = True
@@ -211,10 +251,10 @@ class RayCluster:
 
     def drop(self, node: str) -> None:
         with self._lock:
-            actor = self._actors.pop(node, None)
+            actor, holder = self._actors.pop(node, None), self._holders.pop(node, "")
         if actor is not None:
             ray.kill(actor)  # its reaper tidies up
-            self._books.forget.remote(self._name(node))
+            self._books.forget.remote(holder)
 
     def close(self) -> None:
         with self._lock:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["find_address", "prepare_environment", "probe"]
+__all__ = ["answers", "find_address", "prepare_environment", "probe"]
 
 _CONNECT = 5.0
+_KNOCK = 2.0
 _HEALTH = 30.0
 """Seconds; Ray's own way of finding out that nobody is there takes 40, and can't be interrupted."""
 _ASK = """
@@ -34,6 +35,7 @@ def prepare_environment(*, insecure: bool) -> None:
         raise UsageError("--ray: expected the package 'ray', it is not installed; pip install 'pytest-webarena[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # its own warnings are about networks, not about trials
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "300")  # then it ends this process: we are sooner
     mode = os.environ.get("RAY_AUTH_MODE", "").lower()
     token = (
         os.environ.get("RAY_AUTH_TOKEN")
@@ -78,6 +80,16 @@ def find_address(given: str) -> str:
             f"--ray: expected a Ray cluster at {given}, found that nobody answers: {why}; {_START}"
         ) from None
     return given
+
+
+def answers(address: str) -> bool:
+    """Whether somebody listens at ``host:port``, now."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
+    except OSError:
+        return False
+    return True
 
 
 def _local_cluster() -> str:

@@ -12,13 +12,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.cluster.jobs import Helper, Job, Tally
-from pytest_webarena.cluster.members import NodeGone, NodeRefused, NodeSilent
-from pytest_webarena.errors import SiteMissing
+from pytest_webarena.cluster.members import ClusterLost, NodeGone, NodeRefused, NodeSilent
 
 if TYPE_CHECKING:
     from pytest_webarena.cluster.members import Cluster, Delivery, Member
 
-__all__ = ["Watch"]
+__all__ = ["SILENT", "Watch"]
+
+SILENT = "gave no answer"
 
 _DEATHS = 5
 """How often in a row what plays trials on a node may die, before the node is left alone."""
@@ -38,6 +39,8 @@ class Watch(ABC):
         self._joining: dict[str, Future[Member]] = {}
         self._looked = False
         self._alone_since = time.monotonic()
+        self.lost = ""
+        """Why the cluster can't be had any more; whoever has a run there is to break it off."""
 
     @abstractmethod
     def _later(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
@@ -67,7 +70,14 @@ class Watch(ABC):
         return list(self._refused.values())
 
     def _look(self) -> None:
-        there = self._cluster.look()
+        if self.lost:
+            return
+        try:
+            there = self._cluster.look()
+        except ClusterLost as error:
+            self.lost = str(error)
+            self.ready.set()
+            return
         for node in [*self._helpers]:
             if node not in there:
                 self._lose(node, "has died")
@@ -96,8 +106,7 @@ class Watch(ABC):
         except Exception as error:  # it is tried again when it is still there
             self._died(node, str(error))
         else:
-            helper = Helper(member=member, lacks={frozenset(sites): SiteMissing(why) for sites, why in member.lacks})
-            self._helpers[node] = helper
+            self._helpers[node] = Helper(member=member)
             self.tally.gained += self.ready.is_set()
             if self.ready.is_set():
                 self._tell(f"gained {member.name} × {member.slots}, now {self._counted()}")
@@ -139,7 +148,7 @@ class Watch(ABC):
         helper.owed.update(helper.playing)
         helper.playing.clear()
         for job in jobs:
-            self._give_back(job, helper, "gave no answer")
+            self._give_back(job, helper, SILENT)
 
     def _recall(self, helper: Helper) -> None:
         if not helper.owed and not helper.asking:  # nothing was under way: any token will do to hear of it
@@ -160,8 +169,8 @@ class Watch(ABC):
         if helper.silent:
             helper.silent = False
             self._tell(f"{helper.member.name} answers again, now {self._counted()}")
-        if job is not None:
-            self._delivered(job, helper, again)
+        if job is not None and (again.exception() is not None or not again.result().is_empty):
+            self._delivered(job, helper, again)  # what never came there has been given back
 
     def _end_of(self, helper: Helper) -> None:
         """What plays trials on a node has died; the node may be there still, and is then made ready anew."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_webarena.upkeep.findings import TaskFinding
     from pytest_webarena.upkeep.history import History
 
-__all__ = ["NOTHING_DUE", "UNTOLD", "add_arguments"]
+__all__ = ["NOTHING_DUE", "UNTOLD", "add_arguments", "tasks_named"]
 
 UNTOLD = 3
 """Exit code: nothing is broken or drifted as far as anybody can tell, and of some tasks nobody can."""
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> int:
     if not options.every > 0:
         raise UsageError(f"--every: expected a number of days above 0, found {options.every:g}")
     _judge(options)  # what is wrong with it is told before anything begins
-    tasks = _tasks(options.tasks)
+    tasks = tasks_named(options.tasks)
     if options.flags is not None:
         flags = read_flags(options.flags)
         history.flag(flags)
@@ -136,7 +136,7 @@ def _tell_unreadable(history: History) -> None:
         print(f"{history.folder}: left out {lines} that can't be read: {why}", file=sys.stderr)
 
 
-def _tasks(sources: Sequence[str]) -> list[Task]:
+def tasks_named(sources: Sequence[str]) -> list[Task]:
     """The tasks that the command line names, each once. `UsageError` for names that are none."""
     from pytest_webarena.errors import closest
     from pytest_webarena.suites.commands import tasks_of

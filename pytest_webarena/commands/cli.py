@@ -119,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     attempt.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     attempt.add_argument("--headed", action="store_true", help="show the browser's window and judge while you use it")
     attempt.add_argument("--solution", action="store_true", help="replay the solution, judge, and leave; for scripts")
+    attempt.add_argument(
+        "--go-on", action="store_true", help="do the steps of the solution that work, then read commands at that page"
+    )
+    attempt.add_argument(
+        "--record", type=Path, metavar="FILE", help="write what was done, however it was done, as a solution"
+    )
     attempt.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     attempt.add_argument(
         "--pictures", type=Path, default=Path("tryout"), metavar="DIR", help="for screenshots (default: tryout)"
@@ -135,6 +141,14 @@ def _parser() -> argparse.ArgumentParser:
 
     check.add_arguments(
         commands.add_parser("check", help="whether tasks can still be done as they say; keeps what it found")
+    )
+
+    from pytest_webarena.commands import heal
+
+    heal.add_arguments(
+        commands.add_parser(
+            "heal", help="replay solutions, and rewrite selectors that find nothing any more, as a diff"
+        )
     )
 
     from pytest_webarena.commands import changes

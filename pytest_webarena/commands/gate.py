@@ -11,6 +11,7 @@ from typing import Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, summarise
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
+from pytest_webarena.results.parts import lacking
 from pytest_webarena.results.plan import cover, read_plan
 
 __all__ = ["add_command"]
@@ -42,7 +43,7 @@ def _gate(options: argparse.Namespace) -> int:
     if options.min_pass_rate is None and options.max_errors is None:
         raise UsageError("expected a threshold, --min-pass-rate or --max-errors, found none")
     run = RunDir(options.run_dir)
-    run.facts()  # says what is wrong with a folder that is no run
+    facts = run.facts()  # says what is wrong with a folder that is no run
     stored, plan = run.read(), read_plan(run.path)
     for each in stored.unreadable:
         print(each, file=sys.stderr)
@@ -57,6 +58,9 @@ def _gate(options: argparse.Namespace) -> int:
     assert ruling is not None, "something was asked"
     if stored.unreadable:
         told = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
+        return TOO_MANY_ERRORS
+    if told := lacking(run.path, facts):
         print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
     stopped = sum(each.stopped for each in coverages.values())

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Stop
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.recorder.making import (
     Shown,
@@ -40,6 +40,7 @@ from pytest_webarena.trials.tryout import tryout
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
+    from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.runtime import Runtime
 
@@ -236,7 +237,7 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
     if not intent and ask:
         raise UsageError("expected an intent, found none; give it with --intent")
     id = options.id or _id(intent)
-    users = dict(each.partition("=")[::2] for each in options.user)
+    users = {**_signed_in(options.source), **dict(each.partition("=")[::2] for each in options.user)}
     keys: dict[str, object] = {"id": id, "intent": intent or id, "sites": list(dict.fromkeys(sites))}
     if start:
         keys["start"] = start
@@ -267,10 +268,22 @@ def _start_of(evidence: Evidence | None) -> list[str]:
 
 def _told(source: Path | None) -> str:
     """The intent of a recorded trial."""
+    record = _record(source)
+    return record.intent if record is not None else ""
+
+
+def _signed_in(source: Path | None) -> dict[str, str]:
+    """Whom its task asked to be signed in, by site; nothing in records of older versions."""
+    record = _record(source)
+    users = record.environment.get("users", {}) if record is not None else {}
+    return dict(users) if isinstance(users, Mapping) else {}
+
+
+def _record(source: Path | None) -> TrialRecord | None:
     if source is None:
-        return ""
+        return None
     run = RunDir(source.parent.parent)
-    return next((record.intent for record in run.records() if run.folder(record.key).path == source), "")
+    return next((record for record in run.records() if run.folder(record.key).path == source), None)
 
 
 def _id(intent: str) -> str:

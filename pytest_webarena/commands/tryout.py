@@ -5,29 +5,34 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.actions import Stop
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
 from pytest_webarena.sites.catalogues.loading import load_catalogue
-from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.suites.loading import is_suite, load_suite
-from pytest_webarena.tasks import Task, load_tasks
-from pytest_webarena.trials.episode import EpisodeLimits
-from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.run_info import RunInfo
-from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.tasks import Task, load_tasks, parse_tasks
+from pytest_webarena.trials.runtime import Runtime
 from pytest_webarena.trials.tryout import Tryout, about, converse, tryout
 
-__all__ = ["open_runtime", "run_tryout"]
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import Evidence
+
+__all__ = ["run_tryout"]
 
 
 def run_tryout(options: argparse.Namespace) -> int:
     """Carry out ``webarena try``. Exit code 0, or 1 when a replayed solution does not pass."""
+    if options.record is not None and options.record.exists():
+        raise UsageError(f"{options.record}: expected a file that is not there yet, found one; choose another name")
+    if options.solution and (options.go_on or options.record is not None):
+        raise UsageError("--solution replays and leaves; expected either it, or --go-on and --record")
+    if options.headed and options.go_on:
+        raise UsageError("--headed and --go-on: expected one of them; steps are read from the terminal or the window")
     task = _find(options.task, options.sites)
     with open_runtime(options.sites, headed=options.headed, executable=options.browser_executable) as runtime:
         try:
@@ -37,32 +42,50 @@ def run_tryout(options: argparse.Namespace) -> int:
             return 1
 
 
-@contextmanager
-def open_runtime(catalogue: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
-    """A broker for the sites of ``catalogue``, and what a worker has to try tasks on them, outside of a run."""
-    with ExitStack() as exits:
-        scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
-        launcher = exits.enter_context(
-            BrokerLauncher(BrokerConfig(catalogue=catalogue, run_dir=scratch, max_replicas=3))
-        )
-        temp_dir = Path(launcher.address).parent / "temp"
-        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=temp_dir)
-        yield exits.enter_context(Runtime(info, _config(headed=headed, executable=executable)))
-
-
 def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
     if options.solution:
         with tryout(task, runtime, print, options.pictures) as trying:
             print(about(task))
             while trying.steps_left and trying.next_step():
                 pass
-            return 0 if trying.show_checks(shutil.get_terminal_size().columns) else 1
+            passed = trying.show_checks(shutil.get_terminal_size().columns)
+            if trying.steps_left:
+                print(f"webarena try {options.task} --go-on stops there and reads commands")
+            return 0 if passed else 1
+    kept: list[Evidence] = []
+
+    def ended(trying: Tryout) -> None:
+        if options.record is not None:
+            kept.append(trying.evidence())
+
     if options.headed:
-        with tryout(task, runtime, print, options.pictures) as trying:
+        with tryout(task, runtime, print, options.pictures, by_hand=options.record is not None) as trying:
             _watch(trying, task)
-        return 0
-    converse(task, runtime, _read, print, options.pictures)
-    return 0
+            ended(trying)
+    else:
+        converse(task, runtime, _read, print, options.pictures, play=options.go_on, ended=ended)
+    return _written(task, kept[0], runtime, options.record) if kept else 0
+
+
+def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> int:
+    """Write what was done as a solution, and try that. Exit code 1 for one that does not pass on fresh sites."""
+    from pytest_webarena.recorder.making import do_again, shown_of
+    from pytest_webarena.recorder.proving import relative
+    from pytest_webarena.recorder.writing import solution_lines, task_lines
+
+    shown = shown_of(evidence, None)
+    print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
+    again = do_again(task, shown.steps, runtime, print)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
+    steps.append((Stop(shown.answer), ""))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join([*solution_lines(steps), ""]), encoding="utf-8")
+    print(f"\nwritten: {file}\ntrying it on fresh sites")
+    keys = {"id": task.id, "intent": "Do it again.", "sites": list(task.sites)}
+    [read] = parse_tasks("\n".join(["tasks:", *task_lines(keys, [["- answer: placeholder"]], steps)]))
+    with tryout(replace(task, solution=read.solution), runtime, print, Path("tryout")) as trying:
+        done = trying.play()
+        return 0 if trying.show_checks(shutil.get_terminal_size().columns) and done else 1
 
 
 def _read() -> str:
@@ -83,18 +106,6 @@ def _watch(trying: Tryout, task: Task) -> None:
 
     threading.Thread(target=wait_for_enter, daemon=True).start()
     trying.watch(ended)
-
-
-def _config(*, headed: bool, executable: str | None) -> RuntimeConfig:
-    return RuntimeConfig(
-        worker="try",
-        limits=EpisodeLimits(),
-        options=TrialOptions(env_retries=0),
-        lease_timeout=300.0,
-        agent_directories=(),
-        engine=EngineConfig(executable=executable, launch_args={"headless": not headed}),
-        session=SessionConfig(),
-    )
 
 
 def _find(name: str, catalogue: str) -> Task:

@@ -146,9 +146,10 @@ class Entry:
 
     def stood_still(self) -> None:
         """Note it if the rest of the answer was waited for in vain until now."""
-        if self.rest_since is not None and not (self.whole or self.unread):
-            if (seconds := time.monotonic() - self.rest_since) >= self.patience:
-                self.hinder("site", f"nothing of the rest of its answer came for {seconds:.0f} s")
+        if self.rest_since is None or self.whole or self.unread:
+            return
+        if (seconds := time.monotonic() - self.rest_since) >= self.patience:
+            self.hinder("site", f"nothing of the rest of its answer came for {seconds:.0f} s")
 
     @property
     def writes(self) -> bool:

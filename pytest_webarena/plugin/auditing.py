@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.plugin.catalogue import sites_with_ledger
 from pytest_webarena.plugin.stash import SETTINGS
@@ -116,7 +117,9 @@ def rule(audit: Audit) -> Ruling:
     untold = sum(task.finding == "error" for task in bad)
     wrong = len(bad) - untold
     message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
-    return Ruling(exit_code=NOT_VALID, message=message + (f", {untold} not judged" if untold else ""))
+    message += f", {untold} not judged" if untold else ""
+    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong else ""
+    return Ruling(exit_code=NOT_VALID, message=message + hint)
 
 
 def _oracle_runs(config: pytest.Config) -> int:

@@ -8,17 +8,19 @@ import queue
 import shutil
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.stash import CLUSTER, SETTINGS
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.stash import CATALOGUE, CLUSTER, SETTINGS
 from pytest_webarena.results.records import DEFAULT_BROWSER
+from pytest_webarena.trials.printed import Output
 
 if TYPE_CHECKING:
     from pytest_webarena.cluster.executor import ClusterExecutor
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
+__all__ = ["LOCAL", "ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
 
+LOCAL = "none"
+"""What ``--ray`` may be given to have trials played on this machine, where ``--resume`` would take a cluster over."""
 _NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
 
@@ -38,8 +42,11 @@ _NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "ste
 class ClusterSettings:
     """What was asked for."""
 
+    given: str
+    """As it was asked for: ``auto``, or an address."""
     address: str
     """``host:port``; somebody listens there."""
+    insecure: bool
     wide: int | None
     """Trials in flight on each node; None: as many as it can have."""
 
@@ -47,7 +54,7 @@ class ClusterSettings:
 def read_cluster(config: pytest.Config) -> ClusterSettings | None:
     """``--ray``. `UsageError` for what can't be had beside it, and where no cluster is."""
     option = config.getoption
-    if (given := option("--ray")) is None:
+    if (given := option("--ray")) in (None, LOCAL):
         if option("--ray-insecure"):
             raise UsageError("--ray-insecure: expected --ray beside it, found none")
         return None
@@ -59,14 +66,16 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
     for name in _NOT_BESIDE:
         if option(name, False):
             told = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
-            raise UsageError(f"--ray: expected no {told} beside it; leave one of them out")
+            raise UsageError(
+                f"--ray: expected no {told} beside it; leave one of them out (--ray={LOCAL}: trials are played here)"
+            )
     from pytest_webarena.cluster.reaching import find_address, prepare_environment
 
     wide = config.getoption("--wide") or None
     if option("collectonly"):
-        return ClusterSettings(address=given, wide=wide)
+        return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), wide=wide)
     prepare_environment(insecure=option("--ray-insecure"))
-    return ClusterSettings(address=find_address(given), wide=wide)
+    return ClusterSettings(given=given, address=find_address(given), insecure=option("--ray-insecure"), wide=wide)
 
 
 class Clustered:
@@ -93,14 +102,20 @@ class Clustered:
 class Through:
     """What an item whose trial was not begun ahead submits it to: the same cluster, one at a time."""
 
-    def __init__(self, executor: ClusterExecutor, runtime: Any) -> None:
-        self._executor, self._runtime = executor, runtime
+    def __init__(self, executor: ClusterExecutor, runtime: Any, item: pytest.Item) -> None:
+        self._executor, self._runtime, self._item = executor, runtime, item
 
     def submit(
         self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = ""
     ) -> Future[TrialRecord]:
-        """As `TrialExecutor.submit`."""
-        return self._executor.submit(task, agent, trial, browser=browser, node_id=node_id, runtime=self._runtime)
+        """As `TrialExecutor.submit`; the trial is over then."""
+        output = Output()
+        future = self._executor.submit(
+            task, agent, trial, browser=browser, node_id=node_id, runtime=self._runtime, output=output
+        )
+        wait([future])
+        output.tell(self._item)
+        return future
 
     def close(self, *, cancel: bool = False) -> None:
         """The cluster's executor is the session's."""
@@ -123,7 +138,7 @@ def opened(session: pytest.Session) -> Iterator[Clustered]:
     assert settings.ray is not None
     info = run_info(config)
     try:
-        cluster, staged = _cluster(config, info)
+        cluster, staged = _cluster(session, info)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     told: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -158,15 +173,16 @@ def _header(slots: list[int]) -> str:
     return f"{count} × {slots[0] if len(set(slots)) == 1 else ', '.join(map(str, sorted(slots, reverse=True)))}"
 
 
-def _cluster(config: pytest.Config, info: RunInfo) -> tuple[Any, tuple[str, ...]]:
+def _cluster(session: pytest.Session, info: RunInfo) -> tuple[Any, tuple[str, ...]]:
     """Joined, with the project's files on their way; and which of them were held back."""
     from pytest_webarena.cluster.reaching import probe
     from pytest_webarena.cluster.shipping import pack
     from pytest_webarena.cluster.staging import secrets_of, stage
 
+    config = session.config
     settings = config.stash[SETTINGS]
     assert settings.ray is not None
-    setup = _setup(config, info)
+    setup = replace(_setup(config, info), sites=_sites(session))
     secrets = secrets_of(os.environ, _secret_names(config))
     _refuse_secrets(pickle.dumps(setup), secrets)
     folder = info.temp_dir / "shipped"
@@ -180,7 +196,12 @@ def _cluster(config: pytest.Config, info: RunInfo) -> tuple[Any, tuple[str, ...]
     project = pack(staged.folder)
     shutil.rmtree(folder)
     connect(settings.ray.address)
-    return RayCluster(setup, project=project, roots=(*setup.kept, info.run_dir)), staged.held_back
+    roots = (*setup.kept, info.run_dir)
+    return RayCluster(setup, address=settings.ray.address, project=project, roots=roots), staged.held_back
+
+
+def _sites(session: pytest.Session) -> tuple[str, ...]:
+    return tuple(sorted({site for item in session.items if isinstance(item, TaskItem) for site in item.task.sites}))
 
 
 def _setup(config: pytest.Config, info: RunInfo) -> Setup:
@@ -211,6 +232,8 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
         agent_directories=settings.agent_directories,
         overrides=settings.overrides,
         models=models,
+        catalogue=config.stash[CATALOGUE].option if CATALOGUE in config.stash else "",
+        site_urls=settings.site_urls,
         secret_names=_secret_names(config),
         import_path=tuple(ours),
     )
@@ -273,6 +296,8 @@ class _Work:
         from pytest_webarena.errors import HarnessError
 
         parcel = job.parcel
+        for kind, text in delivery.printed.items():
+            job.more["output"].add(kind, text)
         folder = self._run.folder(self._key(parcel.task, parcel.agent, parcel.trial, parcel.browser)).path
         folder.parent.mkdir(parents=True, exist_ok=True)
         self._run.describe(self._info.facts)

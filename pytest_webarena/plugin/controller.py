@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 
 from pytest_webarena.errors import RecordingError, UsageError
-from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
+from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import Place, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
@@ -311,6 +311,8 @@ class Controller:
             folder = self._settings.run_dir  # made when the run began
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
                 self.trouble = f"expected the run's records in {folder}, found the directory gone"
+            elif self._settings.shard is not None and self.left_out.elsewhere and not self._node_ids:
+                planning.record_empty_part(self._config, self._start.info())
             self._cover(None, ())
             return
         lost: list[TrialRecord] = []

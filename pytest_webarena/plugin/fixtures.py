@@ -311,7 +311,7 @@ def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Confi
     if CLUSTER in pytestconfig.stash:
         from pytest_webarena.plugin.clustered import Through
 
-        yield Through(pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"))
+        yield Through(pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"), request.node)
         return
     from pytest_webarena.trials.executor import SerialExecutor
 

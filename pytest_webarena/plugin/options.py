@@ -208,7 +208,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         help="Play trials on the nodes of the Ray cluster at HOST:PORT, which this machine is in; auto: the one that "
         "`ray start` has begun here. Each node has a browser, its own sites and --wide trials in flight. Needs the "
-        "extra [ray]; not with -n.",
+        "extra [ray]; not with -n. none: this machine does, where --resume would take a run's cluster over.",
     )
     group.addoption(
         "--ray-insecure",

@@ -10,14 +10,16 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS, VISITS
 from pytest_webarena.results import TrialKey
-from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-__all__ = ["check_keys", "check_needs", "expected_visits", "make_plan", "record_plan"]
+    from pytest_webarena.trials.run_info import RunInfo
+
+__all__ = ["check_keys", "check_needs", "expected_visits", "make_plan", "record_empty_part", "record_plan"]
 
 
 _SHOWN = 3
@@ -73,6 +75,16 @@ def record_plan(config: pytest.Config, run: Path) -> None:
     if config.stash[SETTINGS].rescore is None:
         plan: tuple[PlannedTrial, ...] = config.stash.get(PLAN, ())
         extend_plan(run, plan)
+
+
+def record_empty_part(config: pytest.Config, info: RunInfo) -> None:
+    """Make a run of a part (``--shard``) that no task fell to: whoever joins them is to know that none is missing."""
+    from pytest_webarena.plugin.run_facts import run_facts
+    from pytest_webarena.results import RunDir
+
+    if not config.getoption("collectonly"):
+        RunDir(info.run_dir).describe(run_facts(config, info.facts))
+        write_plan(info.run_dir, {})
 
 
 def expected_visits(

@@ -19,6 +19,7 @@ from pytest_webarena.agents.overrides import parse_option
 from pytest_webarena.checks import CHECK_SECONDS
 from pytest_webarena.checks.asking import QuestionKind
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.clustered import LOCAL
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import (
@@ -47,7 +48,7 @@ _RAW = ("--fetch-images", "--browser-channel", "--device", "--check-timeout")
 """Options that are recorded as they were given, for no other fact tells of them."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
-    "--judge-key-env", "--check-timeout",
+    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", "--wide",
 )  # fmt: skip
 """Options of no weight for a rate: the run's own hold unless others are given."""
 _LAST = "--lf"
@@ -83,7 +84,13 @@ def take_over(config: pytest.Config) -> None:
         )
     facts = run.facts()
     check_rates(run.path, facts)
-    for option, value in _options(facts, run.path).items():
+    options = _options(facts, run.path)
+    if (elsewhere := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
+        # Played here from now on, or by another cluster: nobody has said that one needs no token.
+        options = {name: value for name, value in options.items() if name not in ("--ray", "--ray-insecure")}
+        if elsewhere in (None, LOCAL):
+            options.pop("--wide", None)
+    for option, value in options.items():
         given = _option(config, option)
         if not _is_given(given) or given == _DEFAULTS.get(option):
             if value is not None:
@@ -130,6 +137,7 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
         "--requests-per-minute": models.get("requests_per_minute"),
         "--model-cache": models.get("cache"),
         "--prices": models.get("prices"),
+        **_cluster(facts),
     }
     if "judge" in latest:
         told["--judge"] = judge["model"] if judge else "none"
@@ -144,6 +152,13 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
     if facts.get("audit"):  # a part of one settles nothing: going on with the rest is what resuming is for
         options = {name: value for name, value in options.items() if name not in _CHOOSE or name == "--suite"}
     return {**told, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
+
+
+def _cluster(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Where trials were played, if not on this machine: that is the run's, too, while nobody says otherwise."""
+    if not (ray := facts.get("ray")) or not ray.get("address"):
+        return {}
+    return {"--ray": ray["address"], "--ray-insecure": ray.get("insecure") or None, "--wide": ray.get("wide")}
 
 
 def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) -> None:

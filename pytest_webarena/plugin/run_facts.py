@@ -18,6 +18,8 @@ from pytest_webarena.suites.published import data_facts, find_suite
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_webarena.plugin.clustered import ClusterSettings
+
 __all__ = ["apps_of", "run_facts"]
 
 _RECORDED_PACKAGES = (
@@ -63,7 +65,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "env_retries": settings.options.env_retries,
         "workers": told["workers"],
         "wide": settings.wide,
-        "ray": {"wide": settings.ray.wide} if settings.ray is not None else None,
+        "ray": _cluster(settings.ray) if settings.ray is not None else None,
         "versions": _versions(),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -77,6 +79,10 @@ def apps_of(config: pytest.Config) -> dict[str, str] | None:
         return None
     apps = config.stash[CATALOGUE].apps
     return {name: app.digest for name, app in apps.items() if app.backend != EXTERNAL}
+
+
+def _cluster(ray: ClusterSettings) -> dict[str, Any]:
+    return {"address": ray.given, "insecure": ray.insecure, "wide": ray.wide}
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

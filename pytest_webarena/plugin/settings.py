@@ -20,7 +20,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin import xdist
-from pytest_webarena.plugin.clustered import ClusterSettings, read_cluster
+from pytest_webarena.plugin.clustered import LOCAL, ClusterSettings, read_cluster
 from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.presets import apply_preset
@@ -238,7 +238,7 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     if (chosen := xdist.read_width(config)) is not None:
         return chosen
     given: int | None = config.getoption("--wide")
-    if config.getoption("--ray"):
+    if config.getoption("--ray") not in (None, LOCAL):
         return max(given or 2, 2)  # items are told as on one machine that has several in flight
     if given in (None, 1) or config.getoption("--rescore"):
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ from pytest_webarena.plugin.begun import Begun
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
 from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
-from pytest_webarena.plugin.wide_choice import serial_lines, why_serial
+from pytest_webarena.plugin.wide_choice import Agents, serial_lines, why_serial
 from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["Loop", "run_wide", "wanted"]
+
+_AHEAD = 16
+"""How many times the trials that there is room for may have been begun, where nodes have not the same sites."""
 
 
 def wanted(session: pytest.Session) -> bool:
@@ -91,13 +95,18 @@ class Loop:
         )
         self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
         """Whose trial is over, in this order; None: there is something else to see to."""
-        self._in_flight: dict[pytest.Item, Future[TrialRecord]] = {}
+        self._in_flight: dict[TaskItem, Future[TrialRecord]] = {}
+        self._agents = Agents()
         self._broken_off = False
         self._torn_down: list[BaseException] = []
         """What fixtures of places that were left raised, when an item elsewhere was begun."""
         self._before, self._ahead, self._after = self._sorted()
         self._left = [*self._before, *self._ahead, *self._after]
         """Items that were not reported yet."""
+        self._wanting = threading.Event()
+        """A node has room for something else than what waits for one."""
+        if cluster is not None:
+            cluster.executor.when_wanting = self._want
 
     def run(self) -> None:
         """Have all items reported."""
@@ -109,10 +118,7 @@ class Loop:
         waiting = deque(self._ahead)
         while waiting or self._in_flight:
             self._tell_news()
-            while waiting and len(self._in_flight) < self._most:
-                item = waiting.popleft()
-                if not self._begin(item):
-                    self._report(item)  # it says itself why
+            self._begin_some(waiting)
             if self._in_flight and (over := self._next_over()) is not None:
                 self._report(over)
         for item in self._after:
@@ -124,10 +130,26 @@ class Loop:
         """How many trials to have begun, so that no thread waits for a report; nodes may have come."""
         return self._executor.width + max(1, self._executor.width // 8)
 
+    def _want(self) -> None:
+        """In the executor's thread: not each of its turns, but once for each trial that comes of it."""
+        if not self._wanting.is_set():
+            self._wanting.set()
+            self._over.put(None)
+
+    def _is_wanted(self) -> bool:
+        """Whether to begin one trial more, for nodes that lack what those need that wait; within bounds."""
+        wanted = self._wanting.is_set() and len(self._in_flight) < _AHEAD * self._most
+        self._wanting.clear()
+        return wanted
+
     def _tell_news(self) -> None:
-        """What has become of nodes."""
-        for line in self._cluster.news() if self._cluster is not None else ():
+        """What has become of nodes; the run ends as by an interrupt where there are none to be had any more."""
+        if self._cluster is None:
+            return
+        for line in self._cluster.news():
             self._say(line)
+        if self._cluster.executor.lost:
+            raise self._session.Interrupted(f"ray: {self._cluster.executor.lost}")
 
     def close(self) -> None:
         """End the threads. None of them has anything to do."""
@@ -172,9 +194,8 @@ class Loop:
         ahead: list[TaskItem] = []
         after: list[pytest.Item] = []
         reasons: Counter[str] = Counter()
-        kinds: dict[str, str] = {}
         for item in self._session.items:
-            why = why_serial(item, kinds) if isinstance(item, TaskItem) else "-"
+            why = why_serial(item, self._agents) if isinstance(item, TaskItem) else "-"
             if isinstance(item, TaskItem) and not why:
                 ahead.append(item)
                 continue
@@ -194,6 +215,24 @@ class Loop:
             reporter.ensure_newline()
             for line in lines:
                 reporter.write_line(line)
+
+    def _begin_some(self, waiting: deque[TaskItem]) -> None:
+        """Begin as many of those that wait as there is room for, or as nodes want."""
+        while waiting and (len(self._in_flight) < self._most or self._is_wanted()):
+            if (item := self._next_of(waiting)) is None:
+                return
+            if not self._begin(item):
+                self._report(item)  # it says itself why
+
+    def _next_of(self, waiting: deque[TaskItem]) -> TaskItem | None:
+        """The first that can begin, which waits no longer. Trials that share a memory come one after the other, in
+        their order, and meanwhile others take their places."""
+        taken = {self._agents.memory(item) for item in self._in_flight} - {None}
+        for item in waiting:
+            if self._agents.memory(item) not in taken:
+                waiting.remove(item)
+                return item
+        return None
 
     def _begin(self, item: TaskItem) -> bool:
         """Have the item's trial played, if it is to be; else the item says why it is not."""
@@ -263,7 +302,8 @@ class Loop:
         """pytest's own protocol for one item."""
         session = self._session
         self._left.remove(item)
-        self._in_flight.pop(item, None)
+        if isinstance(item, TaskItem):
+            self._in_flight.pop(item, None)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=self._following())
         if session.shouldfail:
             raise session.Failed(session.shouldfail)

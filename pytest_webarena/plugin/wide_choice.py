@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,10 @@ from pytest_webarena.results.records import DEFAULT_BROWSER
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_webarena.agents import AgentDefinition
     from pytest_webarena.plugin.items import TaskItem
 
-__all__ = ["check_width", "serial_lines", "why_serial"]
+__all__ = ["Agents", "check_width", "serial_lines", "why_serial"]
 
 _OURS = ("pytest_webarena", "_pytest", "pytest_playwright", "pytest_base_url")
 """Packages whose fixtures wrap nothing of a trial."""
@@ -56,19 +57,39 @@ def serial_lines(reasons: Mapping[str, int]) -> list[str]:
     ]
 
 
-def why_serial(item: TaskItem, kinds: dict[str, str]) -> str:
-    """Why the trial of ``item`` can't be played ahead, as half a sentence; empty if it can.
+class Agents:
+    """What is known of agents before their trials; each is looked up once."""
 
-    ``kinds`` keeps what was found out of agents.
-    """
+    def __init__(self) -> None:
+        self._found: dict[str, AgentDefinition | None] = {}
+
+    def of(self, item: TaskItem) -> AgentDefinition | None:
+        """The definition that the agent's name stands for; None if there is none, of which the trial tells."""
+        from pytest_webarena.agents import resolve_agent
+
+        name, settings = item.agent_name, item.config.stash[SETTINGS]
+        if name not in self._found:
+            self._found[name] = None
+            with suppress(UsageError):
+                self._found[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
+        return self._found[name]
+
+    def memory(self, item: TaskItem) -> tuple[str, str, str] | None:
+        """Names what the trial has alone while it is under way, as it goes on with what others remember; mostly None."""
+        agent = self.of(item)
+        if agent is None or agent.memory is None:
+            return None
+        return (agent.id, item.browser, agent.memory.of(item.task))
+
+
+def why_serial(item: TaskItem, agents: Agents) -> str:
+    """Why the trial of ``item`` can't be played ahead, as half a sentence; empty if it can."""
     config = item.config
     if config.getoption("--headed", False):
         return "browsers that are seen (--headed)"
     if item.browser != DEFAULT_BROWSER:
         return f"only {DEFAULT_BROWSER} is shared, this is {item.browser}"
-    if item.agent_name not in kinds:
-        kinds[item.agent_name] = _kind(item)
-    if kinds[item.agent_name] == "human":
+    if (agent := agents.of(item)) is not None and agent.kind == "human":
         return "a person does one task at a time"
     if config.stash[SETTINGS].offline:
         return "stored runs are judged one after the other"
@@ -79,24 +100,27 @@ def why_serial(item: TaskItem, kinds: dict[str, str]) -> str:
     return ""
 
 
-def _kind(item: TaskItem) -> str:
-    from pytest_webarena.agents import resolve_agent
-
-    settings = item.config.stash[SETTINGS]
-    with suppress(UsageError):  # the trial says so
-        return resolve_agent(item.agent_name, settings.agent_directories, settings.overrides).kind
-    return ""
-
-
 def _wrapping(item: TaskItem) -> Iterable[str]:
     """Fixtures of users that end before the session does: they would be over while the trial goes on."""
-    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
+    for name, definitions in _fixtures(item).items():
         for definition in definitions:
             function: Any = definition.func
             package = str(getattr(function, "__module__", "")).partition(".")[0]
             policy = name.startswith(("webarena_", "browser_")) and not inspect.isgeneratorfunction(function)
             if definition.scope != "session" and package not in _OURS and not policy:
                 yield f"the fixture {name}"
+
+
+def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
+    """All that the item will have set up, those included that a hook has added to its ``fixturenames`` and what these
+    ask for."""
+    found: dict[str, Sequence[Any]] = dict(item._fixtureinfo.name2fixturedefs)
+    names = list(item.fixturenames)
+    while names:
+        if (name := names.pop()) not in found:
+            found[name] = item.session._fixturemanager.getfixturedefs(name, item) or ()
+            names += [asked for definition in found[name] for asked in definition.argnames]
+    return found
 
 
 def _hooked(item: TaskItem) -> Iterable[str]:

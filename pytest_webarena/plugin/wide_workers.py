@@ -43,9 +43,7 @@ class WorkerLoop(Loop):
         self._xdist.channel.setcallback(self._hear, endmarker=_end(self._xdist))
         while True:
             self._take()
-            while self._waiting and len(self._in_flight) < self._most:
-                if not self._begin(item := self._waiting.popleft()):
-                    self._report(item)
+            self._begin_some(self._waiting)
             if self._in_flight:
                 if (over := self._next_over()) is not None:
                     self._report(over)

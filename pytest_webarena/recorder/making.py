@@ -110,7 +110,7 @@ def do_again(
             pictures.append(trying.screenshot() if annotate is not None else b"")
             return "" if trying.act(action) else trying.error
 
-        for each in prove(steps, trying.find, act):
+        for each in prove(steps, trying, act):
             say(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
             chosen.append(each)
         evidence, done = trying.evidence(), trying.done

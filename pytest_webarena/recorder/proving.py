@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from pytest_webarena.actions import Action, Goto
+from pytest_webarena.actions import Action, Goto, Selector
+from pytest_webarena.recorder.families import NAME, PLACE, family
 from pytest_webarena.recorder.steps import RecordedStep
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Chosen", "choose", "prove", "relative"]
+__all__ = ["Chosen", "Page", "choose", "prove", "relative"]
 
 _PATIENCE = 5.0
 """Seconds to wait for an element: the page of the step before may still be on its way."""
 
-Find = Callable[[str, float], "TargetRecord | None"]
-"""The first match of a selector, waited for at most so many seconds."""
+
+class Page(Protocol):
+    """What can be asked of the page in front; nothing is done to it."""
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        """The first match, waited for at most so many seconds."""
+
+    def sightings(self, selectors: Sequence[str]) -> Sequence[Sighting]:
+        """What each selector finds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,36 +39,47 @@ class Chosen:
     """What somebody should look at; empty for a step that found what was recorded, and had its effect."""
 
 
-def choose(step: RecordedStep, find: Find) -> Chosen:
-    """The action at the first of its ways that finds the recorded element.
+def choose(step: RecordedStep, page: Page) -> Chosen:
+    """The action at the first of its ways that finds the recorded element and no other, the rest kept beside.
 
     Which that is, its place in the document says, which is the last way; so this is for pages as they were then.
     """
     if not step.ways:
         return Chosen(action=step.action, problem=step.problem)
-    *lasting, place = step.ways
-    meant = find(place, _PATIENCE)
-    if meant is None:  # it has moved: what it is called is all that is known of it
+    target, problem = _chosen(step.ways, page)
+    to, lost = _chosen(step.to_ways, page) if step.to_ways else (None, "")
+    return Chosen(action=step.aimed(target, to), problem=problem or lost or step.problem)
+
+
+def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
+    """By what the element is found, and what somebody should look at."""
+    *lasting, place = ways
+    if page.find(place, _PATIENCE) is None:  # it has moved: what it is called is all that is known of it
         for way in lasting:
-            if find(way, 0.0) is not None:
-                return Chosen(action=step.aimed(way), problem="not where it was recorded; found by its name")
-        return Chosen(action=step.action, problem="its element is not there")
-    for way in lasting:
-        found = find(way, 0.0)
-        if found is not None and _is(found, meant):
-            return Chosen(action=step.aimed(way), problem=step.problem)
-    return Chosen(action=step.aimed(place), problem=step.problem)
+            if page.find(way) is not None:
+                return Selector(way), "not where it was recorded; found by its name"
+        return Selector(ways[0]), "its element is not there"
+    seen = dict(zip(ways, page.sightings(ways), strict=True))
+    meant = seen[place].element
+    same = [way for way in ways if seen[way].element == meant >= 0]
+    alone = [way for way in same if seen[way].alone]
+    best = next((way for each in (alone, same) for way in each if way != place), place)
+    return Selector(best, also=_apart(best, alone)), ""
 
 
-def _is(found: TargetRecord, meant: TargetRecord) -> bool:
-    """Whether two elements that were described a moment apart are the same."""
-    return (found.selector, found.tag, found.x, found.y) == (meant.selector, meant.tag, meant.x, meant.y)
+def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
+    """What is worth keeping beside ``best``: one of each kind, and all names, for these are not read in one way."""
+    kept: dict[str, str] = {}
+    for way in alone:
+        if way != best:
+            kept.setdefault(way if family(way) in (NAME, PLACE) else family(way), way)
+    return tuple(kept.values())
 
 
-def prove(steps: Sequence[RecordedStep], find: Find, act: Callable[[Action], str]) -> Iterator[Chosen]:
+def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str]) -> Iterator[Chosen]:
     """Do all steps, each as it is chosen; ends with the first for which ``act`` says why it had no effect."""
     for step in steps:
-        chosen = choose(step, find)
+        chosen = choose(step, page)
         error = act(chosen.action)
         if error:
             yield Chosen(action=chosen.action, problem=f"it had no effect: {error}")

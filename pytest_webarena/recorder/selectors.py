@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from pytest_webarena.signals import DomEvent, ElementRecord
 from pytest_webarena.tasks.syntax import ROLES
@@ -18,11 +19,19 @@ _LONGEST = 80
 """Characters of a name: a longer one is a paragraph that somebody will reword."""
 _MADE_UP = re.compile(r"\d{3,}|[0-9a-f]{8,}|^:|--")
 """In an id: it was made by a program, for this page or this row."""
+_MOST_CLASSES = 4
+"""An element with more of them is told apart by a programme's names for its looks."""
+_HOLDERS = frozenset({"form", "dialog", "main", "nav", "header", "footer", "aside", "section", "article", "fieldset"})
+_ALONE = frozenset({"main", "dialog", "nav", "header", "footer", "aside"})
+"""Of these a page has few."""
+_LABEL = "internal:label"
+"""Playwright's engine behind `get_by_label`."""
 _ENTER = " >> internal:control=enter-frame >> "
 
 
 def ways_to(event: DomEvent) -> tuple[str, ...]:
-    """Playwright selectors for what ``event`` happened to, the most lasting first, each at most once.
+    """Playwright selectors for what ``event`` happened to, each at most once: role and name, label, text, test id, id,
+    attributes, what is around it.
 
     What is clicked is the link, button or the like around the target, if there is one. The last way is the element's
     place in its document, as the listener saw it.
@@ -38,30 +47,75 @@ def ways_to(event: DomEvent) -> tuple[str, ...]:
         return ()  # nobody knows what is around it
     position = event.target.selector if place == 0 else ""
     last = f"css={position or _path(chain[place:])}"
-    found = dict.fromkeys(frame + way for way in _ways(event, element, place, name, text) if way != last)
+    ways = (*_ways(event, element, place, name, text), *_around(chain[place:]))
+    found = dict.fromkeys(frame + way for way in ways if way != last)
     return (*found, frame + last)
 
 
 def _ways(event: DomEvent, element: ElementRecord | None, place: int, name: str, text: str) -> Iterator[str]:
     role = event.target.role if place == 0 else _role(element)
     attributes = element.attributes if element is not None else {}
-    for test_id in _TEST_IDS:
-        if attributes.get(test_id):
-            yield f"{test_id}={attributes[test_id]}"
     words = " ".join(name.split())
     if role in ROLES and role != "generic" and 0 < len(words) <= _LONGEST:
         yield f"role={role}[name={_quoted(words)}s]"
-    id = attributes.get("id", "")
-    if id and len(id) <= _LONGEST and not _MADE_UP.search(id):
-        yield f"css=[id={_quoted(id)}]" if not re.fullmatch(r"[A-Za-z_][\w-]*", id) else f"css=#{id}"
+    if event.target.tag in _FIELDS and place == 0 and _is_label(words, attributes):
+        yield f"{_LABEL}={_quoted(words)}s"
     label = " ".join(text.split())
     if 1 < len(label) <= _LONGEST:
         yield f"text={_quoted(label)}"
+    for test_id in _TEST_IDS:
+        if attributes.get(test_id):
+            yield f"{test_id}={attributes[test_id]}"
+    id = attributes.get("id", "")
+    if id and len(id) <= _LONGEST and not _MADE_UP.search(id):
+        yield f"css=[id={_quoted(id)}]" if not re.fullmatch(r"[A-Za-z_][\w-]*", id) else f"css=#{id}"
     if element is not None:
-        for attribute in ("name", "aria-label", "placeholder", "href"):
-            value = attributes.get(attribute, "")
-            if 0 < len(value) <= _LONGEST and "…" not in value:
-                yield f"css={element.tag}[{attribute}={_quoted(value)}]"
+        yield from (f"css={element.tag}{said}" for said in _said_in_attributes(element))
+
+
+def _is_label(words: str, attributes: Mapping[str, str]) -> bool:
+    """Whether a field is called by a label that stands on the page."""
+    spoken = [attributes.get(key, "") for key in ("aria-label", "title", "placeholder", "value", "aria-labelledby")]
+    return 0 < len(words) <= _LONGEST and words not in spoken and not spoken[-1]
+
+
+def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
+    """The element by its classes, as the only one of its kind in what is around it, and by its place in there."""
+    element = chain[0] if chain else None
+    if element is None or element.tag in ("html", "body"):
+        return
+    if classes := _classes(element):
+        yield f"css={element.tag}{classes}"
+    if holder := _holder(chain):
+        yield from (f"css={holder} {element.tag}{said}" for said in _said_in_attributes(element))
+        kind = element.attributes.get("type", "")
+        yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
+    outer = _path(chain[1:]) if element.within == "element" else ""
+    if outer and element.attributes.get("id"):
+        yield f"css={outer} > {_step(element)}"
+
+
+def _holder(chain: Sequence[ElementRecord]) -> str:
+    """The form, menu or the like around the first element, in CSS that does not ask for its place; empty for none."""
+    inside = takewhile(lambda each: each.within == "element", chain)
+    around = next((each for each in inside if each is not chain[0] and each.tag in _HOLDERS), None)
+    if around is None:
+        return ""
+    action = around.attributes.get("action", "")
+    said = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(around)
+    return around.tag + said if said or around.tag in _ALONE else ""
+
+
+def _said_in_attributes(element: ElementRecord) -> Iterator[str]:
+    for attribute in ("name", "aria-label", "placeholder", "href"):
+        value = element.attributes.get(attribute, "")
+        if 0 < len(value) <= _LONGEST and "…" not in value:
+            yield f"[{attribute}={_quoted(value)}]"
+
+
+def _classes(element: ElementRecord) -> str:
+    names = [name for name in element.attributes.get("class", "").split() if re.fullmatch(r"[A-Za-z_][\w-]*", name)]
+    return "".join(f".{name}" for name in names if not _MADE_UP.search(name)) if len(names) <= _MOST_CLASSES else ""
 
 
 def _frame(chain: tuple[ElementRecord, ...]) -> str | None:
@@ -73,19 +127,23 @@ def _frame(chain: tuple[ElementRecord, ...]) -> str | None:
     return "".join(reversed(entered))
 
 
-def _path(chain: tuple[ElementRecord, ...]) -> str:
+def _path(chain: Sequence[ElementRecord]) -> str:
     """CSS of the first element, by its place below the next one with an id, or below its document's root."""
     parts: list[str] = []
     for element in chain:
-        tag = re.sub(r"([^\w-])", r"\\\1", element.tag)
         id = element.attributes.get("id", "")
         if re.fullmatch(r"[A-Za-z_][\w-]*", id):
             parts.append(f"#{id}")
             break
-        parts.append(f"{tag}:nth-of-type({element.nth_of_type})" if element.of_type > 1 else tag)
+        parts.append(_step(element))
         if element.within != "element":
             break
     return " > ".join(reversed(parts))
+
+
+def _step(element: ElementRecord) -> str:
+    tag = re.sub(r"([^\w-])", r"\\\1", element.tag)
+    return f"{tag}:nth-of-type({element.nth_of_type})" if element.of_type > 1 else tag
 
 
 _BY_TAG = {"button": "button", "summary": "", "label": "", "option": "option"}

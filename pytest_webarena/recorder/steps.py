@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_webarena import actions
@@ -28,6 +28,8 @@ class RecordedStep:
     action: Action
     ways: tuple[str, ...] = ()
     """Selectors of the target, the most lasting first; the action has the first. Empty for steps without a target."""
+    to_ways: tuple[str, ...] = ()
+    """The same of where something was dragged."""
     url: str = ""
     """Where it was done."""
     time: float = 0.0
@@ -35,10 +37,11 @@ class RecordedStep:
     problem: str = ""
     """What of it could not be recorded, for whoever reads the solution; empty when all could."""
 
-    def aimed(self, selector: str) -> Action:
-        """The action at another target."""
+    def aimed(self, target: Selector, to: Selector | None = None) -> Action:
+        """The action at another target; ``to``: and to another destination, if it has one."""
         action: Any = self.action
-        return replace(action, target=Selector(selector))  # type: ignore[no-any-return]
+        more = {"to": to} if to is not None and self.to_ways else {}
+        return replace(action, target=target, **more)  # type: ignore[no-any-return]
 
 
 def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedStep, ...]:
@@ -68,6 +71,7 @@ class _Reader:
         self._entered: DomEvent | None = None
         """The latest Enter."""
         self._prompt = ""
+        self._history: dict[int, _History] = {}
 
     def read(self, signal: Signal, *, begun: bool) -> None:
         """The next signal."""
@@ -87,6 +91,9 @@ class _Reader:
     def _address(self, signal: AddressChanged, begun: bool) -> None:
         known = signal.tab in self._tabs
         self._tabs.add(signal.tab)
+        history = self._history.setdefault(signal.tab, _History())
+        came = history.came  # what was done before it has led somewhere already
+        went = history.goes(signal)
         if not begun or signal.url.startswith("chrome-error:"):
             return
         if not known:  # a tab comes up
@@ -103,13 +110,13 @@ class _Reader:
             return
         if signal.time - self._opened.pop(signal.tab, 0.0) <= _OPENS:
             return  # the page that it was opened for
-        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS:
+        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS and not came > self._acted > 0:
             return
         if self.steps and isinstance(self.steps[-1].action, actions.NewTab) and signal.tab == self._tab:
             self._add(actions.Goto(signal.url), signal)
             return
         self._in_tab(signal)
-        self._add(actions.Goto(signal.url), signal)
+        self._add(went, signal)
 
     def _in_tab(self, signal: Signal) -> None:
         if signal.tab == self._tab:
@@ -231,7 +238,7 @@ class _Reader:
         if self.steps and isinstance(self.steps[-1].action, actions.Drag) and ways:
             drag = self.steps[-1]
             done: Any = drag.action
-            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])))
+            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])), to_ways=ways)
 
     # --- adding
 
@@ -252,6 +259,32 @@ class _Reader:
             elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):
                 self.steps.pop()  # it went into the field to write there, and so does the step
         self.steps.append(step)
+
+
+@dataclass(slots=True)
+class _History:
+    """The addresses that a tab has shown, as far as its buttons for back and forward lead through them."""
+
+    urls: list[str] = field(default_factory=list)
+    at: int = -1
+    came: float = 0.0
+    """When the latest address came that the page led to."""
+
+    def goes(self, signal: AddressChanged) -> Action:
+        """Take note of an address. How somebody got there who was not led there by the page: by these buttons where
+        they surely lead there, else by the address."""
+        if signal.cause == "history":
+            for step, action in ((-1, actions.Back()), (1, actions.Forward())):
+                if 0 <= self.at + step < len(self.urls) and self.urls[self.at + step] == signal.url:
+                    self.at += step
+                    return action
+            self.urls, self.at = [signal.url], 0
+        elif self.at < 0 or self.urls[self.at] != signal.url:
+            self.urls = [*self.urls[: self.at + 1], signal.url]
+            self.at += 1
+        if signal.cause == "page":
+            self.came = signal.time
+        return actions.Goto(signal.url)
 
 
 def _same(event: DomEvent, other: DomEvent) -> bool:

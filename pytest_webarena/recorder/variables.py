@@ -40,8 +40,8 @@ def in_action(action: Action, variables: Mapping[str, str], *, own: str = "") ->
     found: Any = action
     for each in fields(found):
         value = getattr(found, each.name)
-        if isinstance(value, Selector) and isinstance(action, Click | Check):  # in others it is a key: no template
-            found = replace(found, **{each.name: Selector(_in_selector(value.selector, variables, own))})
+        if isinstance(value, Selector):
+            found = replace(found, **{each.name: _in_target(value, action, variables, own)})
         elif isinstance(value, str) and each.name in ("text", "url", "answer"):
             make = _in_url if each.name == "url" else _in_value
             found = replace(found, **{each.name: make(value, variables, own)})
@@ -127,6 +127,15 @@ def _in_value(text: str, variables: Mapping[str, str], own: str) -> str:
         if text == value and own in ("", name):
             return f"{_OPEN}{name}{_CLOSE}"
     return in_text(text, _long(variables))
+
+
+def _in_target(target: Selector, action: Action, variables: Mapping[str, str], own: str) -> Selector:
+    """The element of another filling; without what was only true of the recorded one."""
+    selector = target.selector
+    if isinstance(action, Click | Check):  # in others it is a key: no template
+        selector = _in_selector(selector, variables, own)
+    also = [way for way in target.also if _in_selector(way, variables, own) == way]
+    return Selector(selector, also=tuple(also) if selector == target.selector else ())
 
 
 def _in_selector(selector: str, variables: Mapping[str, str], own: str) -> str:

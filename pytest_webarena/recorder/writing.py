@@ -11,7 +11,7 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
 
-__all__ = ["as_step", "plain_scalar", "step_lines", "task_lines"]
+__all__ = ["as_step", "plain_scalar", "solution_lines", "step_lines", "task_lines"]
 
 _WIDTH = 110
 
@@ -75,21 +75,41 @@ def task_lines(
         lines += [f"      {line}" for check in checks for line in check]
     else:
         lines.append("    checks: []")
-    if steps:
-        lines.append("    solution:")
+    return [*lines, *(f"    {line}" for line in solution_lines(steps))]
+
+
+def solution_lines(steps: Sequence[tuple[Action, str]]) -> list[str]:
+    """``solution:`` with its steps, in lines; nothing for none."""
+    lines = ["solution:"] if steps else []
     for action, problem in steps:
         if problem:
-            lines.append(f"      # look at this one: {' '.join(problem.split())}")
-        lines += [f"      {line}" for line in step_lines(action)]
+            lines.append(f"  # look at this one: {' '.join(problem.split())}")
+        lines += [f"  {line}" for line in step_lines(action)]
     return lines
 
 
 def step_lines(action: Action) -> list[str]:
-    """One item of a solution, without indentation.
+    """One item of a solution, without indentation, with what else its elements are found by.
 
     >>> print(*step_lines(actions.Type(Selector('role=textbox[name="Title"]'), "Rye", clear=True)))
     - fill: {'role=textbox[name="Title"]': Rye}
+    >>> print(*step_lines(actions.Check(Selector("css=#a", also=("text=A",)))), sep="\n")
+    - check: css=#a
+      also: [text=A]
     """
+    beside = (("also", getattr(action, "target", None)), ("also_to", getattr(action, "to", None)))
+    kept = [(key, target.also) for key, target in beside if isinstance(target, Selector) and target.also]
+    return [*_step(action), *(line for key, selectors in kept for line in _kept(key, selectors))]
+
+
+def _kept(key: str, selectors: Sequence[str]) -> list[str]:
+    line = f"  {key}: [{', '.join(plain_scalar(each, flow=True) for each in selectors)}]"
+    if len(line) <= _WIDTH:
+        return [line]
+    return [f"  {key}:", *(f"    - {plain_scalar(each)}" for each in selectors)]
+
+
+def _step(action: Action) -> list[str]:
     match as_step(action):
         case str(word):
             return [f"- {word}"]

@@ -11,7 +11,8 @@ from typing import Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.conditions import Difference, Source, browsers_of, check_rates, differences, invocations
 from pytest_webarena.results.memory import memories_of
-from pytest_webarena.results.plan import extend_plan, read_plan
+from pytest_webarena.results.parts import sources as sources_of
+from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, Unreadable
 
@@ -79,9 +80,12 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
             shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
     memories_replaced = _join_memories(sources, target)
     for source in sources:
-        if plan := read_plan(source):
-            extend_plan(target, plan.values())
-    merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing))
+        if has_plan(source):
+            extend_plan(target, read_plan(source).values())
+    if not has_plan(target) and all(map(has_plan, sources)):
+        write_plan(target, {})  # parts without a task
+    parts = [part for run, facts, _ in read for part in sources_of(run.path, facts)]
+    merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing) | {"sources": parts})
     return Merge(
         trials=len(best),
         replaced=found - len(best),

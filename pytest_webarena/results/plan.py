@@ -14,7 +14,7 @@ from pytest_webarena.errors import Shortfall, recording
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import TrialKey, TrialRecord, browser_told, names_of
 
-__all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
+__all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "has_plan", "read_plan", "write_plan"]
 
 PLAN_SCHEMA_VERSION = 2
 """2 added the key's ``browser``, which node ids tell as well."""
@@ -92,11 +92,20 @@ class Coverage:
 
 def read_plan(run: Path) -> dict[TrialKey, PlannedTrial]:
     """The plan of a run directory; empty when there is none that can be read (runs of older versions)."""
+    return _read(run) or {}
+
+
+def has_plan(run: Path) -> bool:
+    """Whether a run directory tells which trials there were to be, be it none."""
+    return _read(run) is not None
+
+
+def _read(run: Path) -> dict[TrialKey, PlannedTrial] | None:
     try:
         data = json.loads((run / "plan.json").read_text(encoding="utf-8"))
         entries = [as_planned(each) for each in data["trials"]]
     except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        return None
     return {entry.key: entry for entry in entries}
 
 
@@ -107,8 +116,13 @@ def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
     there = read_plan(run)
     plan = {**there, **{trial.key: trial for trial in trials}}
     if plan != there:
-        lines = ",\n".join(json.dumps(asdict(plan[key])) for key in sorted(plan))
-        write_atomically(run / "plan.json", f'{{"schema_version": {PLAN_SCHEMA_VERSION}, "trials": [\n{lines}\n]}}\n')
+        write_plan(run, plan)
+
+
+def write_plan(run: Path, plan: Mapping[TrialKey, PlannedTrial]) -> None:
+    """Have this, be it nothing, as the plan of a run directory that is there."""
+    lines = ",\n".join(json.dumps(asdict(plan[key])) for key in sorted(plan))
+    write_atomically(run / "plan.json", f'{{"schema_version": {PLAN_SCHEMA_VERSION}, "trials": [\n{lines}\n]}}\n')
 
 
 def cover(

@@ -15,7 +15,7 @@ from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Diagnosis", "examine"]
+__all__ = ["Diagnosis", "examine", "shortage"]
 
 _GB = 1e9
 _ROOM = 10 * _GB
@@ -146,6 +146,15 @@ def _memory(apps: Iterable[AppManifest]) -> Diagnosis:
     if limits:
         text += f", one replica of each limited app may use {limits / _GB:.1f} GB"
     return Diagnosis(subject="memory", state="ok" if free > limits else "note", text=text)
+
+
+def shortage(app: AppManifest) -> str:
+    """Why this machine has not the memory that ``app`` may use, in a line; empty when it has, or nobody can tell."""
+    limit = _bytes(app.docker.memory) if app.docker is not None and app.backend == "docker" else 0
+    free = _available()
+    if not limit or not free or free >= limit:
+        return ""
+    return f"expected the {limit / _GB:.1f} GB of memory that {app.name} may use, found {free / _GB:.1f} GB available"
 
 
 def _bytes(size: str) -> int:

@@ -20,12 +20,15 @@ _HINTS = frozenset(
 )
 _NOT_DECISIVE = _HINTS | {"location", "digest"}
 
+_BESIDE = frozenset({"location", "also"})
+"""Fields of parts that no run looks at."""
+
 
 def digest(task: Task) -> str:
     """32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and filling.
 
-    ``mutates: false`` is in it, too. Not: ids, tags, category, hints, skip marks, known issues, sources, reviews, and
-    where or in what order the file says things.
+    ``mutates: false`` is in it, too. Not: ids, tags, category, hints, skip marks, known issues, sources, reviews, by
+    what else the elements of a solution are found, and where or in what order the file says things.
     A field at its default is left out, so a later version's new keys leave the digests of old tasks alone.
     """
     content = {name: value for name, value in _plain(task).items() if name not in _NOT_DECISIVE}
@@ -56,7 +59,7 @@ def _plain(value: Any) -> Any:
         result["kind"] = name
     for field_name, default in _fields(kind):
         content = getattr(value, field_name)
-        if content is not default and content != default and field_name != "location":
+        if content is not default and content != default and field_name not in _BESIDE:
             result[field_name] = _plain(content)
     return result
 

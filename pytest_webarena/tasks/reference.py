@@ -19,7 +19,7 @@ from pytest_webarena.tasks.record_shapes import REQUIRED, Field, Record
 from pytest_webarena.tasks.reference_text import AFTER_CHECKS, INTRODUCTION, STEPS_INTRODUCTION
 from pytest_webarena.tasks.setup_form import SETUP_KINDS
 from pytest_webarena.tasks.shapes import Schema, Schemas, Shape
-from pytest_webarena.tasks.steps import STEPS
+from pytest_webarena.tasks.steps import BESIDE, STEPS
 from pytest_webarena.tasks.templates import FILTERS
 
 __all__ = ["DOCS_PATH", "SCHEMA_PATH", "examples", "json_schema", "reference", "schema_text"]
@@ -61,7 +61,7 @@ def examples() -> Iterator[tuple[str, str]]:
             yield f"{record.name} {field.key}", _task_example(field.example)
     for field in TASK.fields:
         yield f"task {field.key}", _task_example(field.example)
-    for name, field in STEPS.items():
+    for name, field in (*STEPS.items(), *BESIDE.items()):
         yield f"step {name}", _task_example("solution:\n" + _indent(field.example))
     for record in _records([field.shape for field in STEPS.values()]):
         for field in record.fields:
@@ -135,6 +135,7 @@ def reference() -> str:
     parts += _sections([field.shape for field in TASK.fields if field.key in _EXPLAINED])
     parts += ["## Steps", STEPS_INTRODUCTION, *map(_choice, STEPS.values())]
     parts += _sections([field.shape for field in STEPS.values()])
+    parts += ["### Beside a step", *map(_entry, BESIDE.values())]
     parts += ["## Set-up steps", "Each item of `setup` has one of these keys.", *map(_choice, SETUP_KINDS)]
     parts += _sections([field.shape for field in SETUP_KINDS])
     parts += _checks()

@@ -64,7 +64,12 @@ tasks:
   grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
   screenshot, `r` for fresh sites. After each action the checks are judged and what changed is told, with the reasons;
   `c` tells all of them again. `--headed` opens a window instead, and speaks whenever a check changes while you use
-  it. `--solution` replays the solution and exits with 1 when it does not pass. `--sites` (default `embedded`),
+  it. Commands may also be steps as solutions have them (`click: role=button[name="Save"]`). `--solution` replays the
+  solution and exits with 1 when it does not pass; `--go-on` does the steps of it that work and reads commands at the
+  page where it stops: do the failing step by hand, and `s` goes on with the next one. `--record FILE` writes all that
+  was done, in whatever way, as a `solution` with selectors that last
+  ([recording](recording.md#by-what-elements-are-found-again)), and tries that on fresh sites. `--sites` (default
+  `embedded`),
   `--browser-executable` (default: as for pytest) and `--pictures DIR` (default `tryout`) are its other options.
 * **`pytest --agent=oracle FILE`** runs the solutions; **`pytest --audit FILE`** also tries what must not pass.
 
@@ -116,6 +121,8 @@ A selector with brackets and quotes needs a block mapping or quotes:
     role=textbox[name="Title"]: Quiet enough
     role=textbox[name="Review"]: Grinds well.
 ```
+
+A step of a solution may say beside itself by what else its element is found ([below](#beside-a-step)).
 """
 
 AFTER_CHECKS = """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from pytest_webarena import actions
@@ -15,7 +16,7 @@ from pytest_webarena.tasks.shapes import Choice, Int, Number, Schema, Schemas, S
 from pytest_webarena.tasks.syntax import SELECTOR
 from pytest_webarena.text import clip
 
-__all__ = ["ANSWERED_STEPS", "BROWSER_STEPS", "STEPS", "Steps"]
+__all__ = ["ANSWERED_STEPS", "BESIDE", "BROWSER_STEPS", "STEPS", "Steps"]
 
 Actions = tuple[Action, ...]
 
@@ -237,6 +238,36 @@ STEPS: Mapping[str, Field] = {
 }
 """Steps by name. A default is what the bare word does; those below ``stop`` have no other form."""
 
+_SELECTORS = ListOf(SELECTOR, label="a selector or a list of them", low=1, or_one=True)
+
+BESIDE: Mapping[str, Field] = {
+    field.key: field
+    for field in (
+        Field(
+            key="also",
+            shape=_SELECTORS,
+            default=(),
+            default_text="none",
+            doc=(
+                "By what else the step's element is found, the most telling first. No run looks at it: `webarena heal` "
+                "does, when the step's own selector finds nothing. Only beside a step of a solution with one target."
+            ),
+            example='- click: role=button[name="Save"]\n  also: [css=#save, css=form.note button]',
+        ),
+        Field(
+            key="also_to",
+            shape=_SELECTORS,
+            default=(),
+            default_text="none",
+            doc="The same of the element to which something is dragged.",
+            example="- drag: {css=#card-3: css=#done}\n  also_to: text=Done",
+        ),
+    )
+}
+"""What a step may have beside itself, by key."""
+_AIMED = ("click", "fill", "type", "press", "select", "check", "uncheck", "hover", "scroll", "drag", "upload")
+"""Steps that can have a target."""
+
 _BARE = {key for key, field in STEPS.items() if field.default is not REQUIRED}
 _BARE_ONLY = _BARE - {"accept_dialog", "stop"}
 
@@ -283,7 +314,8 @@ class Steps(Shape[Actions]):
             return reading.problem(node, "a step", shown(node), hint)
         if not isinstance(node, MapNode):
             return reading.problem(node, "a step", shown(node))
-        entries = reading.entries(node)
+        entries = dict(reading.entries(node))
+        beside = {key: entries.pop(key) for key in BESIDE if key in entries} if self.answered else {}
         if len(entries) != 1:
             hint = "start each step with '- '" if len(entries) > 1 else ""
             return reading.problem(node, "a step with one key", shown(node), hint)
@@ -291,7 +323,13 @@ class Steps(Shape[Actions]):
         if name not in self._names() or name in _BARE_ONLY:
             hint = f"write '- {name}'" if name in _BARE_ONLY else self._hint(name)
             return reading.problem(key, "a step", f"'{clip(name)}'", hint)
-        return cast("Actions | Invalid", STEPS[name].shape.read(value, reading))
+        step = cast("Actions | Invalid", STEPS[name].shape.read(value, reading))
+        for name_beside, (key, said) in beside.items():
+            others = _SELECTORS.read(said, reading)
+            if isinstance(step, Invalid) or isinstance(others, Invalid):
+                return INVALID
+            step = _with_others(step, name_beside, others, key, reading)
+        return step
 
     def _names(self) -> set[str]:
         return set(STEPS) if self.answered else set(STEPS) - {"stop"}
@@ -318,11 +356,41 @@ class Steps(Shape[Actions]):
                             if key in names and key not in _BARE_ONLY
                         },
                     },
+                    *(_beside_schemas(schemas) if self.answered else ()),
                 ]
             }
 
         name = "step" if self.answered else "set-up step in the browser"
         return schemas.or_template({"type": "array", "items": schemas.named(name, make)})
+
+
+def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, reading: Reading) -> Actions | Invalid:
+    """The step with what else its element is found by, if there is one element to be found."""
+    aimed: Any = step[0]
+    field = {"also": "target", "also_to": "to"}[name]
+    target = getattr(aimed, field, None)
+    if len(step) != 1 or not isinstance(target, Selector):
+        what = "a step with one target" if name == "also" else "a 'drag' with one destination"
+        found = f"{len(step)} steps in one" if len(step) != 1 else f"'{aimed.kind}', which has none"
+        return reading.problem(key, f"'{name}' beside {what}", found)
+    return (replace(aimed, **{field: replace(target, also=tuple(others))}),)
+
+
+def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
+    """Of steps with something beside them."""
+
+    def schema(names: Sequence[str], beside: Sequence[str]) -> Schema:
+        fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in beside}
+        return {
+            "type": "object",
+            "required": [beside[-1]],
+            "minProperties": 2,
+            "maxProperties": 1 + len(beside),
+            "additionalProperties": False,
+            "properties": {name: field_schema(field, schemas) for name, field in fields.items()},
+        }
+
+    return schema(_AIMED, ["also"]), schema(["drag"], list(BESIDE))
 
 
 ANSWERED_STEPS = Steps(answered=True)

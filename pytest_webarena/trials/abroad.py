@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,10 +48,12 @@ def _role(request: RequestRecord) -> Lack:
     return lack_of(request.method, [f"{name}: {value}" for name, value in request.request_headers])
 
 
-def _waits(request: RequestRecord) -> bool:
-    """Whether a page waits for its answer before it goes on, or shows what comes behind."""
+def _patience(request: RequestRecord, role: Lack) -> float:
+    """Seconds without an answer after which it is the site's fault."""
+    if role == "page":
+        return _GIVEN_UP
     dest = next((value for name, value in request.request_headers if name.lower() == "sec-fetch-dest"), "")
-    return dest in ("script", "style")
+    return _LOOKED if dest in ("script", "style") else math.inf
 
 
 def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
@@ -63,9 +66,7 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack,
         elif signs.captcha_frame(request.url) and request.method != "CONNECT" and not request.refused:
             if role in ("page", "part"):
                 found.append((request, "page", "blocked", "a captcha"))
-        elif role == "page" and request.status is None and not request.refused and request.seconds >= _GIVEN_UP:
-            found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
-        elif _waits(request) and request.status is None and not request.refused and request.seconds >= _LOOKED:
+        elif request.status is None and not request.refused and request.seconds >= _patience(request, role):
             found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
     return found + _endless(requests)
 

@@ -37,7 +37,7 @@ class Progress:
     visited: tuple[str, ...] = ()
     """Sites in reach that the task does not list and that this attempt, or one before, has visited."""
     unbreakable: bool = False
-    """Whether its sites are nobody's to break: live ones, and archives, which only answer with what is in their files."""
+    """Whether its sites are nobody's to break: live ones, and archives, which answer with what is in their files."""
     steps: int = 0
     usage: Usage | None = None
 

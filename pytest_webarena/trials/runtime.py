@@ -216,7 +216,7 @@ class Runtime:
             waiting=self._waits.on,
             node_id=node_id,
             worker=f"{config.worker}.{number}" if (number := thread_number()) else config.worker,
-            in_flight=config.in_flight,
+            in_flight=self._beside(config),
             start=partial(self._start, begun) if config.in_flight > 1 else nullcontext,
             breaking_off=self._breaking_off,
             since=self._info.facts.get("started", math.inf),
@@ -233,6 +233,11 @@ class Runtime:
         finally:
             with self._lock:
                 self._begun -= len(begun)
+
+    def _beside(self, config: RuntimeConfig) -> int:
+        """How many trials may be under way while one is, that one included: none beside what the loop plays itself when
+        it has nothing in flight."""
+        return config.in_flight if thread_number() or self._begun else 1
 
     def _measure(self, record: TrialRecord) -> None:
         """Beside agents that wait for less than half of the time, no trial begins before there is something to spare.

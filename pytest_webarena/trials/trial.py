@@ -210,6 +210,9 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
+            told = plan.agent.judged(plan.task, plan.trial, writer.path, outcome)
+            if told and outcome != "passed":
+                message = f"{message}\n{told}".lstrip()
         except (SiteMissing, SiteUnready):
             raise
         except TrialError as error:
@@ -259,6 +262,8 @@ def _gather(
         progress.browser = stage.session.browser_version
         progress.environment = {**progress.environment, **stage.session.environment}
         progress.environment |= plan.conditions
+        if task.user:
+            progress.environment["users"] = dict(task.user)
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         if stage.lease is not None:

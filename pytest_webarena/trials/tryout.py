@@ -19,12 +19,14 @@ from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import SiteError, TaskError, TrialError
 from pytest_webarena.evidence import Evidence, StepRecord, TargetRecord, Usage
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.tasks.step_text import parse_step
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.by_hand import ByHand
     from pytest_webarena.browser.config import SessionConfig
+    from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.checks import Verdict
     from pytest_webarena.signals import Signal
     from pytest_webarena.tasks.model import Task
@@ -33,6 +35,7 @@ __all__ = ["Tryout", "about", "converse", "tryout"]
 
 HELP = """\
 An action in the agents' grammar, e.g.  click [42]   type [7] [hello] [1]   stop [answer]
+or as a solution has it, e.g.  click: role=button[name="Save"]   fill: {css=#title: Rye}
 or one of:
   s, solution   do the next step of the task's solution      a, all    do all that are left
   c, checks     judge the checks, every reason told again     o, see    print what an agent sees
@@ -71,6 +74,11 @@ class Tryout:
         return tuple(self._steps)
 
     @property
+    def url(self) -> str:
+        """Where the last action led."""
+        return self._steps[-1].url_after if self._steps else ""
+
+    @property
     def error(self) -> str:
         """Why the last action had no effect; empty when it had one."""
         return self._steps[-1].error if self._steps else ""
@@ -83,6 +91,21 @@ class Tryout:
         total = len(self._task.solution or ())
         step = addressed(self._solution.pop(0), self._stage.live.sites)
         return self.act(step, label=f"step {total - len(self._solution)} of {total}: ")
+
+    def play(self) -> bool:
+        """Do the steps of the solution that work; whether all did. Says where it stops, which can be gone on from."""
+        total = len(self._task.solution or ())
+        while self._solution:
+            if not self.next_step():
+                number = total - len(self._solution)
+                self._say(f"step {number} does not work. Do it by hand; 's' goes on with the step after it.")
+                return False
+        return True
+
+    def parse(self, text: str) -> tuple[Action, ...] | None:
+        """The actions of a step as solutions have it; None for other texts, `ValueError` for a step that is wrong."""
+        steps = parse_step(text, next(iter(self.sites), ""))
+        return None if steps is None else tuple(addressed(step, self.sites) for step in steps)
 
     def act(self, action: Action, label: str = "") -> bool:
         """Carry out one action and tell what came of it, behind ``label``; whether it had an effect."""
@@ -144,6 +167,10 @@ class Tryout:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""
         return self._stage.session.element_of(selector, patience)
+
+    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+        """What each selector finds in the current tab now; nothing is done to it."""
+        return self._stage.session.sightings(selectors)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the present state, or only what it says anew; whether it is a pass."""
@@ -226,9 +253,19 @@ def tryout(
 
 
 def converse(
-    task: Task, resources: Resources, read: Callable[[], str], say: Callable[[str], None], pictures: Path
+    task: Task,
+    resources: Resources,
+    read: Callable[[], str],
+    say: Callable[[str], None],
+    pictures: Path,
+    *,
+    play: bool = False,
+    ended: Callable[[Tryout], None] = lambda trying: None,
 ) -> None:
-    """Read commands until there are no more, or ``quit``. A failing command says so and the session goes on."""
+    """Read commands until there are no more, or ``quit``. A failing command says so and the session goes on.
+
+    ``play``: after the steps of the solution that work. ``ended`` is called before the sites are given back.
+    """
     parse = grammar("webarena").parse
     say(HELP)
     again = True
@@ -240,6 +277,9 @@ def converse(
                 say(f"It comes with the picture {image}")
             if task.solution is None:
                 say("It has no solution yet: act by hand, 'o' shows the elements.")
+            if play:
+                trying.play()
+                trying.show_checks(changes=True)
             while command := _next(read):
                 if command in ("r", "reset"):
                     again = True
@@ -248,6 +288,8 @@ def converse(
                     _obey(trying, command, say, parse)
                 except TrialError as error:
                     say(f"error ({error.cause}): {error}")
+            if not again:
+                ended(trying)
 
 
 def _next(read: Callable[[], str]) -> str:
@@ -277,8 +319,18 @@ def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Calla
                 pass
             trying.show_checks(changes=True)
         case _:
-            action = parse(f"```{command}```")
-            if action.kind == "invalid":
-                say(f"no action: {getattr(action, 'reason', '')}; 'help' lists what there is")
-            elif trying.act(action):
-                trying.show_checks(changes=True)
+            _do(trying, command, say, parse)
+
+
+def _do(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:
+    """Carry out an action in either syntax."""
+    try:
+        steps = trying.parse(command)
+    except ValueError as error:
+        say(f"no step: {error}")
+        return
+    actions = steps if steps is not None else (parse(f"```{command}```"),)
+    if actions[0].kind == "invalid":
+        say(f"no action: {getattr(actions[0], 'reason', '')}; 'help' lists what there is")
+    elif all(trying.act(action) for action in actions):
+        trying.show_checks(changes=True)

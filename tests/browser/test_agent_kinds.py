@@ -249,6 +249,25 @@ def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(ever
     repeated = steps(everybody, "again", "again")
     assert [step["action"]["kind"] for step in repeated] == ["goto", "type", "type", "click", "stop"]
     assert "no divergence" in repeated[-1]["thought"]
+    told = (attempt(everybody, "again", "again") / "replay.txt").read_text().splitlines()
+    assert told[3] == "step 3 of 5 (click button 'Save note'): as recorded"
+    assert told[-1] == "the replay's verdict is the recorded one: passed"
+
+
+def test_a_replay_that_fails_says_that_the_recorded_trial_had_passed(everybody: Path) -> None:
+    other = everybody / "other.tasks.yaml"
+    other.write_text(TASKS.replace("equals: 1", "equals: 2"))
+    try:
+        run_pytest(everybody, "other.tasks.yaml", "--agent=again", "-k", "note", "--run-dir=other").assert_outcomes(
+            failed=1
+        )
+    finally:
+        other.unlink()
+    message = records(everybody, "other")["again"]["message"]
+    assert message.splitlines()[-1] == (
+        "the replay failed, and the recorded trial had passed: no step diverged; "
+        "the checks, or what the site answered, were others"
+    )
 
 
 def test_those_that_misbehave_are_cut_off_and_recorded(everybody: Path) -> None:

@@ -117,4 +117,6 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
     assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12
-    result.stdout.fnmatch_lines(["unsolvable: wrong-number (bad.tasks.yaml:16)", "audit: 7 of 10 tasks are not valid"])
+    result.stdout.fnmatch_lines(
+        ["unsolvable: wrong-number (bad.tasks.yaml:16)", "audit: 7 of 10 tasks are not valid; *"]
+    )

@@ -212,7 +212,7 @@ def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
     web.put("http://b.test/", "<p>Inside</p><script>fetch('/go').finally(() => { while (true); })</script>")
     web.put("http://b.test/go", "")
     session.open_tabs([web.put("/", "<iframe src='http://b.test/' title=Busy></iframe><p>Own</p>")])
-    limit = Deadline(10)
+    limit = Deadline(60)
     seen = lines(session)
     while "StaticText 'Inside'" in seen and not limit.over:
         seen = lines(session)

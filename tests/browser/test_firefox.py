@@ -29,6 +29,7 @@ from pytest_webarena.actions import (
     Upload,
     Wait,
 )
+from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.browser.config import Deadlines, EngineConfig, ObservationConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.launching.finding import find_browser
@@ -369,3 +370,27 @@ def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester)
     }
     assert sorted(re.findall("launch of [a-z]+", result.stdout.str())) == ["launch of chromium", "launch of firefox"]
     result.stdout.fnmatch_lines(["oracle (chromium): 2/2 passed*", "oracle (firefox): 2/2 passed*"])
+
+
+@pytest.mark.usefixtures("firefox")
+def test_https_sites_of_this_run_are_refused_to_it_in_a_sentence(pytester: pytest.Pytester) -> None:
+    """It can't be told for one run to trust the authority; that is nobody's failure, and says what to do."""
+    shop = {"url": "https://shop.example"}
+    with WarcFile(pytester.path / "shop.warc", sites={"shop": shop}) as archive:
+        archive.add(
+            method="GET", url="https://shop.example/", asked="GET / HTTP/1.1\r\n", sent=b"",
+            answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=b"<h1>Shop</h1>", time=1,
+        )  # fmt: skip
+    task = "{id: a, sites: [shop], intent: What?, checks: [{answer: Shop}], solution: [{stop: Shop}]}"
+    (pytester.path / "x.tasks.yaml").write_text(f"tasks: [{task}]\n")
+    both = ("--browser=firefox", "--browser=chromium")
+    result = pytester.runpytest_subprocess(
+        *both, "--agent=oracle", "--sites=archive:shop.warc", "--run-dir=run", timeout=250
+    )
+    result.assert_outcomes(passed=1, errors=1)
+    (error,) = (each for each in RunDir(pytester.path / "run").records() if each.outcome == "error")
+    assert (error.key.browser, error.cause) == ("firefox", "browser")
+    assert error.message == (
+        "shop: expected Chromium, for the site comes by https with a certificate of this run alone, found a browser "
+        "that can't be told for one run to trust it; run without --browser, or with --browser=chromium"
+    )

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,21 +101,6 @@ tasks:
     )
 )
 
-WEB = """
-defaults: {sites: [live], start: "https://www.teahouse.com/"}
-tasks:
-  - id: tried
-    intent: What does Assam cost?
-    checks: [{answer: "8.50"}, {page: {locate: "css=#price", includes: "8.50"}}]
-    solution: [{stop: "8.50"}]
-  - id: found
-    intent: How many teas are there?
-    live: {reads: [POST /search]}
-    checks: [{answer: "3"}, {page: {includes: Found 3 teas}}]
-    solution: [{click: "text=Find"}, {stop: "3"}]
-"""
-"""For the site that stands for whatever its tasks start on: recorded, and played again without the web."""
-
 MIND2WEB = {
     "index": 1,
     "task": "Find out what Assam costs at the tea house",
@@ -158,11 +144,10 @@ class Run:
         return record["outcome"], record["cause"], record["shortfall"]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("live")
-    (folder / "sites.yaml").write_text(SITES)
-    (folder / "tea.tasks.yaml").write_text(TASKS)
+def in_world(
+    folder: Path, commands: Sequence[Sequence[str]]
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """Run commands in the played world, one after the other; what they said, and what the world was asked."""
     probe = subprocess.run(
         ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "ip", "link"],
         capture_output=True,
@@ -171,10 +156,29 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         pytest.skip("no network namespace can be made here")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environ |= {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]), "PYTEST_ADDOPTS": NEEDLESS, "PY_COLORS": "0"}
+    report = folder / "world.json"
+    script = "; ".join(map(shlex.join, commands))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.browser.played_world", str(report), "/bin/sh", "-c", script],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    print(done.stdout[-20_000:], done.stderr[-5000:])
+    return done, json.loads(report.read_text())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "sites.yaml").write_text(SITES)
+    (folder / "tea.tasks.yaml").write_text(TASKS)
     (folder / "mind2web.json").write_text(json.dumps([MIND2WEB]))
     (folder / "visitor.yaml").write_text(VISITOR)
     imported, catalogue = folder / "mind2web.tasks.yaml", folder / "live.sites.yaml"
-    report = folder / "world.json"
     common = [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     commands = [
         [*common, str(folder / "tea.tasks.yaml"), "--agent=oracle", f"--sites={folder / 'sites.yaml'}",
@@ -188,36 +192,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         [sys.executable, "-m", "pytest_webarena.commands.cli", "check", str(imported), f"--sites={catalogue}",
          f"--folder={folder / 'upkeep'}"],
     ]  # fmt: skip
-    live = [f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider", "--agent=oracle"]
-    archive, recorded = [sys.executable, "-m", "pytest_webarena.commands.cli"], folder / "web.warc.gz"
-    (folder / "web.tasks.yaml").write_text(WEB)
-    commands += [
-        [*archive, "archive", "record", str(folder / "web.tasks.yaml"), "-o", str(recorded), "--sites=live"],
-        [*archive, "archive", "record", "https://agency.org/", "-o", str(folder / "one.warc.gz"), "--sites=live"],
-        [*archive, "archive", "add", str(recorded), str(folder / "one.warc.gz")],
-        [*archive, "try", f"{folder / 'web.tasks.yaml'}::tried", "--sites=live", "--solution"],
-        [sys.executable, "-m", "pytest", *live, str(folder / "web.tasks.yaml"), f"--sites=archive:{recorded}",
-         f"--run-dir={folder / 'archived'}", f"--basetemp={folder / 'base3'}"],
-    ]  # fmt: skip
-    script = "; ".join(map(shlex.join, commands))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.browser.played_world", str(report), "/bin/sh", "-c", script],
-        cwd=folder,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    print(done.stdout[-20_000:], done.stderr[-5000:])
+    done, world = in_world(folder, commands)
     records = [
-        json.loads(file.read_text())
-        for name in ("runs", "mind2web", "archived")
-        for file in (folder / name).rglob("trial.json")
+        json.loads(file.read_text()) for name in ("runs", "mind2web") for file in (folder / name).rglob("trial.json")
     ]
     return Run(
         records={each["key"]["task"]: each for each in records},
-        world=json.loads(report.read_text()),
+        world=world,
         checked=json.loads((folder / "upkeep" / "report.json").read_text()),
         told=done.stdout,
     )
@@ -279,15 +260,6 @@ def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(ru
 def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
     assert f"{SHOP}:443" in run.world["tunnels"]
     assert {tunnel.partition(":")[0] for tunnel in run.world["tunnels"]} <= {SHOP, CDN}
-
-
-def test_what_was_recorded_of_the_web_is_played_without_it(run: Run) -> None:
-    for task in ("tried", "found"):
-        assert run.outcome(task) == ("passed", None, ""), run.records[task]["message"]
-        assert "live" not in run.records[task]["environment"]
-    assert "agency.org" in run.told.partition("captures more;")[2].partition("\n")[0]
-    assert "tried: What does Assam cost?" in run.told
-    assert "passed: 2 of 2 checks hold" in run.told
 
 
 def test_key_nodes_are_checked_on_live_sites(run: Run) -> None:

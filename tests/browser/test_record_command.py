@@ -55,7 +55,7 @@ def address_of(recording: subprocess.Popen[str]) -> tuple[str, str]:
     said, shown = recording.stdout.readline(), recording.stdout.readline()
     found = re.match(r"(http://127\.0\.0\.1:\d+/[\w-]{32}/) is where the task is made", shown)
     assert found, shown
-    wait_until(lambda: ask(found[1], "state.json")["browser"] is not None)
+    wait_until(lambda: ask(found[1], "state.json")["browser"] is not None, seconds=100)
     return said, found[1]
 
 

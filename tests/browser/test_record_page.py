@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.recorder.writing import as_step
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from pytest_webarena.trials.runtime import Runtime

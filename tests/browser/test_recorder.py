@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, Selector, Type
 from pytest_webarena.commands.cli import main
-from pytest_webarena.commands.tryout import open_runtime
+from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.recorder.making import follow
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
@@ -26,6 +26,7 @@ tasks:
     sites: [homepage]
     intent: Add a note titled "Rye".
     start: homepage:/scratchpad/
+    user: {homepage: tobin.ashgrove}
     checks:
       - changes: {notes: {added: 1}}
     solution:
@@ -54,7 +55,12 @@ def test_a_recorded_trial_becomes_a_task_that_passes(
         {"click": 'role=button[name="Save note"s]'},
         "stop",
     ]
+    beside = [getattr(getattr(step, "target", None), "also", ()) for step in task.solution or ()]
+    place = "css=#main > form > div:nth-of-type(1) > input"
+    assert beside[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
+    assert 'text="Save note"' in beside[3]
     assert (task.intent, task.mutates) == ('Add a note titled "Rye".', True)
+    assert task.user == {"homepage": "tobin.ashgrove"}  # as the trial's record says
     assert [check.kind for check in task.checks] == ["state", "changes"]
     assert "passed: 2 of 2 checks hold" in said.out
 

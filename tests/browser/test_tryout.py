@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_webarena.commands.cli import main
 
@@ -60,6 +61,43 @@ def test_the_checks_are_judged_again_after_every_command(
     assert "no action: " in said
     assert "RootWebArea" in said
     assert [path.suffix for path in (tasks.parent / "tryout").iterdir()] == [".jpg"]
+
+
+BROKEN = """
+tasks:
+  - id: rye
+    sites: [homepage]
+    intent: Add a note titled "Rye".
+    start: homepage:/scratchpad/
+    checks: [{changes: {notes: {added: 1}}}]
+    solution:
+      - click: role=link[name="New note"]
+      - fill: {css=#heading: Rye}
+      - click: role=button[name="Save note"]
+"""
+
+
+def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
+    tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks.write_text(BROKEN)
+    commands = ["- goto: x", "fill: {css=#title: Rye}", "s", "q"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
+    assert main(["try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0
+    said = capsys.readouterr().out
+    assert "step 2 does not work. Do it by hand; 's' goes on with the step after it." in said
+    assert "no step: expected an address" in said
+    assert "· step 3 of 4: click role=button" in said
+    assert said.count("passed: 1 of 1 checks hold") == 2  # by hand, and what was written
+    steps = yaml.safe_load(Path("made.yaml").read_text())["solution"]
+    assert [next(iter(step.values())) for step in steps[:-1]] == [
+        'role=link[name="New note"s]', {'role=textbox[name="Title"s]': "Rye"}, 'role=button[name="Save note"s]',
+    ]  # fmt: skip
+    assert "css=#title" in steps[1]["also"]
+    assert main(["try", f"{tasks}", "--solution"]) == 1
+    assert "--go-on stops there and reads commands" in capsys.readouterr().out
+    assert main(["try", f"{tasks}", "--record", "made.yaml"]) == 2
+    assert "expected a file that is not there yet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

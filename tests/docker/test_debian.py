@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import VolumeManifest
 from tests.docker.outputs import output_of
 from tests.inner import run_pytest
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+Run = Callable[..., Any]
 pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(2400)]
 
 TASKS = Path(__file__).parents[2] / "tasks-debian"
 CHOSEN = (
-    "wiki-inhabitants-before.aldersey", "wiki-open-category.past", "wiki-new-page.bench", "wiki-rename.quern",
+    "wiki-inhabitants.dunmere", "wiki-inhabitants.kelderby", "wiki-inhabitants-before.aldersey",
+    "wiki-open-category.past", "wiki-new-page.bench", "wiki-new-page.pump", "wiki-talk.lunnet", "wiki-rename.quern",
     "wiki-protect.mossfold", "wiki-not-allowed.chainstay",
-    "tracker-open-count.clocks", "tracker-committer.depth", "tracker-new-issue.buoy", "tracker-log-time.lift",
-    "tracker-not-allowed.delete",
+    "tracker-open-count.clocks", "tracker-assignee.signal", "tracker-wiki-before.harbour", "tracker-committer.depth",
+    "tracker-table-before.bollards", "tracker-new-issue.buoy", "tracker-log-time.lift", "tracker-wiki-page.tools",
+    "tracker-relate.lamps", "tracker-not-allowed.delete",
 )  # fmt: skip
 """Together they look at articles, history, rights, issues, hours and repository, and change them, as guests and as
 several users. Each change costs a start of PHP or Ruby; all: ``pytest tasks-debian --sites=debian --agent=oracle``."""
@@ -46,8 +56,31 @@ def test_what_is_asked_of_real_applications_can_be_done(
     shutil.copytree(TASKS, tmp_path / "tasks")
     result = run_pytest(
         tmp_path, "tasks/wiki.yaml", "tasks/tracker.yaml", "--sites=debian", "--agent=oracle", "-p", "no:cacheprovider",
-        "-k", " or ".join(CHOSEN), timeout=1500,
+        "-n2", "-k", " or ".join(CHOSEN), timeout=1500,
     )  # fmt: skip
     result.assert_outcomes(passed=len(CHOSEN))
     # Of several trials that sign in as somebody, one did before the replicas started.
     assert "by itself" not in result.stdout.str()
+
+
+def test_an_application_whose_disk_is_full_can_not_save(
+    images: list[str], engine: DockerClient, backend: DockerBackend, run: Run
+) -> None:
+    """MediaWiki answers such an upload with a page as any other, which looks like an agent's failure."""
+    wiki = load_catalogue("debian").apps["wiki"]
+    assert wiki.docker is not None
+    name = f"webarena-test-{uuid.uuid4().hex[:8]}"
+    engine.volumes.create(name, driver_opts={"type": "tmpfs", "device": "tmpfs", "o": "size=8m"})
+    uploads = VolumeManifest(source=name, target="/var/lib/mediawiki/images", mutable=True)
+    # Only a read-only app has such a volume itself, others a copy of it.
+    wiki = replace(wiki, read_only=True, docker=replace(wiki.docker, snapshot=False, volumes=(uploads,)))
+    try:
+        run(backend.prepare(wiki))
+        replica = run(backend.start(wiki, "wiki-1"))
+        assert run(backend.crowded(wiki, replica)) == ""
+        assert "No space left" in run(backend.execute(wiki, replica, ["cp", "/dev/zero", f"{uploads.target}/new.png"]))
+        full = f"the disk at {uploads.target} is full (0 of 8,192 kB are free)"
+        assert run(backend.crowded(wiki, replica)) == full
+    finally:
+        run(backend.close())
+        engine.volumes.get(name).remove()

@@ -145,7 +145,7 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
             "  oracle, trial 1: site: canned error*",
             "weak check: pair.a (demo.tasks.yaml:*)",
             "  passed by replaying the solution of pair.b",
-            "audit: 5 of 7 tasks are not valid, 1 not judged",
+            "audit: 5 of 7 tasks are not valid, 1 not judged; what to do about it: https://*/audit.html#what-to-do-about-it",
         ]
     )
 

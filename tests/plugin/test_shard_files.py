@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.gate import BELOW_THRESHOLD
+from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS
 
 SHARDS = Path(__file__).parents[2] / "examples" / "shards"
 PARTS = 2
@@ -88,6 +89,23 @@ def test_slurm_passes_when_the_whole_does(project: Path) -> None:
         assert shell(SHARDS / "slurm.sh", project, **array).returncode == 0
     whole = shell(SHARDS / "slurm.sh", project, MERGE="1")
     assert whole.returncode == 0, whole.stdout + whole.stderr
+
+
+def test_a_slurm_array_is_the_whole_with_parts_that_no_task_fell_to_and_not_without_one(project: Path) -> None:
+    write(project, right=2)
+    for number in range(1, 4):  # t0, t1: nothing is left for one of the three at least
+        array = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "3"}
+        part = shell(SHARDS / "slurm.sh", project, **array)
+        assert part.returncode == 0, part.stdout + part.stderr
+    whole = shell(SHARDS / "slurm.sh", project, MERGE="1")
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    empty = [path for path in (project / "runs").glob("part-*") if not (path / "trials").is_dir()]
+    assert empty
+    shutil.rmtree(empty[0])  # its job was never begun
+    shutil.rmtree(project / "runs" / "whole")
+    lacking = shell(SHARDS / "slurm.sh", project, MERGE="1")
+    assert lacking.returncode == TOO_MANY_ERRORS, lacking.stdout + lacking.stderr
+    assert "of 3 (--shard) is missing" in lacking.stdout
 
 
 def test_pods_of_an_indexed_job_are_one_run(project: Path) -> None:

@@ -179,6 +179,79 @@ def test_hooks_of_a_plugin_beside_the_tests_make_trials_wait_their_turn(
     )
 
 
+def test_a_fixture_that_a_hook_adds_makes_its_trial_wait_its_turn(
+    in_flight: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("one", "two", "three")
+    with (in_flight.path / "conftest.py").open("a") as file:
+        file.write(
+            "\n@pytest.fixture\ndef around():\n    print('set up'); yield\n"
+            "@pytest.fixture(scope='session')\ndef once():\n    pass\n"
+            "def pytest_collection_modifyitems(items):\n"
+            "    for item in items:\n"
+            "        item.fixturenames.append('around' if 'two' in item.name else 'once')\n"
+        )
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=2", "-rA")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["webarena: --wide: 1 trial one at a time: the fixture around would not be around it *"])
+    assert result.outlines.count("set up") == 1
+
+
+REMEMBERING = (
+    CANNED_RUNTIME
+    + """
+import threading
+
+together = threading.Barrier(3)
+under_way, order = [], []
+
+
+class Remembering(CannedRuntime):
+    \"\"\"The first that remembers waits for two others; none that shares its memory may come beside it.\"\"\"
+
+    def run(self, task, agent, trial, *, browser, node_id):
+        if agent == "mem":
+            assert not under_way, (task.id, under_way)
+            under_way.append(task.id)
+            order.append(task.id)
+        if (agent == "mem") == ("first" in task.id):
+            together.wait(60)
+        record = super().run(task, agent, trial, browser=browser, node_id=node_id)
+        if agent == "mem":
+            under_way.remove(task.id)
+        return record
+
+
+def pytest_sessionfinish():
+    print("in this order:", *order)
+
+
+@pytest.fixture(scope="session")
+def webarena_runtime(pytestconfig, webarena_run):
+    from pytest_webarena.plugin.stash import SETTINGS
+    return Remembering(webarena_run, pytestconfig.stash[SETTINGS])
+"""
+)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "in a worker"])
+def test_trials_that_share_a_memory_come_one_by_one_and_others_take_their_places(
+    pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(REMEMBERING)
+    (pytester.path / "agents").mkdir()
+    (pytester.path / "agents" / "mem.yaml").write_text("python: ../mine.py:Mine\nmemory: all\n")
+    (pytester.path / "mine.py").write_text(
+        "class Mine:\n    def __init__(self, task): pass\n"
+        "    def act(self, observation): return None\n    def remember(self, reason): return None\n"
+    )
+    make_tasks("first", "b", "c")
+    result = pytester.runpytest_subprocess("tasks", "--agent=mem", "--agent=oracle", "--wide=3", "-s", *workers)
+    result.assert_outcomes(passed=6)
+    if not workers:
+        result.stdout.fnmatch_lines(["*in this order: first b c"])
+
+
 def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:

@@ -49,13 +49,22 @@ def test_items_are_stolen_not_queued(canned: pytest.Pytester, make_tasks: MakeTa
 def test_a_late_worker_does_not_delete_what_others_wrote(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     """pytest-playwright empties --output when a worker's first test starts; each worker must have its own."""
     canned.makepyfile(
-        "import pathlib, time\n"
+        "import pathlib\n"
         "def test_early(pytestconfig):\n"
         "    out = pathlib.Path(pytestconfig.getoption('--output'))\n"
         "    out.mkdir(parents=True); (out / 'early.txt').write_text('kept')\n"
         "def test_late():\n"
-        "    time.sleep(0.5)\n"
+        "    pass\n"
     )
+    with (canned.path / "conftest.py").open("a") as file:
+        file.write(
+            "\n@pytest.hookimpl(tryfirst=True)\n"
+            "def pytest_runtest_setup(item):\n"
+            "    from pathlib import Path\n"
+            "    from tests.processes import wait_until\n"
+            "    if item.name == 'test_late':  # its worker empties its folder next\n"
+            "        wait_until(lambda: any(Path('art').rglob('early.txt')), 60)\n"
+        )
     canned.runpytest("-n2", "--output=art").assert_outcomes(passed=2)
     assert [path.name for path in (canned.path / "art").rglob("*.txt")] == ["early.txt"]
 

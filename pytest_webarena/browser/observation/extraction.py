@@ -88,7 +88,8 @@ class Extraction:
     lines: tuple[str, ...]
     title: str
     elements: Mapping[str, ElementInfo]
-    """What the printed ids stand for."""
+    """What the printed ids stand for. Empty with the extractor ``fast``, where the page alone knows: any number in
+    brackets may be one there."""
     focused: str
     scroll: Scroll
     html: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -55,19 +56,27 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 class ReaperProcess:
-    """A reaper at work for this process. Survives it; see `reaper` for what can be registered."""
+    """A reaper at work for this process. Survives it; see `reaper` for what can be registered.
+
+    It is nobody's child: Ray ends a process together with all its children, and so do others.
+    """
 
     def __init__(self, *, stderr: int | None = subprocess.DEVNULL) -> None:
-        # -P: the script's own folder has modules whose names others may use. A session of its own: Ctrl-C and
-        # hang-ups are not for it.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(reaper.__file__))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            start_new_session=True,
-            env=child_environment(),
-        )
+        self._over, its_own = os.pipe()
+        """Has an end when the reaper has ended, whom nobody can wait for."""
+        try:
+            # -P: the script's own folder has modules whose names others may use. A session of its own: Ctrl-C and
+            # hang-ups are not for it.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(Path(reaper.__file__))],
+                stdin=subprocess.PIPE,
+                stdout=its_own,
+                stderr=stderr,
+                start_new_session=True,
+                env=child_environment(),
+            )
+        finally:
+            os.close(its_own)
         abandon_after_fork(self)
 
     def add(self, kind: Kind, value: str) -> None:
@@ -81,8 +90,13 @@ class ReaperProcess:
     def close(self, timeout: float = 20.0) -> None:
         """Let it remove what is still registered, and end."""
         self.abandon()
+        if self._over < 0:
+            return
+        select.select([self._over], [], [], timeout)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout)
+            self._process.wait(1.0)
+        os.close(self._over)
+        self._over = -1
 
     def abandon(self) -> None:
         """Let go of it without waiting. Also for a forked child, which must not keep the pipe open."""

@@ -177,6 +177,8 @@ def main() -> None:
     """Listen to the owner on stdin; clean up after it when that ends."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
+    if os.fork():
+        os._exit(0)  # who was started: what goes on is not the owner's child, and is not killed as one
     things: dict[tuple[str, str], None] = {}
     for line in sys.stdin:
         with contextlib.suppress(ValueError):  # a line cut short by the owner's death

@@ -52,7 +52,53 @@ def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_p
     last = agent.act(seen(url="http://s.test/done"))
     assert [reply.action for reply in (*replies, last)] == [Goto("/x"), Click(Element("9")), Stop("rye")]
     assert last.thought == "3 steps, all targets as recorded, no divergence"
-    assert (tmp_path / "replay.txt").read_text().endswith("no divergence\n")
+    assert (tmp_path / "replay.txt").read_text() == (
+        "step 0 of 3 (goto '/x'): as recorded\n"
+        "step 1 of 3 (click button 'Save'): as recorded\n"
+        "3 steps, all targets as recorded, no divergence\n"
+    )
+
+
+def test_each_step_is_explained(recorded: RunDir, tmp_path: Path) -> None:
+    """By what it was healed, in what the page differs, and at which step it ended and why."""
+    make_trial(recorded, steps=[CLICK, CLICK, STOP])
+    agent = replay(recorded, tmp_path)
+    agent.act(seen("[9] button 'Save it'"))
+    agent.act(seen("[9] button 'Save it'", error="no such element"))
+    agent.act(seen("[9] button 'Save it'", error="no such element"))
+    assert agent.act(seen("[9] button 'Save'", url="http://s.test/elsewhere")).action == Click(Element("9"))
+    while agent.act(seen(error="gone", url="http://s.test/elsewhere")).ended is None:
+        pass
+    assert (tmp_path / "replay.txt").read_text().splitlines() == [
+        "step 0 of 3 (click button 'Save'): healed: found by role and a similar name ('Save it'); the page differs: "
+        "after step 0 expected http://s.test/done, found http://s.test/elsewhere",
+        "step 1 of 3 (click button 'Save'): not found: at http://s.test/elsewhere: gone",
+        "3 steps, 1 targets found again, diverged first after step 0 expected http://s.test/done, "
+        "found http://s.test/elsewhere",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "told", "kept"),
+    [
+        ("passed", "passed", "", "the replay's verdict is the recorded one: passed"),
+        ("passed", "failed", "the replay failed, and the recorded trial had passed: step 0 of 2 (click button 'Save'): "
+         "not found: at http://s.test/: its target is not there", None),
+    ],
+)  # fmt: skip
+def test_it_ends_with_the_same_verdict_or_the_first_divergence(
+    recorded: RunDir, tmp_path: Path, then: str, now: str, told: str, kept: str | None
+) -> None:
+    nameless = {"action": {"kind": "click", "target": {"id": "4"}}, "target": TargetRecord(role="button", name="Save")}
+    make_trial(recorded, steps=[nameless, STOP], outcome=then)
+    agent = replay(recorded, tmp_path)
+    if now == "failed":
+        agent.act(seen())
+        agent.act(seen(error="its target is not there"))
+    file = recorded.path.parent / "again.yaml"
+    task = Task(id="t", intent="i", sites=())
+    assert resolve_agent(str(file)).judged(task, 1, tmp_path, now) == told
+    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == (told if kept is None else kept)
 
 
 @pytest.mark.parametrize(

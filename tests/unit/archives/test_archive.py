@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.archives.answering import Answer, answer
 from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.files import package_faults
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.lacking import LACKING
@@ -301,3 +302,21 @@ def test_what_wget_has_made() -> None:
     assert (made := answer(archive, "GET", f"{home}/x.png", {})).status == 404
     assert not lacks(made)  # the site did not have it, which is what it said
     assert lacks(answer(archive, "GET", f"{home}/y.png", {}))
+
+
+@pytest.mark.parametrize(("name", "problems"), [("py-wacz-0.6.0.wacz", 0), ("js-wacz-0.1.6.wacz", 1)])
+def test_packages_that_others_have_made(name: str, problems: int) -> None:
+    """Of the same file, by the tools of Webrecorder (PyPI) and of Harvard (npm). The digest that the latter lists of it
+    is another's, which the former's ``wacz validate`` finds as well."""
+    path = Path(__file__).parent / "data" / name
+    made = answer(Archive([path]), "GET", "http://127.0.0.1:8765/more.html?a=1&b=2", {})
+    assert b"The answer is 42." in made.data
+    assert len(package_faults(path)) == problems
+
+
+def test_what_a_crawler_of_npm_has_recorded() -> None:
+    """node-warc 3.3.1, with Chromium: its records come in pairs, requests first, each naming the other."""
+    archive = Archive([Path(__file__).parent / "data" / "node-warc-3.3.1.warc"])
+    assert archive.origins == ("http://cdn.example", "http://tea.example")
+    assert b"<h1 id=h>none</h1>" in answer(archive, "GET", "http://tea.example/js", {}).data
+    assert b"'42'" in answer(archive, "GET", "http://cdn.example/app.js", {}).data

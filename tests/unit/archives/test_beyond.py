@@ -26,7 +26,7 @@ REFERRED = f"Referer: {HOME}"
 
 
 @pytest.fixture
-def session(world: World, tmp_path: Path) -> Iterator[GatewaySession]:  # noqa: F811
+def session(world: World, tmp_path: Path) -> Iterator[GatewaySession]:
     away = http(b"", "Location: http://moved.example", status="301 Moved")
     archive = foreign(
         tmp_path / "a.warc", record("response", HOME, http(b"home")), record("response", f"{HOME}away", away, number=2)
@@ -39,7 +39,7 @@ def session(world: World, tmp_path: Path) -> Iterator[GatewaySession]:  # noqa: 
     server.close()
 
 
-def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[int, RequestRecord]:  # noqa: F811
+def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[int, RequestRecord]:
     browser: Browser = world.browser(session)
     browser.send("\r\n".join([f"GET {url} HTTP/1.1", f"Host: {url.split('/')[2]}", *fields, "", ""]).encode())
     return browser.response()[0], world.requests(session)[-1]
@@ -59,7 +59,7 @@ def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[
     ],
 )
 def test_what_pages_want_is_lacking(
-    world: World,  # noqa: F811
+    world: World,
     session: GatewaySession,
     url: str,
     fields: tuple[str, ...],
@@ -80,7 +80,7 @@ def test_what_pages_want_is_lacking(
     ],
 )
 def test_where_an_agent_goes_by_itself_is_refused_as_ever(
-    world: World,  # noqa: F811
+    world: World,
     session: GatewaySession,
     url: str,
     fields: tuple[str, ...],
@@ -90,7 +90,7 @@ def test_where_an_agent_goes_by_itself_is_refused_as_ever(
     assert seen.refused
 
 
-def test_whom_an_archived_page_sends_on_has_not_chosen_to(world: World, session: GatewaySession) -> None:  # noqa: F811
+def test_whom_an_archived_page_sends_on_has_not_chosen_to(world: World, session: GatewaySession) -> None:
     assert ask(world, session, "http://moved.example/", PAGE)[0] == 403
     assert ask(world, session, f"{HOME}away", PAGE)[0] == 301
     status, seen = ask(world, session, "http://moved.example/", PAGE)
@@ -108,5 +108,5 @@ def test_hosts_that_are_not_needed(tmp_path: Path) -> None:
         load_catalogue(tmp_path / "sites.yaml")
     for named in ("'*.example'", "[1]", "https://ads.example"):
         (tmp_path / "sites.yaml").write_text(text.format(named))
-        with pytest.raises(UsageError, match="names of hosts such as ads.example.com in the option 'unneeded'"):
+        with pytest.raises(UsageError, match=r"names of hosts such as ads\.example\.com in the option 'unneeded'"):
             load_catalogue(tmp_path / "sites.yaml")

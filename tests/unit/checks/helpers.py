@@ -43,7 +43,7 @@ def request(method: str, path: str, *, status: int | None = 200, body: str | Non
 
 
 def result(check: str, recorded: Evidence, *, intent: str = "What is it?") -> CheckResult:
-    """The result of one check (YAML of one item)."""
+    """The result of one check: YAML of one item, without the dash, e.g. ``answer: Tea``."""
     indented = textwrap.dedent(check).strip("\n").replace("\n", "\n  ")
     [only] = judge(task(f"- {indented}", intent=intent), recorded).results
     return only

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_webarena.cluster.executor import ClusterExecutor
 from pytest_webarena.cluster.jobs import Job
-from pytest_webarena.cluster.members import Delivery, Member, NodeGone, NodeSilent, Parcel
+from pytest_webarena.cluster.members import ClusterLost, Delivery, Member, NodeGone, NodeSilent, Parcel
 from pytest_webarena.results import TrialKey, TrialRecord
 
 
@@ -24,6 +24,7 @@ class FakeCluster:
         self.refusals: dict[str, Exception] = {}
         self.lock = threading.Lock()
         self.silent: set[str] = set()
+        self.lost = ""
         self.dropped: list[str] = []
         self.broken_off: list[str] = []
         self.played: list[tuple[str, str]] = []
@@ -33,6 +34,8 @@ class FakeCluster:
         """By node: what the other end waits for."""
 
     def look(self) -> Sequence[str]:
+        if self.lost:
+            raise ClusterLost(self.lost)
         return list(self.nodes)
 
     def join(self, node: str) -> Future[Member]:

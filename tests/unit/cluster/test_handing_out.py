@@ -180,6 +180,113 @@ def test_a_trial_goes_where_its_sites_are_and_is_skipped_where_nobody_has_them()
     assert ("large", "m2") not in tried
 
 
+def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: Held) -> None:
+    beside: list[int] = []
+    brief = threading.Event()
+
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        if parcel.task.id == "deadly":
+            beside.append(cluster.under_way(node) - 1)
+            if node == "two":
+                cluster.kill_process(node)
+        elif parcel.task.id == "brief":
+            brief.wait(SECONDS)
+        else:
+            return held.play(node, parcel)
+        return passed(parcel)
+
+    cluster = FakeCluster(play, one=2)
+    with executor_on(cluster) as executor:
+        assert executor.ready.wait(SECONDS)
+        futures = [executor.submit(task(id), "mine", 1) for id in ("long", "brief")]
+        wait_until(lambda: cluster.under_way("one") == 2)
+        cluster.add("two", 3)
+        futures.append(executor.submit(task("deadly"), "mine", 1))
+        wait_until(lambda: len(beside) == LOSSES - 1)  # there is no room elsewhere
+        cluster.kill("two")
+        wait_until(lambda: len(executor.members) == 1)
+        brief.set()
+        futures.append(executor.submit(task("later"), "mine", 1))  # there is room for another one, and it is taken
+        wait_until(lambda: ("one", "later") in held.begun)
+        assert len(beside) == LOSSES - 1
+        held.all.set()
+        assert {each.result(SECONDS).outcome for each in futures} == {"passed"}
+    assert beside == [0] * LOSSES
+
+
+def test_a_node_that_never_heard_of_a_trial_says_nothing_of_it(held: Held) -> None:
+    cluster, received = FakeCluster(held.play, one=1), Received()
+    with executor_on(cluster, receive=received) as executor:
+        assert executor.ready.wait(SECONDS)
+        cluster.silent.add("one")  # nobody has noticed
+        future = executor.submit(task("t"), "mine", 1)
+        wait_until(lambda: not executor.members)
+        held.all.set()
+        cluster.answer_again("one")
+        assert future.result(SECONDS).outcome == "passed"
+    assert received == ["t"]
+    assert held.begun == [("one", "t")]
+
+
+def test_a_cluster_that_is_lost_is_told_and_what_is_under_way_can_still_be_had(held: Held) -> None:
+    cluster = FakeCluster(held.play, one=1)
+    with executor_on(cluster) as executor:
+        assert executor.ready.wait(SECONDS)
+        here, waiting = executor.submit(task("t"), "mine", 1), executor.submit(task("u"), "mine", 1)
+        wait_until(lambda: len(held.begun) == 1)
+        cluster.lost = "nobody has answered"
+        wait_until(lambda: executor.lost == "nobody has answered")
+        assert not waiting.done()
+        held.all.set()
+        assert here.result(SECONDS).outcome == waiting.result(SECONDS).outcome == "passed"
+        cluster.kill("one")
+        with pytest.raises(HarnessError, match="has died|nobody has answered"):
+            executor.submit(task("v"), "mine", 1).result(SECONDS)
+
+
+def test_nobody_waits_for_an_executor_that_has_a_mistake(held: Held) -> None:
+    cluster = FakeCluster(held.play, one=1)
+    with executor_on(cluster) as executor:
+        assert executor.ready.wait(SECONDS)
+        under_way = executor.submit(task("t"), "mine", 1)
+        wait_until(lambda: len(held.begun) == 1)
+        cluster.look = lambda: 1 // 0  # type: ignore[method-assign,assignment,return-value]
+        with pytest.raises(HarnessError, match="handing trials out to nodes has failed: ZeroDivisionError"):
+            under_way.result(SECONDS)
+        assert executor.lost
+        with pytest.raises(RuntimeError, match="closed"):
+            executor.submit(task("u"), "mine", 1)
+        executor.break_off()
+
+
+def test_room_that_nothing_of_what_waits_can_use_is_told(held: Held) -> None:
+    cluster, wanting = FakeCluster(held.play, large=1), threading.Event()
+    cluster.add("small", 1, lacks=((("gitlab",), "no image"),))
+    with executor_on(cluster) as executor:
+        executor.when_wanting = wanting.set
+        assert executor.ready.wait(SECONDS)
+        futures = [executor.submit(task(f"g{number}", "gitlab"), "mine", 1) for number in range(2)]
+        assert wanting.wait(SECONDS)
+        futures.append(executor.submit(task("w", "wiki"), "mine", 1))
+        wait_until(lambda: ("small", "w") in held.begun)
+        held.all.set()
+        wait(futures, SECONDS)
+
+
+def test_where_all_nodes_say_that_they_lack_a_site_a_trial_finds_out() -> None:
+    def play(node: str, parcel: Parcel) -> TrialRecord:
+        if "map" in parcel.task.sites:
+            raise SiteMissing("expected the image of the map")
+        return passed(parcel)
+
+    cluster = FakeCluster(play)
+    cluster.add("one", 1, lacks=((("gitlab",), "too little memory"), (("map",), "no image")))
+    with executor_on(cluster) as executor:
+        assert executor.submit(task("g", "gitlab"), "mine", 1).result(SECONDS).outcome == "passed"
+        with pytest.raises(SiteMissing, match="expected the image of the map"):
+            executor.submit(task("m", "map"), "mine", 1).result(SECONDS)
+
+
 def test_what_nodes_say_they_lack_is_not_tried_there() -> None:
     tried: list[str] = []
 

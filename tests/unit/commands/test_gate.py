@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.conditions import RESUMED
 from pytest_webarena.results.gate import BELOW_THRESHOLD, STOPPED_EARLY, TOO_MANY_ERRORS
-from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.merge import merge_runs
+from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
 
 
 @pytest.fixture
@@ -74,3 +77,77 @@ def test_what_is_wrong_is_said(
 def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", str(tmp_path), "--min-pass-rate=0.5"]) == 2
     assert "expected a run directory" in capsys.readouterr().err
+
+
+def part(folder: Path, number: int, count: int, *tasks: str, tests: str = "tasks") -> Path:
+    """What one of so many parts leaves that had these tasks, all of them passed."""
+    run = RunDir(folder / f"part-{number}-of-{count}")
+    run.describe({"agents": ["mine"], "asked": {"options": {"--shard": f"{number}/{count}"}, "tests": [tests]}})
+    write_plan(run.path, {})
+    for task in tasks:
+        trial = run.folder(TrialKey(task, "mine", 1))
+        number = trial.begin(worker="main", node_id="").number
+        trial.finish(TrialRecord(key=trial.key, outcome="passed", attempt=number))
+    extend_plan(run.path, [PlannedTrial(key=TrialKey(task, "mine", 1)) for task in tasks])
+    return run.path
+
+
+def gated(whole: Path) -> int:
+    return main(["gate", str(whole), "--min-pass-rate=0.5"])
+
+
+def test_all_parts_are_the_whole_also_such_as_no_task_fell_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    merge_runs([part(tmp_path, 1, 3, "a"), part(tmp_path, 2, 3), part(tmp_path, 3, 3, "b")], tmp_path / "whole")
+    assert gated(tmp_path / "whole") == 0, capsys.readouterr().out
+    merge_runs([part(tmp_path / "x", 1, 1)], tmp_path / "nothing")
+    assert gated(tmp_path / "nothing") == TOO_MANY_ERRORS
+    assert "no trial was run" in capsys.readouterr().out
+
+
+def test_a_part_that_is_missing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [part(tmp_path, number, 4, f"t{number}") for number in (1, 2, 3, 4)]
+    merge_runs(parts[:2], tmp_path / "half")
+    assert gated(tmp_path / "half") == TOO_MANY_ERRORS
+    assert "gate: parts 3, 4 of 4 (--shard) are missing: nobody knows" in capsys.readouterr().out
+    assert gated(parts[0]) == TOO_MANY_ERRORS
+    merge_runs([tmp_path / "half", parts[2], parts[2]], tmp_path / "more")  # one of them twice
+    assert gated(tmp_path / "more") == TOO_MANY_ERRORS
+    assert "gate: part 4 of 4 (--shard) is missing" in capsys.readouterr().out
+    merge_runs([tmp_path / "more", parts[3]], tmp_path / "whole")
+    assert gated(tmp_path / "whole") == 0
+
+
+def test_parts_of_different_wholes_are_no_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    merge_runs([part(tmp_path, 1, 2, "a"), part(tmp_path, 2, 3, "b")], tmp_path / "numbers")
+    assert gated(tmp_path / "numbers") == TOO_MANY_ERRORS
+    assert "expected parts of one number, found 1/2, 2/3" in capsys.readouterr().out
+    merge_runs([part(tmp_path, 1, 4, "a"), *(part(tmp_path / "x", n, 4, f"t{n}", tests="few") for n in (2, 3, 4))],
+               tmp_path / "tests")  # fmt: skip
+    assert gated(tmp_path / "tests") == TOO_MANY_ERRORS
+    assert "of tests that were not all named alike" in capsys.readouterr().out
+
+
+def test_who_goes_on_with_the_merged_run_plays_what_was_missing(tmp_path: Path) -> None:
+    merge_runs([part(tmp_path, 1, 2, "a")], whole := tmp_path / "whole")
+    (whole / RESUMED).write_text(json.dumps([{"asked": {"options": {"-k": "a"}, "tests": ["tasks"]}}]))
+    assert gated(whole) == TOO_MANY_ERRORS  # of a part of it
+    (whole / RESUMED).write_text(json.dumps([{"asked": {"options": {}, "tests": ["tasks"]}}]))
+    assert gated(whole) == 0
+
+
+@pytest.mark.parametrize("said", [None, '{"trials": [{"ke'])
+def test_without_a_plan_nobody_knows_what_is_missing(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str | None
+) -> None:
+    if said is None:
+        (run / "plan.json").unlink()
+    else:
+        (run / "plan.json").write_text(said)
+    asked = ("--min-pass-rate=0.5", "--max-errors=2")
+    assert main(["gate", str(run), *asked]) == TOO_MANY_ERRORS
+    assert "no plan.json that can be read" in capsys.readouterr().out
+    merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
+    assert main(["gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
+    assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out

@@ -11,9 +11,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import yaml
 from werkzeug.test import Client
 
-from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve
+from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve, world
 from pytest_webarena.errors import UsageError
 
 
@@ -90,3 +91,11 @@ def test_serve_keeps_data_unless_told_to_reseed(tmp_path: Path, monkeypatch: pyt
 
     serve.main(["homepage", "--data", str(tmp_path), "--reseed"])
     assert (tmp_path / "main.sqlite3").read_bytes() == pristine
+
+
+def test_every_site_has_a_title_on_the_start_page() -> None:
+    sites = {site for app in APPS.values() for site in yaml.safe_load((app.folder / "site.yaml").read_bytes())["sites"]}
+    named = {site.name for site in world.SITES}
+    assert sites == named, (
+        "add Site(name=…, title=…, blurb=…) to SITES in embedded/world.py: the start page links no other"
+    )

@@ -101,6 +101,7 @@ def test_what_nobody_may_ask_the_proxy_is_not_asked_either(played: Played, relay
     ("answer", "told"),
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "answers 407 Proxy Authentication Required"),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\noops", "answers 502 Bad Gateway"),
         (b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "sends bytes that belong to no tunnel"),
         (b"SSH-2.0\r\n\r\n", "speaks no HTTP"),
         (b"", "ended the connection without an answer"),
@@ -117,6 +118,38 @@ def test_a_proxy_that_opens_no_tunnel_is_not_the_sites_answer(
     assert status == 502
     assert f"the proxy {relay.address} {told}" in page.decode() + record.obstacle_why
     assert record.obstacle == "site"
+
+
+def test_a_proxy_that_is_not_there_is_not_the_sites_answer(played: Played) -> None:
+    played.host(SHOP)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = taken.getsockname()[:2]
+    proxy = Proxy(host=address[0], port=address[1], login="ann:tea")
+    session = played.enter("example.com", proxy=proxy, robots="ignore")
+    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 502
+    record = played.last(session)
+    assert record.obstacle == "site"
+    assert f"the proxy {proxy} can't be had" in record.obstacle_why
+    assert "tea" not in record.obstacle_why.partition("had")[2]
+
+
+def test_a_proxy_that_says_nothing_is_not_waited_for_longer_than_a_site(played: Played) -> None:
+    played.host(SHOP)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        proxy = Proxy(host="127.0.0.1", port=silent.getsockname()[1])
+        session = played.enter("example.com", proxy=proxy, answer_within=0.2)
+        assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 502
+    record = played.last(session)
+    assert (record.obstacle, "robots.txt can't be had" in record.obstacle_why) == ("site", True)
+
+
+def test_a_name_with_a_closed_address_beside_others_is_not_told_to_a_proxy(played: Played, relay: Relay) -> None:
+    """Names are looked up here: whatever the proxy would find itself is never asked."""
+    played.host(SHOP)
+    played.names[SHOP] = [f"{PUBLIC} 10.0.0.5"]
+    session = played.enter("example.com", proxy=relay.address, robots="ignore")
+    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 403
+    assert (played.last(session).obstacle, relay.heads) == ("site", [])
 
 
 def catalogue(folder: Path, options: str) -> Path:

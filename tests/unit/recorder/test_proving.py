@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 import yaml
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Click, Goto, Press, Select, Selector, Stop, Type
+from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.recorder.proposing import proposed_checks
 from pytest_webarena.recorder.proving import choose, prove, relative
@@ -19,25 +23,47 @@ SAVE, OTHER = TargetRecord(selector="#a", tag="button"), TargetRecord(selector="
 STEP = RecordedStep(action=Click(Selector("first")), ways=("first", "second", "place"))
 
 
-def finder(**page: TargetRecord) -> object:
-    return lambda selector, patience: page.get(selector)
+class Page:
+    """Elements by selector, each in the order of the document."""
+
+    def __init__(self, **found: list[TargetRecord]) -> None:
+        self.found = found
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        return next(iter(self.found.get(selector, [])), None)
+
+    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+        known = [SAVE, OTHER]
+        return [
+            Sighting(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else Sighting()
+            for hits in (self.found.get(each, []) for each in selectors)
+        ]
 
 
 @pytest.mark.parametrize(
-    ("page", "selector", "problem"),
+    ("page", "selector", "also", "problem"),
     [
-        ({"first": SAVE, "second": SAVE, "place": SAVE}, "first", ""),
-        ({"first": OTHER, "second": SAVE, "place": SAVE}, "second", ""),  # a twin comes before it
-        ({"first": OTHER, "place": SAVE}, "place", ""),
-        ({"second": SAVE}, "second", "not where it was recorded; found by its name"),
-        ({}, "first", "its element is not there"),
+        ({"first": [SAVE], "second": [SAVE], "place": [SAVE]}, "first", ("second", "place"), ""),
+        ({"first": [OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # a twin comes before it
+        ({"first": [SAVE, OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # or after it
+        ({"first": [SAVE, OTHER], "place": [SAVE]}, "first", ("place",), ""),  # its name is all that lasts
+        ({"first": [OTHER], "place": [SAVE]}, "place", (), ""),
+        ({"second": [SAVE]}, "second", (), "not where it was recorded; found by its name"),
+        ({}, "first", (), "its element is not there"),
     ],
 )
-def test_the_first_way_that_finds_the_recorded_element(
-    page: dict[str, TargetRecord], selector: str, problem: str
+def test_the_first_way_that_finds_the_recorded_element_alone(
+    page: dict[str, list[TargetRecord]], selector: str, also: tuple[str, ...], problem: str
 ) -> None:
-    chosen = choose(STEP, lambda selector, patience: page.get(selector))
+    chosen = choose(STEP, Page(**page))
     assert (chosen.action, chosen.problem) == (Click(Selector(selector)), problem)
+    assert chosen.action.target.also == also  # type: ignore[union-attr]
+
+
+def test_where_something_is_dragged_is_found_again_too() -> None:
+    step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_ways=("to", "there"))
+    page = Page(first=[SAVE], place=[SAVE], to=[OTHER, SAVE], there=[OTHER])
+    assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
 
 
 def test_nothing_is_done_after_a_step_without_effect() -> None:
@@ -47,7 +73,7 @@ def test_nothing_is_done_after_a_step_without_effect() -> None:
         done.append(action)
         return "covered"
 
-    chosen = list(prove([STEP, STEP], lambda selector, patience: SAVE, act))
+    chosen = list(prove([STEP, STEP], Page(first=[SAVE], place=[SAVE]), act))
     assert [each.problem for each in chosen] == ["it had no effect: covered"]
     assert done == [Click(Selector("first"))]
 
@@ -92,6 +118,24 @@ def test_whatever_is_written_reads_back_as_the_same() -> None:
     )
     [task] = parse_tasks("\n".join(["tasks:", *lines]))
     assert task.solution == STEPS
+
+
+@pytest.mark.parametrize("also", [("text=Save", 'css=form[action="/a,b"] button'), ("css=#x",), ("x" * 90, "y" * 90)])
+def test_what_else_finds_an_element_reads_back_and_decides_nothing(also: tuple[str, ...]) -> None:
+    def made(target: Selector) -> Task:
+        steps: list[tuple[Action, str]] = [(Click(target), ""), (actions.Drag(target, target), ""), (Stop(""), "")]
+        lines = task_lines({"id": "t", "intent": "i", "sites": ["a"]}, [["- answer: x"]], steps)
+        return parse_tasks("\n".join(["tasks:", *lines]))[0]
+
+    with_others, without = made(Selector("css=#s", also=also)), made(Selector("css=#s"))
+    click, drag = (with_others.solution or ())[:2]
+    assert isinstance(click, Click)
+    assert isinstance(drag, actions.Drag)
+    targets = (click.target, drag.target, drag.to)
+    assert [target.also for target in targets if isinstance(target, Selector)] == [also] * 3
+    assert with_others.solution == without.solution
+    assert with_others.digest == without.digest
+    assert "also" not in str(actions.as_record(drag))
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,20 @@ def test_going_back_is_a_step_and_a_script_that_does_is_none(browser: Browser) -
     assert browser.steps()[1:] == [{"click": 'role=button[name="Back"s]'}]
 
 
+def test_the_buttons_for_back_and_forward_are_steps_however_soon_they_are_pressed(browser: Browser) -> None:
+    browser.shows("http://a.test/")
+    browser.dom("click", "a", href="/x", name="X")
+    browser.shows("http://a.test/x")
+    browser.shows("http://a.test/", "history")
+    browser.shows("http://a.test/x", "history")
+    browser.shows("http://a.test/elsewhere", "history")  # two at once, or a page that was replaced
+    browser.shows("http://a.test/", "history")
+    assert browser.steps(before=1) == [
+        {"click": 'role=link[name="X"s]'}, "back", "forward", {"goto": "http://a.test/elsewhere"},
+        {"goto": "http://a.test/"},
+    ]  # fmt: skip
+
+
 def test_tabs_of_somebody_and_of_a_page(browser: Browser) -> None:
     browser.shows("http://a.test/")
     browser.dom("click", "a", href="/x", name="X", target="_blank")
@@ -212,13 +226,50 @@ def test_answers_to_dialogs(browser: Browser) -> None:
 def test_the_ways_to_an_element_the_most_lasting_first(browser: Browser) -> None:
     browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save"})
     [step] = steps_of(browser.signals)
-    assert step.ways == ("data-testid=save", 'role=button[name="Save"s]', 'text="Save"', "css=#save-4711")
+    assert step.ways == ('role=button[name="Save"s]', 'text="Save"', "data-testid=save", "css=#save-4711")
+
+
+def test_a_field_is_found_by_its_label_and_by_what_is_around_it(browser: Browser) -> None:
+    form = ElementRecord(tag="form", attributes={"action": "/notes", "class": "panel"}, of_type=1)
+    around = [ElementRecord(tag="div", nth_of_type=2, of_type=3), form, ElementRecord(tag="html", within="root")]
+    browser.dom("input", "input", "Rye", name="Title", around=around, id="title", type="text", **{"class": "wide"})
+    [step] = steps_of(browser.signals)
+    assert step.ways == (
+        'role=textbox[name="Title"s]',
+        'internal:label="Title"s',
+        'text="Title"',
+        "css=input.wide",
+        'css=form[action="/notes"] input[type="text"]',
+        "css=html > form > div:nth-of-type(2) > input",
+        "css=#title",
+    )
+
+
+def test_a_link_of_a_menu_is_found_by_its_address_in_there(browser: Browser) -> None:
+    around = [ElementRecord(tag="li", nth_of_type=2, of_type=3), ElementRecord(tag="nav", attributes={"class": "top"})]
+    browser.dom("click", "a", name="Notes", href="/notes/", around=[*around, ElementRecord(tag="html", within="root")])
+    [step] = steps_of(browser.signals)
+    assert step.ways == (
+        'role=link[name="Notes"s]',
+        'text="Notes"',
+        'css=a[href="/notes/"]',
+        'css=nav.top a[href="/notes/"]',
+        "css=nav.top a",
+        "css=a",
+    )
+
+
+def test_a_name_that_only_a_screen_reader_says_is_no_label(browser: Browser) -> None:
+    browser.dom("input", "input", "Rye", name="Search", **{"aria-label": "Search"})
+    [step] = steps_of(browser.signals)
+    assert step.ways[:2] == ('role=textbox[name="Search"s]', 'text="Search"')
 
 
 def test_the_place_in_the_document_is_the_last_way_even_where_it_is_an_id(browser: Browser) -> None:
     browser.dom("change", "select", "Owner", id="role", name="Role of Ann", **{"data-test": "role"})
     [step] = steps_of(browser.signals)
-    assert step.ways == ("data-test=role", 'role=combobox[name="Role of Ann"s]', 'text="Role of Ann"', "css=#role")
+    named = ('role=combobox[name="Role of Ann"s]', 'internal:label="Role of Ann"s', 'text="Role of Ann"')
+    assert step.ways == (*named, "data-test=role", "css=#role")
 
 
 def test_a_frame_is_entered_first(browser: Browser) -> None:

@@ -107,6 +107,29 @@ def test_the_end_of_its_owner_is_what_it_waits_for(spawn: Spawn, tmp_path: Path)
     assert (kept.exists(), gone.exists(), process.wait(DEADLINE)) == (True, False, -9)
 
 
+OWNER = """
+import sys, time
+import psutil
+from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
+guard = ReaperProcess()
+guard.add("dir", sys.argv[1])
+me = psutil.Process()
+left = 100
+while left and any(child.status() != psutil.STATUS_ZOMBIE for child in me.children()):
+    left -= 1  # whoever starts it has something to do first
+    time.sleep(0.05)
+for child in (*me.children(), me):
+    child.kill()
+"""
+
+
+def test_an_owner_that_is_killed_together_with_its_children_leaves_nothing(tmp_path: Path) -> None:
+    """As Ray ends the process of an actor."""
+    (tree := tmp_path / "tree").mkdir()
+    assert subprocess.run([sys.executable, "-c", OWNER, str(tree)], timeout=DEADLINE, check=False).returncode == -9
+    wait_until(lambda: not tree.exists())
+
+
 def test_what_was_asked_to_wait_is_given_time_to_end_by_itself(spawn: Spawn, tmp_path: Path) -> None:
     tidy = spawn("import time, sys; print('up', flush=True); time.sleep(0.2); sys.exit(3)")
     guard = ReaperProcess()

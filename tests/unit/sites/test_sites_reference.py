@@ -11,6 +11,8 @@ import pytest
 
 import pytest_webarena.sites
 from pytest_webarena.commands.cli import main
+from pytest_webarena.embedded import APPS
+from pytest_webarena.sites.catalogues import embedded_reference
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.reference import (
     DOCS_PATH,
@@ -79,6 +81,22 @@ def test_what_embedded_sites_say_fits_their_schema(path: Path) -> None:
     assert not validator.is_valid({**said, "backend": "docker"})
     assert not validator.is_valid({**said, "container": {"docker": {"memry": "1g"}}})
     assert validator.is_valid({**said, "users": {"clementine.rusk": {"role": "moderator"}}})
+
+
+def test_the_table_of_embedded_sites_is_up_to_date() -> None:
+    page = embedded_reference.DOCS_PATH.read_text("utf-8")
+    assert embedded_reference.with_table(page) == page, "run: make docs"
+    assert len(embedded_reference.table().splitlines()) == 2 + len(APPS)
+
+
+def test_an_embedded_site_says_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "polls").mkdir()
+    file = tmp_path / "polls" / "site.yaml"
+    file.write_text("# yaml-language-server: $schema=x\n# polls of\n# a town\n\n# Why.\nsites: {polls: {}}\n")
+    assert embedded_reference.table(tmp_path).splitlines()[2:] == ["| `polls` | `polls` | polls of a town |"]
+    file.write_text("sites: {polls: {}}\n")
+    with pytest.raises(ValueError, match=r"polls.site\.yaml: expected a comment at the top that says what the site is"):
+        embedded_reference.table(tmp_path)
 
 
 def test_every_key_stands_in_the_reference_with_its_meaning() -> None:

@@ -47,6 +47,7 @@ TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
         (evidence(request(), request("site", SCRIPT)), "site", "hindered"),
         (evidence(request(), html=WALL), "blocked", "hindered"),
         (evidence(request(status=None, seconds=11.0)), "site", ""),
+        (evidence(request(), request("", SCRIPT, status=None, seconds=4.0)), "site", "hindered"),
         (evidence(*TURNS), "site", ""),
         (evidence(request(), request("", IMAGE, url="https://geo.captcha-delivery.com/captcha/a")), None, ""),
         (evidence(request(), request("", (("Sec-Fetch-Dest", "iframe"),), url="https://geo.captcha-delivery.com/captcha/a")),
@@ -57,6 +58,7 @@ TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
         (evidence(request(refused="not sent", status=403, intercepted=True, method="POST")), None, ""),
         (evidence(*TURNS[:10], request(), *TURNS[:10]), None, ""),
         (evidence(request(status=None, seconds=2.0)), None, ""),
+        (evidence(request(), request("", (("Sec-Fetch-Dest", "empty"),), status=None, seconds=9.0)), None, ""),
     ],
 )  # fmt: skip
 def test_who_failed_may_have_failed_for_that(given: Evidence, cause: str | None, shortfall: str) -> None:

@@ -1,4 +1,4 @@
-"""``--wide auto``: how many trials begin beside others depends on how long their agents wait."""
+"""``--wide auto``: how many trials begin beside others depends on how long their agents wait; what records say of it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,17 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.trials.threads import ThreadedExecutor
 
 TASK = make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id="t")
+
+
+def made(path: Path, *, by_load: bool = False) -> Runtime:
+    config = RuntimeConfig(
+        worker="main", limits=EpisodeLimits(), lease_timeout=1, agent_directories=(), engine=EngineConfig(),
+        session=SessionConfig(), in_flight=8, by_load=by_load,
+    )  # fmt: skip
+    return Runtime(RunInfo(run_dir=path, broker="", temp_dir=path), config)
 
 
 @pytest.mark.parametrize(
@@ -48,11 +57,26 @@ def test_agents_that_compute_are_held_until_there_is_something_to_spare(
         return TrialRecord(key=plan.key, outcome="passed", seconds={"episode": waited, "total": 10.0})
 
     monkeypatch.setattr(runtimes, "run_trial", run_trial)
-    config = RuntimeConfig(
-        worker="main", limits=EpisodeLimits(), lease_timeout=1, agent_directories=(), engine=EngineConfig(),
-        session=SessionConfig(), in_flight=8, by_load=by_load,
-    )  # fmt: skip
-    with Runtime(RunInfo(run_dir=tmp_path, broker="", temp_dir=tmp_path), config) as runtime:
+    with made(tmp_path, by_load=by_load) as runtime:
         assert runtime._brake.most == MOST
         runtime.run(TASK, "null", 1, browser="chromium", node_id="")
         assert runtime._brake.most == held
+
+
+def test_a_trial_that_is_played_between_the_others_is_told_as_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+
+    def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
+        told.append(plan.in_flight)
+        with plan.start():
+            if len(told) == 2:  # as a rerun is, while others go on
+                runtime.run(TASK, "null", 3, browser="chromium", node_id="")
+        return TrialRecord(key=plan.key, outcome="passed")
+
+    monkeypatch.setattr(runtimes, "run_trial", run_trial)
+    with made(tmp_path) as runtime, ThreadedExecutor(runtime, 8) as executor:
+        runtime.run(TASK, "null", 1, browser="chromium", node_id="")
+        executor.submit(TASK, "null", 2).result()
+    assert told == [1, 8, 8]

@@ -1,0 +1,241 @@
+"""How many steps `webarena heal` finds again on sites that were rebuilt on purpose, and how many it finds wrongly.
+
+    python benchmarks/healing.py PATH… [--rules labels order …] [--own FAMILY] [--sample N] [--seed N] [--show]
+
+Each task's solution is done on the embedded sites, and recorded from the session's signals alone; what is recorded of
+it, with all by which its elements are found as well, is what gets replayed on the sites as `changed_pages` rebuilds
+them (its rules knew no healer). Which element a step means is told by marks that the sites put on every element before
+they are rebuilt; the healer does not look at them. Counted are the steps that need healing, which is those whose own
+selector does not lead to the marked element any more, up to the first that is not done:
+
+What a recorder writes names elements by role and name, which new ids do not touch. ``--own "its id"`` has each step
+that knows one say it by that (or by another family of `recorder.families`), as people write tasks, and keeps the rest
+beside.
+
+healed   the step was done to the marked element, by another selector or after a dialog was closed
+lost     it was given up
+wrong    another selector led to another element
+
+and, beside that, whether the healed task passes its own checks, which a rewriting of the file requires. Exit code 1 for
+less than 70 % healed over the four changes that issues name (ids, labels, order, dialog), or for anything wrong in any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from changed_pages import MARK, RULES, catalogue
+
+from pytest_webarena.actions import Action, Selector, Stop
+from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.commands.playing import open_runtime
+from pytest_webarena.errors import TrialError
+from pytest_webarena.recorder.families import family
+from pytest_webarena.recorder.proving import prove, relative
+from pytest_webarena.recorder.replaying import replay_solution
+from pytest_webarena.recorder.steps import RecordedStep, steps_of
+from pytest_webarena.recorder.writing import task_lines
+from pytest_webarena.signals import DomEvent, Signal, TargetRecord
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.tasks import Task, load_tasks, parse_tasks
+from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.tryout import Tryout, tryout
+
+NAMED = ("ids", "labels", "order", "dialog")
+NOWHERE = Path("tryout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A task with its solution as it was recorded."""
+
+    task: Task
+    marks: tuple[str, ...]
+    """Of each step's element; empty for steps without one."""
+
+
+@dataclass(slots=True)
+class Watched:
+    """A page to replay on that notes which marked element each action goes to."""
+
+    trying: Tryout
+    marks: Sequence[str]
+    right: list[bool] = field(default_factory=list)
+    """Of each action since the last look: whether it went to the marked element."""
+    step: int = 0
+
+    @property
+    def error(self) -> str:
+        return self.trying.error
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        return self.trying.find(selector, patience)
+
+    def sightings(self, selectors: Sequence[str]) -> Sequence[Sighting]:
+        return self.trying.sightings(selectors)
+
+    def leads(self, selector: str, mark: str) -> bool:
+        """Whether the first match is the marked element, or lies in it or around it."""
+        frame, joint, _ = selector.rpartition(" >> ")
+        frame = frame if "internal:control" in frame else ""
+        marked = f'{frame}{joint if frame else ""}css=[{MARK}="{mark}"]'
+        by_selector, by_mark = self.trying.sightings([selector, marked])
+        return by_selector.count > 0 and by_selector.element == by_mark.element
+
+    def act(self, action: Action, label: str = "") -> bool:
+        target = getattr(action, "target", None)
+        mark = self.marks[self.step] if self.step < len(self.marks) else ""
+        is_closing = isinstance(target, Selector) and target.selector.startswith("role=dialog >>")
+        right = not mark or is_closing or not isinstance(target, Selector) or self.leads(target.selector, mark)
+        self.right.append(right)
+        return self.trying.act(action, label)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--rules", nargs="+", default=[rule for rule in RULES if rule != "none"], choices=RULES)
+    parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--own", default="", metavar="FAMILY", help='by what steps name their elements, e.g. "its id"')
+    parser.add_argument("--show", action="store_true", help="print the steps of every task that needs healing")
+    options = parser.parse_args()
+    accounts = load_catalogue("embedded").accounts
+    files = [file for path in options.paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
+    tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
+    if options.sample:
+        tasks = random.Random(options.seed).sample(tasks, min(options.sample, len(tasks)))
+    with tempfile.TemporaryDirectory(prefix="webarena-healing-") as folder:
+        with ExitStack() as exits:
+            runtime = exits.enter_context(
+                open_runtime(str(catalogue(Path(folder) / "none", "none")), headed=False, executable=None)
+            )
+            recorded = [found for task in tasks if (found := record(task, runtime)) is not None]
+        print(f"{len(recorded)} of {len(tasks)} tasks recorded", flush=True)
+        if options.own:
+            recorded = [named_by(each, options.own) for each in recorded]
+        totals = {rule: measure(rule, recorded, Path(folder), show=options.show) for rule in options.rules}
+    named = sum((totals[rule] for rule in NAMED if rule in totals), Counter())
+    share = named["healed"] / max(1, sum(named[key] for key in ("healed", "lost", "wrong")))
+    wrong = sum(each["wrong"] for each in totals.values())
+    print(f"{share:.1%} healed of what the named changes broke, {wrong} healed wrongly under any")
+    return int(share < 0.7 or wrong > 0)
+
+
+def record(task: Task, runtime: Runtime) -> Recorded | None:
+    """The task as a recorder sees it; None for one whose recording does not pass."""
+    said: list[str] = []
+    try:
+        with tryout(task, runtime, said.append, NOWHERE) as trying:
+            while trying.steps_left and trying.next_step():
+                pass
+            signals = trying.signals()
+            sites = trying.sites
+            if not trying.verdict().passed:
+                raise ValueError("its solution does not pass")
+        steps = steps_of(signals)
+        again = replace(task, solution=tuple(each.action for each in steps))
+        with tryout(again, runtime, said.append, NOWHERE) as trying:
+            chosen = list(prove(steps, trying, lambda action: "" if trying.act(action) else trying.error))
+        if any(each.problem for each in chosen):
+            raise ValueError("; ".join(each.problem for each in chosen if each.problem))
+        marks = tuple(_mark(step, signals) for step in steps)
+        stop = next((step for step in task.solution or () if isinstance(step, Stop)), Stop(""))
+        done = [(relative(each.action, sites), "") for each in chosen]
+        keys = {"id": task.id, "intent": "Do it again.", "sites": list(task.sites)}
+        text = "\n".join(["tasks:", *task_lines(keys, [["- answer: placeholder"]], [*done, (stop, "")])])
+        [written] = parse_tasks(text)
+    except (TrialError, ValueError) as error:
+        print(f"{task.id}: not recorded: {error}", flush=True)
+        return None
+    return Recorded(task=replace(task, solution=written.solution), marks=marks)
+
+
+def named_by(recorded: Recorded, own: str) -> Recorded:
+    """The same with steps that name their elements by one family where they know one of it."""
+    steps: list[Action] = []
+    for step in recorded.task.solution or ():
+        aimed: Any = step
+        target = getattr(step, "target", None)
+        also = target.also if isinstance(target, Selector) else ()
+        found = next((each for each in also if family(each) == own), "")
+        if found and isinstance(target, Selector):
+            rest = tuple(each for each in (target.selector, *target.also) if each != found)
+            aimed = replace(aimed, target=Selector(found, also=rest))
+        steps.append(aimed)
+    return replace(recorded, task=replace(recorded.task, solution=tuple(steps)))
+
+
+def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:
+    """Of the element that a step was done to."""
+    if not step.ways:
+        return ""
+    event = next(each for each in signals if isinstance(each, DomEvent) and each.time == step.time)
+    fields = ("input", "select", "textarea")
+    control = event.control
+    place = control.place if control is not None and event.target.tag not in fields else 0
+    return event.chain[min(place, len(event.chain) - 1)].attributes.get(MARK, "") if event.chain else ""
+
+
+def measure(rule: str, recorded: Sequence[Recorded], folder: Path, *, show: bool) -> Counter[str]:
+    """Replay all on the sites as ``rule`` changes them, and count."""
+    found: Counter[str] = Counter()
+    with open_runtime(str(catalogue(folder / rule, rule)), headed=False, executable=None) as runtime:
+        for each in recorded:
+            try:
+                counted, lines = replayed(each, runtime)
+            except TrialError as error:
+                print(f"  {rule} {each.task.id}: {error}", flush=True)
+                continue
+            found += counted
+            if counted["wrong"] or (show and sum(counted[key] for key in ("healed", "lost"))):
+                print(f"  {rule} {each.task.id}: {dict(counted)}", *lines, sep="\n    ", flush=True)
+    print(f"{rule}: " + ", ".join(f"{found[key]} {key}" for key in KEYS), flush=True)
+    return found
+
+
+KEYS = ("healed", "lost", "wrong", "steps", "tasks broken", "tasks passed", "other element by its own selector")
+
+
+def replayed(recorded: Recorded, runtime: Runtime) -> tuple[Counter[str], list[str]]:
+    """What came of one task."""
+    found: Counter[str] = Counter()
+    lines = []
+    solution = recorded.task.solution or ()
+    with tryout(recorded.task, runtime, lambda _: None, NOWHERE) as trying:
+        watched = Watched(trying, recorded.marks)
+        replay = replay_solution(solution, watched, trying.sites)
+        while True:
+            done = next(replay, None)
+            if done is None:
+                break
+            lines.append(str(done))
+            found["steps"] += 1
+            right, watched.right = all(watched.right), []
+            if done.done is None:
+                found["lost"] += 1
+                break
+            if done.healed:
+                found["healed" if right else "wrong"] += 1
+            elif not right:
+                found["other element by its own selector"] += 1
+            watched.step = done.number + 1
+        if found["healed"] + found["lost"] + found["wrong"]:
+            found["tasks broken"] += 1
+            passed = bool(trying.verdict().passed)
+            found["tasks passed"] += passed
+            lines.append("passed" if passed else "does not pass")
+    return found, lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""``webarena heal``: replays solutions, and rewrites selectors that find nothing any more, as a diff."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.errors import SiteMissing, TrialError, UsageError
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.catalogues.manifest import Catalogue
+    from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.runtime import Runtime
+
+__all__ = ["Healed", "add_arguments", "heal"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders, or FILE::ID")
+    parser.add_argument("--write", action="store_true", help="change the files; without it the change is printed only")
+    parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
+    parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
+    parser.set_defaults(run=_run)
+
+
+@dataclass(slots=True, kw_only=True)
+class Healed:
+    """What came of one task."""
+
+    task: Task
+    lines: list[str] = field(default_factory=list)
+    """Each step, and what the checks said."""
+    changes: list[Any] = field(default_factory=list)
+    """Steps that the task should say otherwise, as `Change`s."""
+    works: bool = False
+    """Whether the solution, as it stands or healed, was done to its end, and the task's checks hold."""
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.check import tasks_named
+    from pytest_webarena.commands.playing import open_runtime
+    from pytest_webarena.sites.catalogues.loading import load_catalogue
+
+    tasks = tasks_named(options.tasks)
+    catalogue = load_catalogue(options.sites)
+    done: list[Healed] = []
+    untried = 0
+    with open_runtime(options.sites, headed=False, executable=options.browser_executable) as runtime:
+        for task in tasks:
+            why = _why_not(task, catalogue)
+            result = Healed(task=task) if why else _healed(task, runtime)
+            print("\n".join([f"{task.id}: {why}" if why else f"{task.id}:", *result.lines]), flush=True)
+            untried += bool(why)
+            if not why:
+                done.append(result)
+    left = _rewrite([each for each in done if each.works and each.changes], write=options.write)
+    broken = [each.task.id for each in done if not each.works]
+    _tell(done, broken, left, untried)
+    return 1 if broken or left or not done else 0
+
+
+def _why_not(task: Task, catalogue: Catalogue) -> str:
+    """Why nothing is tried with a task; empty when something is."""
+    from pytest_webarena.upkeep.checking import why_untried
+
+    if not task.solution:
+        return "not tried: it has no solution"
+    why = why_untried(task, catalogue)
+    return f"not tried: {why}" if why else ""
+
+
+def _healed(task: Task, runtime: Runtime) -> Healed:
+    try:
+        return heal(task, runtime)
+    except (TrialError, SiteMissing) as error:
+        return Healed(task=task, lines=[f"  error ({error.cause}): {error}"])
+
+
+def heal(task: Task, runtime: Runtime) -> Healed:
+    """Replay the solution of ``task`` on fresh sites, each step healed where it has to be; the checks have the last
+    word: of a solution that does not pass nothing is to be rewritten."""
+    from pytest_webarena.recorder.replaying import replay_solution
+    from pytest_webarena.recorder.rewriting import Change
+    from pytest_webarena.trials.tryout import tryout
+
+    result = Healed(task=task)
+    with tryout(task, runtime, lambda _: None, Path("tryout")) as trying:
+        last = None
+        for last in replay_solution(task.solution or (), trying, trying.sites):
+            result.lines.append(f"  {last}")
+            if last.healed and last.done is not None:
+                result.changes.append(Change(number=last.number, step=last.done, before=last.before))
+        if last is None or last.done is None:
+            result.lines.append(f"  the replay ends there, at {trying.url}")
+            return result
+        verdict = trying.verdict()
+        result.works = bool(verdict.passed)
+        result.lines += [f"  {line}" for line in verdict.render(100).splitlines()]
+        if not result.works and result.changes:
+            result.lines.append("  nothing is rewritten: what was found is not proved to be what was meant")
+    return result
+
+
+def _rewrite(healed: Sequence[Healed], *, write: bool) -> int:
+    """Print what changes, file by file, and change it if asked to. How many tasks are not as they should be now."""
+    left = 0
+    by_file: dict[str, list[Healed]] = {}
+    for each in healed:
+        by_file.setdefault(each.task.location.path, []).append(each)
+    for name, tasks in by_file.items():
+        before, after, wrong = _file_rewritten(name, tasks)
+        print("".join(_diff(before, after, name)), end="")
+        if write and after != before:
+            Path(name).write_bytes(after.encode("utf-8"))
+        left += wrong if write else len(tasks)
+    return left
+
+
+def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]:
+    """The text of a file as it is and as it should be, and of how many tasks that could not be said."""
+    from pytest_webarena.recorder.rewriting import rewritten
+    from pytest_webarena.tasks import parse_tasks
+
+    try:
+        before = after = Path(name).read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        print(f"{name}: expected a task file to rewrite, found none: {error}", file=sys.stderr)
+        return "", "", len(healed)
+    wrong = 0
+    instances = parse_tasks(before, path=name)
+    for template in dict.fromkeys(_template(each.task) for each in healed):
+        mine = [each for each in healed if _template(each.task) == template]
+        others = {task.id for task in instances if _template(task) == template} - {each.task.id for each in mine}
+        try:
+            if others:
+                raise ValueError(f"it is a template, and these were not healed with it: {', '.join(sorted(others))}")
+            now = next(task for task in parse_tasks(after, path=name) if task.id == mine[0].task.id)
+            made = rewritten(after, now, mine[0].changes, name)  # its lines may have moved
+            written = {task.id: task.solution for task in parse_tasks(made, path=name)}
+            if any(list(written[each.task.id] or ()) != _wanted(each) for each in mine):
+                raise ValueError("its instances have to be healed each otherwise")
+            after = made
+        except ValueError as error:
+            wrong += len(mine)
+            print(f"{template}: not rewritten: {error}", file=sys.stderr)
+    return before, after, wrong
+
+
+def _template(task: Task) -> str:
+    return task.template or task.id
+
+
+def _wanted(healed: Healed) -> list[object]:
+    """The solution as it should be."""
+    wanted: list[object] = []
+    by_number = {change.number: change for change in healed.changes}
+    for number, step in enumerate(healed.task.solution or ()):
+        change = by_number.get(number)
+        wanted += [*change.before, change.step] if change is not None else [step]
+    return wanted
+
+
+def _diff(before: str, after: str, name: str) -> list[str]:
+    lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
+    healed = [each for each in done if each.works and each.changes]
+    said = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
+    said += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
+    said += [f"{untried} not tried"] if untried else []
+    what = "1 solution" if len(done) == 1 else f"{len(done)} solutions"
+    print(f"{what} replayed: " + ", ".join(said), file=sys.stderr)
+    if left and healed:
+        print("the files are as they were; --write rewrites them", file=sys.stderr)
+    if not done:
+        raise UsageError("expected tasks with solutions on sites of the catalogue, found none")

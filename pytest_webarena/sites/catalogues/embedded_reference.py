@@ -1,0 +1,55 @@
+"""Writes the table of embedded sites into the documentation; run as a module.
+
+What a row says of a site is the comment that its ``site.yaml`` begins with.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from pytest_webarena.sites.catalogues.embedded_sites import FOLDER
+
+__all__ = ["DOCS_PATH", "table", "with_table"]
+
+DOCS_PATH = Path(__file__).parents[3] / "docs" / "sites.md"
+_PLACE = re.compile(r"(<!-- sites: written by make docs -->\n).*?(<!-- end of sites -->)", re.DOTALL)
+
+
+def table(folder: Path = FOLDER) -> str:
+    """The sites of ``folder`` as a table of Markdown, by name. `ValueError` for one that says nothing of itself."""
+    rows = ["| site | app | what it is |", "| --- | --- | --- |"]
+    for path in sorted(folder.glob("*/site.yaml")):
+        text = path.read_text("utf-8")
+        about = _about(text)
+        if not about:
+            raise ValueError(f"{path}: expected a comment at the top that says what the site is, found none")
+        told = yaml.safe_load(text)
+        extra = f" (extra `{told['extra']}`)" if "extra" in told else ""
+        rows.append(f"| {', '.join(f'`{site}`' for site in told['sites'])} | `{path.parent.name}`{extra} | {about} |")
+    return "\n".join(rows)
+
+
+def _about(text: str) -> str:
+    """The comment at the top of a file, but for what editors read."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        if "$schema=" not in line:
+            lines.append(line.removeprefix("#").strip())
+    return " ".join(lines).removesuffix(".")
+
+
+def with_table(page: str) -> str:
+    """The page with the present table in its place."""
+    text, places = _PLACE.subn(lambda place: f"{place[1]}{table()}\n{place[2]}", page)
+    if places != 1:
+        raise ValueError(f"expected one place for the table of sites in {DOCS_PATH}, found {places}")
+    return text
+
+
+if __name__ == "__main__":
+    DOCS_PATH.write_text(with_table(DOCS_PATH.read_text("utf-8")), encoding="utf-8")

@@ -1,0 +1,85 @@
+"""Open archives of ours with tools of others, and theirs with ours: ``foreign_archives.py [FOLDER]``.
+
+The tools come from their registries into FOLDER (else a temporary one): wacz (PyPI), warcio.js and js-wacz (npm).
+Each gets an archive that `pytest_webarena.archives.writing` has made; of what they make of it, every page is served
+again and compared. Prints a line for each, and ends with 1 if one of them did not read ours, or was not read.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pytest_webarena.archives.answering import answer
+from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.writing import WarcFile
+
+PAGES = {
+    "http://tea.example/": b"<title>Tea</title><a href='/list?b=2&a=1'>list</a>",
+    "http://tea.example/list?b=2&a=1": b"<title>List</title><p>12 teas</p>" * 50,
+    "http://tea.example/gr%C3%BCn": "<title>Grün</title>".encode(),
+    "http://cdn.example/app.js": b"document.title = 'x'",
+}
+PACKAGES = ("warcio", "@harvard-lil/js-wacz")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Output of a command; a sentence in its place when it fails."""
+    done = subprocess.run([str(each) for each in command], cwd=cwd, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode == 0 else f"FAILED ({done.returncode}): {done.stderr[-300:]}"
+
+
+def written(path: Path) -> Path:
+    """An archive of ours."""
+    with WarcFile(path, sites={}) as file:
+        for number, (url, got) in enumerate(PAGES.items()):
+            kind = "text/javascript" if url.endswith(".js") else "text/html"
+            file.add(
+                method="GET", url=url, asked="GET / HTTP/1.1\r\nAccept: */*\r\n", sent=b"",
+                answered=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", got=got, time=1_700_000_000.0 + number,
+            )  # fmt: skip
+    return path
+
+
+def served(path: Path) -> str:
+    """Whether all pages come out of somebody's archive as they went in."""
+    archive = Archive([path])
+    wrong = [url for url, data in PAGES.items() if answer(archive, "GET", url, {}).data != data]
+    archive.close()
+    return "served whole" if not wrong else f"FAILED: other answers for {wrong}"
+
+
+def main() -> int:
+    """See the module."""
+    given = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as temp:
+        folder = Path(given[0] if given else temp).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        run(sys.executable, "-m", "venv", "py", cwd=folder)
+        told = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
+        if shutil.which("npm"):
+            told["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
+        ours = folder / "ours.warc.gz"
+        ours.unlink(missing_ok=True)
+        written(ours)
+        modules = folder / "node_modules"
+        if modules.is_dir():
+            lines = run(modules / ".bin/warcio", "index", ours, cwd=folder).splitlines()
+            found = sum(any(f'"{url}"' in line for line in lines if '"response"' in line) for url in PAGES)
+            told["warcio.js reads ours"] = f"{found} of {len(PAGES)} addresses" if found else f"FAILED: {lines[-1:]}"
+            packing = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
+            told["js-wacz packs ours"] = run(*packing, cwd=folder)
+            told["what js-wacz has packed"] = served(folder / "js.wacz")
+        told["wacz packs ours"] = run(folder / "py/bin/wacz", "create", "-f", ours, "-o", "py.wacz", cwd=folder)
+        told["wacz validates it"] = run(folder / "py/bin/wacz", "validate", "-f", "py.wacz", cwd=folder)
+        told["what wacz has packed"] = served(folder / "py.wacz")
+    for what, said in told.items():
+        print(f"{what}: {said if 'FAILED' in said else (said.strip().splitlines() or ['done'])[-1]}")
+    return any("FAILED" in said for said in told.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

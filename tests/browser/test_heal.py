@@ -1,0 +1,147 @@
+"""``webarena heal`` on a site that is rebuilt under its tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+
+APP = """
+PAGE = {page!r}
+NOTES = []
+
+def create_app(data_dir):
+    def app(environ, start_response):
+        if environ["REQUEST_METHOD"] == "POST":
+            path = environ["PATH_INFO"] + "?" + environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode()
+            start_response("303 See Other", [("Location", path)])
+            return [b""]
+        said = "<p>" + environ["QUERY_STRING"] + "</p>"
+        start_response("200 OK", [("Content-Type", "text/html")])
+        return [("<title>Notes</title>" + PAGE + said).encode()]
+    return app
+"""
+SITES = """
+schema_version: 1
+apps:
+  notes:
+    backend: process
+    sites:
+      notes: {host: notes.localhost}
+    process: {factory: "notes:create_app"}
+"""
+OLD = """
+<form action=/save method=post><label>Title <input id=title name=title></label>
+<button id=save>Save</button></form>
+<form action=/drop method=post><button id=drop name=drop value=all>Delete</button></form>
+"""
+TASKS = """
+tasks:
+  # Kept.
+  - id: save
+    sites: [notes]
+    intent: Save the note "rye".
+    checks: [{url: "notes:/save?title=rye"}]
+    solution:
+      - fill: {'role=textbox[name="Title"s]': rye}
+        also: ['internal:label="Title"s', 'css=input[name="title"]', css=#title]
+      - click: role=button[name="Save"s]
+        also: ['text="Save"', css=#save, 'css=form[action="/save"] button']
+  - id: drop
+    sites: [notes]
+    intent: Delete everything.
+    checks: [{url: "notes:/drop?drop=all"}]
+    solution:
+      - click: role=button[name="Delete"s]
+        also: ['text="Delete"', css=#drop, 'css=form[action="/drop"] button']
+"""
+REWORDED = OLD.replace("Title", "Heading").replace("Save", "Keep")
+EXCHANGED = """
+<form action=/save method=post><label>Heading <input id=title name=title></label><button id=drop>Keep</button></form>
+<form action=/drop method=post><button id=save name=drop value=all>Throw away</button></form>
+"""
+COVERED = OLD + (
+    '<dialog open aria-label=Terms style="position:fixed;inset:0;width:100%;height:100%">'
+    "<form method=dialog><button>Close</button></form></dialog>"
+)
+
+
+@pytest.fixture
+def heal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sites.yaml").write_text(SITES)
+
+    def run(page: str, *arguments: str, tasks: str = TASKS) -> tuple[int, str, str]:
+        (tmp_path / "notes.py").write_text(APP.format(page=page))
+        (tmp_path / "a.tasks.yaml").write_text(tasks)
+        code = main(["heal", "a.tasks.yaml", "--sites=sites.yaml", *arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_what_works_stays_as_it_is(heal: object) -> None:
+    code, said, told = heal(OLD)  # type: ignore[operator]
+    assert (code, said.count("as recorded")) == (0, 5)
+    assert "---" not in said
+    assert told == "2 solutions replayed: 2 as recorded, 0 healed\n"
+
+
+def test_reworded_labels_are_healed_in_the_file(heal: object) -> None:
+    code, said, told = heal(REWORDED)  # type: ignore[operator]
+    assert code == 1
+    assert "the files are as they were" in told
+    assert Path("a.tasks.yaml").read_text() == TASKS
+    code, again, _ = heal(REWORDED, "--write")  # type: ignore[operator]
+    assert (code, again) == (0, said)
+    assert "healed: button 'Keep', found by its id and its form" in said
+    text = Path("a.tasks.yaml").read_text()
+    assert text == (
+        TASKS.replace("""{'role=textbox[name="Title"s]': rye}""", """{'role=textbox[name="Heading"s]': rye}""")
+        .replace("""['internal:label="Title"s', 'css=input[name="title"]', css=#title]""",
+                 """['css=input[name="title"]', css=#title]""")
+        .replace("""click: role=button[name="Save"s]""", """click: role=button[name="Keep"s]""")
+        .replace("""['text="Save"', css=#save,""", "[css=#save,")
+    )  # fmt: skip
+    assert main(["heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
+
+
+def test_elements_that_got_each_others_ids_are_not_healed(heal: object) -> None:
+    code, said, told = heal(EXCHANGED, "--write")  # type: ignore[operator]
+    assert code == 1
+    assert "not found: its id and its form do not find the same element" in said
+    assert Path("a.tasks.yaml").read_text() == TASKS
+    assert "0 healed, 2 not healed: save, drop" in told
+
+
+def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
+    code, said, _ = heal(COVERED, "--write")  # type: ignore[operator]
+    assert code == 0
+    assert "a dialog that lay over the page was closed" in said
+    text = Path("a.tasks.yaml").read_text()
+    assert text.count('      - click: role=dialog >> role=button[name="Close"s]\n') == 2
+    assert main(["heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
+
+
+def test_what_was_healed_has_to_pass(heal: object) -> None:
+    wrong = TASKS.replace("notes:/save?title=rye", "notes:/save?title=oat")
+    code, said, _ = heal(REWORDED, "--write", tasks=wrong)  # type: ignore[operator]
+    assert code == 1
+    assert "nothing is rewritten: what was found is not proved to be what was meant" in said
+    assert Path("a.tasks.yaml").read_text() == wrong
+
+
+def test_an_instance_alone_does_not_change_its_template(heal: object) -> None:
+    both = TASKS.replace("id: save\n", "id: save\n    each: {a: {word: rye}, b: {word: oat}}\n").replace(
+        "': rye}", "': \"{{ word }}\"}").replace("title=rye", "title={{ word }}")  # fmt: skip
+    code, said, told = heal(REWORDED, "--write", tasks=both)  # type: ignore[operator]
+    assert code == 0, said + told
+    assert Path("a.tasks.yaml").read_text().count("Keep") == 1
+    Path("a.tasks.yaml").write_text(both)
+    assert main(["heal", "a.tasks.yaml::save.a", "--write", "--sites=sites.yaml"]) == 1
+    assert Path("a.tasks.yaml").read_text() == both

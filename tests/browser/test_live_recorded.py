@@ -1,0 +1,54 @@
+"""Live sites recorded, and played again without the web: in the world of `played_world`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.browser.test_live import in_world
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+
+WEB = """
+defaults: {sites: [live], start: "https://www.teahouse.com/"}
+tasks:
+  - id: tried
+    intent: What does Assam cost?
+    checks: [{answer: "8.50"}, {page: {locate: "css=#price", includes: "8.50"}}]
+    solution: [{stop: "8.50"}]
+  - id: found
+    intent: How many teas are there?
+    live: {reads: [POST /search]}
+    checks: [{answer: "3"}, {page: {includes: Found 3 teas}}]
+    solution: [{click: "text=Find"}, {stop: "3"}]
+"""
+"""For the site that stands for whatever its tasks start on: recorded, and played again without the web."""
+
+
+def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> None:
+    (tmp_path / "web.tasks.yaml").write_text(WEB)
+    webarena = [sys.executable, "-m", "pytest_webarena.commands.cli"]
+    done, world = in_world(
+        tmp_path,
+        [
+            [*webarena, "archive", "record", "web.tasks.yaml", "-o", "web.warc.gz", "--sites=live"],
+            [*webarena, "archive", "record", "https://agency.org/", "-o", "one.warc.gz", "--sites=live"],
+            [*webarena, "archive", "add", "web.warc.gz", "one.warc.gz"],
+            [*webarena, "try", "web.tasks.yaml::tried", "--sites=live", "--solution"],
+            ["echo", "### the archive"],
+            [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
+             "--agent=oracle", "web.tasks.yaml", "--sites=archive:web.warc.gz", "--run-dir=archived"],
+        ],
+    )  # fmt: skip
+    records = [json.loads(file.read_text()) for file in (tmp_path / "archived").rglob("trial.json")]
+    assert {each["key"]["task"]: each["outcome"] for each in records} == {"tried": "passed", "found": "passed"}
+    assert not any("live" in each["environment"] for each in records)
+    live = done.stdout.partition("### the archive")[0]
+    assert "agency.org" in live.partition("captures more;")[2].partition("\n")[0]
+    assert "passed: 2 of 2 checks hold" in live
+    posts = [line for lines in world["asked"].values() for line in lines if line.startswith("POST")]
+    assert posts == ["POST /search"]  # once, by what was recorded

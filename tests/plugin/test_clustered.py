@@ -1,0 +1,149 @@
+"""``--ray`` on pytest's side, with a cluster of threads in this process: what is told, asked, taken over, brought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.results import RunDir
+from tests.plugin.conftest import CANNED_RUNTIME
+
+MakeTasks = Callable[..., None]
+
+CLUSTER = (
+    CANNED_RUNTIME
+    + '''
+import json
+import pathlib
+import threading
+from dataclasses import replace
+from pytest_webarena.cluster.members import Delivery, Parcel
+from pytest_webarena.cluster.shipping import pack
+from pytest_webarena.errors import SiteMissing
+from pytest_webarena.plugin import clustered, settings
+from tests.unit.cluster.fake import FakeCluster
+
+patch = pytest.MonkeyPatch()
+held = threading.Event()
+begun = []
+
+
+class Info:
+    def __init__(self, info, node):
+        self.run_dir, self.facts = info.temp_dir / node, {"started": info.facts["started"]}
+
+
+def cluster_of(session, info):
+    def play(node, parcel):
+        """As `node.Node`: a folder of its own, which is brought."""
+        begun.append((node, parcel.task.id))
+        if "held" in parcel.task.id:
+            held.wait(60)
+        runtime = CannedRuntime(Info(info, node), session.config.stash[settings_key])
+        record = runtime.run(parcel.task, parcel.agent, parcel.trial, browser=parcel.browser, node_id=parcel.node_id)
+        if "last" in parcel.task.id:
+            cluster.lost = "nobody has answered at the cluster's head"
+        printed = {"stdout": f"said by {parcel.task.id}", "log": f"logged by {parcel.task.id}"}
+        return Delivery(record=record, archive=pack(runtime.folder(record)), printed=printed)
+
+    cluster = FakeCluster(play, large=2)
+    cluster.add("small", 2, lacks=((("wikipedia",), "no image"),))
+    cluster.close = held.set
+    cluster.break_off = lambda node: held.set()
+    return cluster, ()
+
+
+from pytest_webarena.plugin.stash import SETTINGS as settings_key
+
+read = clustered.read_cluster
+patch.setattr("pytest_webarena.cluster.reaching.prepare_environment", lambda insecure: None)
+patch.setattr("pytest_webarena.cluster.reaching.find_address", lambda given: given)
+patch.setattr(clustered, "_cluster", cluster_of)
+patch.setattr(clustered._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
+
+
+def pytest_unconfigure():
+    patch.undo()
+    pathlib.Path("begun.json").write_text(json.dumps(begun))
+'''
+)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeconftest(CLUSTER)
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest("tasks", "--agent=oracle", "--ray=head:6379", "--ray-insecure", "--run-dir=run", *options)
+
+
+def test_what_trials_print_on_nodes_is_with_their_tests(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong")
+    (project.path / "alone").mkdir()
+    make_tasks("wrong-too", name="alone")
+    (project.path / "tasks" / "alone.yaml").rename(project.path / "alone" / "alone.yaml")
+    (project.path / "alone" / "conftest.py").write_text(
+        "import pytest\n@pytest.fixture(autouse=True)\ndef around():\n    yield\n"
+    )
+    said = run(project, "alone")
+    said.assert_outcomes(passed=1, failed=2)
+    said.stdout.fnmatch_lines(["ray: 2 nodes × 2"])
+    said.stdout.fnmatch_lines(["*one at a time: the fixture around *"])
+    for task in ("wrong", "wrong-too"):
+        said.stdout.fnmatch_lines_random(["*Captured stdout call*", f"said by {task}", f"logged by {task}"])
+    assert "said by right" not in said.stdout.str()
+
+
+def test_a_run_is_gone_on_with_where_it_was_played(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "odd")
+    run(project, "--wide=3").assert_outcomes(passed=1, errors=1)
+    assert json.loads((project.path / "run" / "run.json").read_text())["ray"] == {
+        "address": "head:6379", "insecure": True, "wide": 3,
+    }  # fmt: skip
+    again = project.runpytest("--resume=run")
+    again.stdout.fnmatch_lines(["ray: 2 nodes × 2"])
+    resumed = json.loads((project.path / "run" / "resumed.json").read_text())
+    assert resumed[-1]["ray"] == {"address": "head:6379", "insecure": True, "wide": 3}
+
+    other = project.runpytest("--resume=run", "--ray=other:6379")
+    other.stdout.fnmatch_lines(["ray: 2 nodes × 2"])
+    resumed = json.loads((project.path / "run" / "resumed.json").read_text())
+    assert resumed[-1]["ray"] == {"address": "other:6379", "insecure": False, "wide": 3}
+
+    here = project.runpytest("--resume=run", "--ray=none")
+    assert "ray:" not in here.stdout.str()
+    here.assert_outcomes(errors=1)
+    assert json.loads((project.path / "run" / "resumed.json").read_text())[-1]["ray"] is None
+
+
+def test_a_run_whose_cluster_is_lost_ends_as_by_an_interrupt(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("held", "last", *(f"t{number}" for number in range(40)))
+    said = run(project)
+    assert said.ret == pytest.ExitCode.INTERRUPTED
+    said.stdout.fnmatch_lines(["!*Interrupted: ray: nobody has answered at the cluster's head*!"])
+    assert {record.key.task for record in RunDir(project.path / "run").records()} >= {"last"}
+
+
+def test_nodes_that_lack_a_site_are_not_idle_behind_those_that_wait_for_it(
+    project: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks(*(f"held{number}" for number in range(20)), name="a", sites="[wikipedia]")
+    make_tasks("last", name="b")
+    assert run(project).ret == pytest.ExitCode.INTERRUPTED  # for it came to the last one
+    begun = json.loads((project.path / "begun.json").read_text())
+    assert ["small", "last"] in begun
+    assert {node for node, task in begun if task.startswith("held")} == {"large"}
+
+
+def test_what_can_not_be_had_beside_a_cluster_says_how_to_do_without(
+    project: pytest.Pytester, make_tasks: MakeTasks, tmp_path: Path
+) -> None:
+    make_tasks("a")
+    said = run(project, "--stepwise")
+    assert said.ret == pytest.ExitCode.USAGE_ERROR
+    said.stderr.fnmatch_lines(["*expected no --stepwise beside it; leave one of them out (--ray=none: *"])

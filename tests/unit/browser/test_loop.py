@@ -1,0 +1,69 @@
+"""The thread that browsers are driven on: nothing is left of calls that are cut off before they have begun."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import gc
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.loop import LoopThread
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
+
+
+@pytest.fixture
+def nothing_unawaited(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No coroutine is collected that nobody awaited."""
+    told: list[str] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda each: told.append(str(each.exc_value)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+        gc.collect()
+    assert not [each for each in told if "never awaited" in each]
+
+
+async def work() -> int:
+    return 1
+
+
+@pytest.mark.usefixtures("nothing_unawaited")
+def test_a_call_that_comes_while_the_loop_ends_leaves_nothing_unawaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    thread = LoopThread("tested")
+    busy, scheduled = threading.Event(), threading.Event()
+    schedule = asyncio.run_coroutine_threadsafe
+
+    def scheduling(*args: Any) -> concurrent.futures.Future[Any]:
+        future = schedule(*args)
+        scheduled.set()
+        return future
+
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", scheduling)
+    thread._loop.call_soon_threadsafe(busy.wait)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        called = pool.submit(lambda: thread.call(work(), timeout=60, what="working"))
+        assert scheduled.wait(60)
+        thread._loop.call_soon_threadsafe(thread._loop.stop)
+        busy.set()
+        with pytest.raises(concurrent.futures.CancelledError):
+            called.result(60)
+    thread.stop(60)
+    with pytest.raises(BrowserError, match="working: the browser room is closed"):
+        thread.call(work(), timeout=60, what="working")
+
+
+@pytest.mark.usefixtures("nothing_unawaited")
+def test_work_of_a_session_whose_engine_is_closed_is_given_up_with_it() -> None:
+    engine = BrowserEngine()
+    engine.close()
+    session = Session(engine, SessionConfig())
+    with pytest.raises(BrowserError, match="has been closed"):
+        session._call(work(), 60, "working")

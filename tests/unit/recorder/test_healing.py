@@ -1,0 +1,140 @@
+"""When an element counts as found again: what agrees on it, and what stands against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_webarena.actions import Selector
+from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.recorder.families import family
+from pytest_webarena.recorder.healing import look_for
+from pytest_webarena.signals import TargetRecord
+
+NAME, TEXT, ID, TEST_ID = 'role=button[name="Save note"s]', 'text="Save note"', "css=#save", "data-testid=save"
+FIELD, FORM, CLASSES = 'css=input[name="title"]', 'css=form[action="/save"] button', "css=button.plain"
+AROUND, PLACE = "css=form.panel button", "css=#main > form > button:nth-of-type(2)"
+KEPT = TargetRecord(selector="#save", role="button", name="Keep note", tag="button")
+LINK = TargetRecord(selector="#save", role="link", name="Keep", tag="a")
+DROP = TargetRecord(selector="#drop", role="button", name="Drop", tag="button")
+
+
+class Page:
+    """Elements by selector, each in the order of the document."""
+
+    def __init__(self, found: dict[str, list[TargetRecord]]) -> None:
+        self.found = found
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        return next(iter(self.found.get(selector, [])), None)
+
+    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+        known: list[TargetRecord] = []
+        seen = []
+        for hits in (self.found.get(each, []) for each in selectors):
+            if hits and hits[0] not in known:
+                known.append(hits[0])
+            seen.append(Sighting(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else Sighting())
+        return seen
+
+
+def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
+    """What is found of a step with ``also``, on a page where constants by name find elements."""
+    page = Page({globals()[name]: hits for name, hits in found.items()})
+    result = look_for(Selector(NAME, also=tuple(also)), page, 0.0)
+    return (result.target.selector if result.target else "", result.by, result.note)
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [
+        (NAME, "its name"), (TEXT, "its name"), ('internal:label="Title"s', "its name"),
+        ('css=input[placeholder="Title"]', "its name"), (TEST_ID, "its test id"), (ID, "its id"),
+        ('css=[id="a.b"]', "its id"), (FIELD, "its attribute name"), ('css=a[href="/x"]', "its address"),
+        ('css=nav[aria-label="Main"] > a', "its place"), ('css=nav a[href="/x"]', "its address"),
+        ('css=form[action="/x"] input[name="q"]', "its attribute name"), ('css=nav a[aria-label="x"]', "its name"),
+        (CLASSES, "classes"), (AROUND, "what is around it"), ('css=main button[type="submit"]', "what is around it"),
+        (FORM, "its form"), (PLACE, "its place"), ("css=button", "its place"), ("role=button", "its place"),
+        ("xpath=//button", "its place"), (f"css=iframe >> internal:control=enter-frame >> {ID}", "its id"),
+    ],
+)  # fmt: skip
+def test_what_a_selector_asks_for(selector: str, name: str) -> None:
+    assert family(selector) == name
+
+
+def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
+    assert looked([ID], NAME=[KEPT], ID=[KEPT]) == (NAME, (), "")
+    assert looked([], NAME=[KEPT, DROP]) == (NAME, (), "")
+
+
+@pytest.mark.parametrize(
+    ("also", "found", "by"),
+    [
+        ([TEXT, ID, FORM], {"ID": [KEPT], "FORM": [KEPT]}, ("its id", "its form")),
+        ([ID, PLACE], {"ID": [KEPT], "PLACE": [KEPT]}, ("its id", "its place")),
+        ([ID, FORM, PLACE], {"ID": [KEPT], "FORM": [KEPT], "PLACE": [DROP]}, ("its id", "its form")),  # it has moved
+        ([CLASSES, AROUND, PLACE], {"CLASSES": [KEPT], "AROUND": [KEPT], "PLACE": [KEPT]},
+         ("classes", "what is around it", "its place")),
+    ],
+)  # fmt: skip
+def test_two_independent_means_that_agree_are_enough(
+    also: list[str], found: dict[str, list[TargetRecord]], by: tuple[str, ...]
+) -> None:
+    new = 'role=button[name="Keep note"s]'
+    page = Page({globals()[name]: hits for name, hits in found.items()} | {new: [KEPT]})
+    result = look_for(Selector(NAME, also=tuple(also)), page, 0.0)
+    assert result.target is not None
+    assert (result.target.selector, result.by) == (new, by)
+    assert result.target.also == tuple(each for each in also if page.found.get(each) == [KEPT])
+
+
+def test_a_part_of_the_name_counts_where_one_element_has_it() -> None:
+    part = r"role=button[name=/\bnote\b/i]"
+    for hits, expected in (([KEPT], PLACE), ([KEPT, DROP], ""), ([DROP], "")):
+        page = Page({PLACE: [KEPT], part: hits})
+        result = look_for(Selector(NAME, also=(PLACE, AROUND)), page, 0.0)
+        assert (result.target.selector if result.target else "") == expected
+
+
+@pytest.mark.parametrize(
+    ("also", "found", "why"),
+    [
+        ([], {}, "nothing that is known of it finds one"),
+        ([TEXT, ID], {}, "nothing that is known of it finds one"),
+        ([ID], {"ID": [KEPT]}, "its id alone would find one, which is not enough"),
+        ([TEXT, PLACE], {"PLACE": [KEPT]}, "only its place in the document finds something"),
+        ([AROUND, PLACE], {"AROUND": [KEPT], "PLACE": [KEPT]},
+         "what is around it and its place alone would find one, which is not enough"),
+        ([ID, FORM], {"ID": [KEPT], "FORM": [DROP]}, "its id and its form do not find the same element"),
+        ([ID, TEST_ID, FORM], {"ID": [KEPT], "TEST_ID": [KEPT], "FORM": [DROP]}, "do not find the same element"),
+        ([ID, PLACE], {"ID": [KEPT], "PLACE": [DROP]}, "its id and its place do not find the same element"),
+        ([TEXT, 'internal:label="Save note"s', ID, FORM],
+         {"TEXT": [DROP], "ID": [KEPT], "FORM": [KEPT]}, "do not find the same element"),
+        ([ID, FORM], {"ID": [KEPT], "FORM": [KEPT, DROP]}, "its id alone would find one"),  # one of several
+        ([ID, FORM], {"ID": [LINK], "FORM": [LINK]}, "a button was recorded, and there is link 'Keep' now"),
+    ],
+)  # fmt: skip
+def test_less_is_not_found(also: list[str], found: dict[str, list[TargetRecord]], why: str) -> None:
+    selector, by, note = looked(also, **found)
+    assert (selector, by) == ("", ())
+    assert why in note
+
+
+def test_selectors_of_one_family_are_one() -> None:
+    """However often an element is named: with its words, all of them go."""
+    selector, _, note = looked([TEXT, 'css=button[title="Save note"]'], TEXT=[KEPT])
+    assert (selector, note) == ("", "its name alone would find one, which is not enough")
+
+
+def test_another_element_that_the_rest_agrees_on_is_told_and_not_taken() -> None:
+    found = {"NAME": [DROP], "ID": [KEPT], "FORM": [KEPT]}
+    assert looked([ID, FORM], **found) == (NAME, (), "by its id and its form another element would be found")
+
+
+def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> None:
+    found = {"NAME": [DROP, KEPT], "ID": [KEPT], "FORM": [KEPT]}
+    selector, by, note = looked([ID, FORM], **found)
+    assert (selector, by) == (ID, ("its id", "its form"))
+    assert "finds 2 elements, and another one first" in note
+    assert looked([ID], NAME=[DROP, KEPT], ID=[KEPT])[:2] == (NAME, ())

@@ -1,0 +1,81 @@
+"""What is told of each step of a solution that is replayed, and where the replay ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_webarena.actions import Action, Click, Drag, Goto, Press, Selector, Stop, Type
+from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.recorder.replaying import replay_solution
+from pytest_webarena.signals import TargetRecord
+
+SAVE = TargetRecord(selector="#save", role="button", name="Keep", tag="button")
+CLOSE = TargetRecord(selector="#x", role="button", name="Close", tag="button")
+COVERED = "The element 'css=#a' is covered by form 'Close', which would get the click instead."
+
+
+class Page:
+    """Elements by selector; a dialog lies over it until something of it is clicked."""
+
+    def __init__(self, found: dict[str, TargetRecord], *, covered: bool = False) -> None:
+        self.found = found
+        self.covered = covered
+        self.done: list[Action] = []
+        self.error = ""
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        return self.found.get(selector)
+
+    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+        hits = [next((hit for key, hit in self.found.items() if each.startswith(key)), None) for each in selectors]
+        known = list(self.found.values())
+        return [Sighting(count=1, element=known.index(hit), target=hit) if hit else Sighting() for hit in hits]
+
+    def act(self, action: Action, label: str = "") -> bool:
+        target = getattr(action, "target", None)
+        closing = target is not None and target.selector.startswith("role=dialog")
+        self.error = COVERED if self.covered and target is not None and not closing else ""
+        self.covered = self.covered and not closing
+        if not self.error:
+            self.done.append(action)
+        return not self.error
+
+
+def test_steps_without_a_target_and_with_one_that_is_there_are_as_recorded() -> None:
+    page = Page({"css=#a": SAVE})
+    steps: list[Action] = [Goto("shop:/x"), Press("Enter"), Click(Selector("css=#a", also=("text=A",))), Stop("1")]
+    told = list(replay_solution(steps, page, {"shop": "http://shop.test"}))
+    assert [each.how for each in told] == ["as recorded"] * 4
+    assert not any(each.healed for each in told)
+    assert page.done[0] == Goto("http://shop.test/x")
+    assert str(told[1]) == "step 2 (press 'Enter'): as recorded"
+
+
+def test_a_step_is_healed_and_the_next_one_that_is_not_found_is_the_last() -> None:
+    page = Page({"css=#save": SAVE, "data-testid=save": SAVE})
+    healed = Type(Selector('role=button[name="Save"s]', also=("css=#save", "data-testid=save")), "x")
+    lost = Drag(Selector("css=#save"), Selector("css=#gone"))
+    told = list(replay_solution([healed, lost, Stop("")], page, {}))
+    assert [each.how for each in told] == [
+        "healed: button 'Keep', found by its id and its test id",
+        "not found: nothing that is known of it finds one",
+    ]
+    assert told[0].healed
+    assert told[0].done == Type(Selector("css=#save"), "x")
+    assert told[1].done is None
+    assert len(page.done) == 1
+
+
+def test_a_dialog_that_lies_over_the_page_is_closed_by_its_only_button_for_that() -> None:
+    found = {"css=#a": SAVE, "role=dialog >> role=button[name=/": CLOSE}
+    page = Page(found, covered=True)
+    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    closing = Click(Selector('role=dialog >> role=button[name="Close"s]'))
+    assert (told.before, told.healed, page.done) == ((closing,), True, [closing, Click(Selector("css=#a"))])
+    assert told.how == "a dialog that lay over the page was closed"
+
+
+def test_what_covers_the_page_and_can_not_be_closed_is_told() -> None:
+    page = Page({"css=#a": SAVE}, covered=True)
+    [told] = replay_solution([Click(Selector("css=#a")), Stop("")], page, {})
+    assert (told.done, told.how) == (None, f"it had no effect: {COVERED}")

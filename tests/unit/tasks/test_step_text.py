@@ -1,0 +1,48 @@
+"""Steps of a solution, one at a time, as somebody types them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.actions import Action, Back, Click, Goto, Press, Selector, Stop, Type
+from pytest_webarena.tasks.step_text import parse_step
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ('click: role=button[name="Save"]', [Click(Selector('role=button[name="Save"]'))]),
+        ("- click: css=#save", [Click(Selector("css=#save"))]),
+        ("fill: {css=#a: x, css=#b: 'y: z'}",
+         [Type(Selector("css=#a"), "x", clear=True), Type(Selector("css=#b"), "y: z", clear=True)]),
+        ("goto: /cart", [Goto("shop:/cart")]),
+        ('goto: "/cart"', [Goto("shop:/cart")]),
+        ("goto: map:/x", [Goto("map:/x")]),
+        ("press: Enter", [Press("Enter")]),
+        ("back", [Back()]),
+        ('stop: "84.97"', [Stop("84.97")]),
+    ],
+)  # fmt: skip
+def test_what_is_a_step(text: str, actions: list[Action]) -> None:
+    assert parse_step(text, "shop") == tuple(actions)
+
+
+@pytest.mark.parametrize("text", ["", "s", "stop", "click [42]", "type [7] [a: b] [1]", "stop [goto: x]", "clicks: a"])
+def test_what_agents_say_is_none(text: str) -> None:
+    assert parse_step(text, "shop") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("click: css=a[", "expected a Playwright selector, found no ] in 'css=a['"),
+        ("fill: css=#a", "expected a selector with a text"),
+        ("wait", "write 'wait: …'"),
+        ("click: [", "expected valid YAML"),
+        ("goto: x", "expected an address"),
+    ],
+)
+def test_what_is_wrong_with_a_step_is_said(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match="expected") as raised:
+        parse_step(text, "shop")
+    assert message in str(raised.value)

@@ -94,6 +94,13 @@ UPLOADS: Mapping[str, str] = {
       - stop
     """,
 }
+UPLOADABLE = """
+import pathlib, pytest
+
+@pytest.fixture(scope="session")
+def webarena_context_args():
+    return {"uploads": {"bench.png": pathlib.Path(__file__).with_name("bench.png")}}
+"""
 FILES: Mapping[str, str] = {
     "wiki": "/var/lib/mediawiki/images/ /tmp",
     "tracker": "/var/lib/redmine/default/files /tmp",
@@ -253,6 +260,7 @@ def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str |
         folder = keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "bench.png").write_bytes(picture())
+        (folder / "conftest.py").write_text(UPLOADABLE)
         text = (UPLOADS if fault == "disk" else TASKS)[app]
         (folder / "fault.tasks.yaml").write_text(
             f"tasks:\n  - id: fault\n    intent: Do it.\n    sites: [{app}]\n    mutates: true{text}\n"

@@ -144,12 +144,10 @@ def wiki(lease: Lease, mark: str, chance: random.Random) -> Left:
         "/api.php", "file", (f"{mark}.png", png), action="upload", filename=f"{mark}.png", token=token,
         ignorewarnings="1", format="json", text=mark,
     )  # fmt: skip
-    lease.query(
-        "wiki",
-        f"insert into job (job_cmd, job_namespace, job_title, job_params) values ('null', 0, '{mark}', '');"
-        f"insert into objectcache (keyname, value, exptime) values ('{mark}', '{mark}', '20990101000000')",
-        write=True,
-    )
+    job = f"insert into job (job_cmd, job_namespace, job_title, job_params) values ('null', 0, '{mark}', '')"
+    lease.query("wiki", job, database="jobs", write=True)
+    cached = f"insert into objectcache (keyname, value, exptime) values ('{mark}', '{mark}', '20990101000000')"
+    lease.query("wiki", cached, database="cache", write=True)
     if chance.random() < 0.3:
         lease.query("wiki", "delete from recentchanges; drop index rc_timestamp", write=True)
     return Left(
@@ -251,10 +249,7 @@ TABLES = {
     "courier": "select table_name from information_schema.tables where table_schema = 'wordpress' order by 1",
 }
 TEXTS = {
-    "wiki": (
-        "select group_concat(cast(old_text as text), '|') from text union all select group_concat(keyname) from "
-        "(select keyname from objectcache where keyname like 'markof%')"
-    ),
+    "wiki": "select group_concat(cast(old_text as text), '|') from text",
     "tracker": (
         "select md5(string_agg(subject || coalesce(description, '') || status_id || updated_on, '|' order by id)) "
         "from issues"
@@ -265,15 +260,24 @@ TEXTS = {
     ),
 }
 LIVING = frozenset({"objectcache", "l10n_cache", "module_deps"})
-"""Tables that reading fills: what is in them is looked for by name."""
+"""Tables that reading fills."""
+BESIDE = {
+    "wiki": {
+        "jobs": "select job_cmd, job_title from job",
+        "cache": f"select keyname from objectcache where keyname like '{MARK}%'",
+    }
+}
+"""Of databases beside the main one, what all begin with. Reading fills the cache, so marks are looked for."""
 
 
 def everything(lease: Lease, app: str) -> dict[str, Any]:
     """How many rows each table has, and what the texts come to. Asked before any page, which may fill caches."""
     names = [str(row[0]) for row in lease.query(app, TABLES[app]).rows if row[0] not in LIVING]
     counts = lease.query(app, " union all ".join(f"select '{name}', count(*) from {name}" for name in names)).rows
-    texts = lease.query(app, TEXTS[app]).rows
-    return {"rows": {str(name): int(str(count)) for name, count in counts}, "texts": [list(row) for row in texts]}
+    texts = [list(row) for row in lease.query(app, TEXTS[app]).rows]
+    for database, sql in BESIDE.get(app, {}).items():
+        texts += [[database, *row] for row in lease.query(app, sql, database=database).rows]
+    return {"rows": {str(name): int(str(count)) for name, count in counts}, "texts": texts}
 
 
 @dataclass(slots=True)
@@ -352,7 +356,8 @@ def without_resets(folder: Path, apps: Sequence[str]) -> Path:
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
     shipped = yaml.safe_load(load_catalogue("debian").path.read_text())["apps"]
-    docker = {app: {**shipped[app]["docker"], "snapshot": False, "reset": [["true"]], "fingerprint": ["true"]} for app in apps}
+    blind = {"snapshot": False, "reset": [["true"]], "fingerprint": ["true"]}
+    docker = {app: {**shipped[app]["docker"], **blind} for app in apps}
     path = folder / "planted.yaml"
     path.write_text(yaml.safe_dump({"extends": "debian", "apps": {app: {"docker": docker[app]} for app in apps}}))
     return path

@@ -70,7 +70,7 @@ def main() -> int:
             lines = run(modules / ".bin/warcio", "index", ours, cwd=folder).splitlines()
             found = sum(any(f'"{url}"' in line for line in lines if '"response"' in line) for url in PAGES)
             told["warcio.js reads ours"] = f"{found} of {len(PAGES)} addresses" if found else f"FAILED: {lines[-1:]}"
-            packing = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
+            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
             told["js-wacz packs ours"] = run(*packing, cwd=folder)
             told["what js-wacz has packed"] = served(folder / "js.wacz")
         told["wacz packs ours"] = run(folder / "py/bin/wacz", "create", "-f", ours, "-o", "py.wacz", cwd=folder)

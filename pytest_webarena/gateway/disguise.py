@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl
 
-__all__ = ["hidden_method", "mutates", "names_method"]
+__all__ = ["hidden_method", "is_unreadable", "mutates", "names_address", "names_method"]
 
 _NAMES = frozenset(
     (
@@ -16,6 +16,13 @@ _NAMES = frozenset(
     )
 )  # fmt: skip
 """Rack, Rails, Laravel, Symfony, Express, OData and their like."""
+_ADDRESSES = frozenset(("x_original_url", "x_rewrite_url", "x_http_url_override", "x_override_url"))
+"""Of IIS, Symfony, Zend and their like."""
+_LETTERS = frozenset(("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"))
+"""Of which all characters that matter here are the same bytes."""
+_CHARSET = re.compile(r"charset\s*=\s*\"?([^\s\";]+)", re.IGNORECASE)
+_HELD = re.compile(r"\r?\n\r?\n(.*?)(?=\r?\n--|\Z)", re.DOTALL)
+"""What parts hold, behind their heads."""
 _SAFE = frozenset(("", "GET", "HEAD", "OPTIONS"))
 _PART = re.compile(rb"\bname\*?=(?:\"([^\"]*)\"|([^;\r\n]*))", re.IGNORECASE)
 _ASIDE = re.compile(r'#[^\n\r]*|"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"')
@@ -49,20 +56,59 @@ def hidden_method(method: str, query: str, body: bytes = b"") -> bool:
 
 
 def _fields(body: bytes) -> Iterator[tuple[str, str]]:
-    """What any server might take for a field, whatever the body says it is; of parts only the names."""
+    """What any server might take for a field, whatever the body says it is; of parts the names, and what any of them
+    may hold in turn."""
     if not body:
         return
     text = body.decode("utf-8", "replace")
     yield from parse_qsl(text, keep_blank_values=True)
     for quoted, bare in _PART.findall(body):
         yield (quoted or bare).decode("latin-1"), "PART"
-    try:
-        known = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    for each in known if isinstance(known, list) else [known]:
-        if isinstance(each, dict):
-            yield from ((name, str(value)) for name, value in each.items())
+    for part in (text, *(found[1] for found in _HELD.finditer(text))):
+        try:
+            yield from _members(json.loads(part))
+        except (ValueError, RecursionError):
+            if part is not text:
+                yield "", part
+
+
+def _members(known: object) -> Iterator[tuple[str, str]]:
+    """Keys and values of JSON, however deep."""
+    if isinstance(known, list):
+        for each in known:
+            yield from _members(each)
+    elif isinstance(known, dict):
+        for name, value in known.items():
+            yield str(name), value if isinstance(value, str) else ""
+            if not isinstance(value, str):
+                yield from _members(value)
+    elif isinstance(known, str):
+        yield "", known
+
+
+def is_unreadable(fields: Sequence[str], body: bytes) -> bool:
+    """Whether a body may say to a server what it does not say here: packed, or in other letters than UTF-8's.
+
+    >>> is_unreadable(["Content-Type: application/json; charset=utf-16"], b"{}"), is_unreadable([], b"{\\0}\\0")
+    (True, True)
+    """
+    known = {name.strip().lower(): value for name, _, value in (field.partition(":") for field in fields)}
+    charset = _CHARSET.search(known.get("content-type", ""))
+    return (
+        "content-encoding" in known
+        or (charset is not None and charset[1].lower() not in _LETTERS)
+        or body.startswith((b"\xff\xfe", b"\xfe\xff"))
+        or b"\0" in body[:4]
+    )
+
+
+def names_address(fields: Sequence[str]) -> bool:
+    """Whether a field line of a request names another address in place of its own.
+
+    >>> names_address(["X-Original-URL: /buy"]), names_address(["Referer: /buy"])
+    (True, False)
+    """
+    return any(_plain(field.partition(":")[0]) in _ADDRESSES for field in fields)
 
 
 def mutates(query: str, body: bytes = b"") -> bool:

@@ -15,6 +15,9 @@ __all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted"]
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
+_NEXT = 3.0
+"""Seconds until the next address of a name is tried: IPv6 often leads nowhere, and says nothing."""
+
 LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
 """Addresses of a host; `OSError` when there are none."""
 
@@ -65,19 +68,20 @@ async def connect(
 
     `Forbidden`, or `OSError` of the last address that was tried.
     """
-    loop = asyncio.get_running_loop()
     last: OSError | None = None
     name = host.strip("[]").rstrip(".") if secure else None
-    for address in await permitted(host, port, find, closed):
+    addresses = await permitted(host, port, find, closed)
+    for number, address in enumerate(addresses, 1):
         try:
-            if proxy is not None:
-                return await tunnel(proxy, make, address, port, secure=secure, name=name)
-            transport, protocol = await loop.create_connection(make, address, port, ssl=secure, server_hostname=name)
+            async with asyncio.timeout(_NEXT if number < len(addresses) else None):
+                transport, protocol = await _to(make, address, port, secure=secure, name=name, proxy=proxy)
         except ssl.SSLError as error:
             raise OSError(tls_fault(error)) from error
         except OSError as error:
-            last = error
+            last = error if str(error) else OSError(f"no connection to {address} within {_NEXT:g} s")
             continue
+        if transport is None:
+            return protocol
         peer = transport.get_extra_info("peername")
         if why := closed(str(peer[0])):  # whatever brought us there
             transport.abort()
@@ -85,3 +89,20 @@ async def connect(
         return protocol
     assert last is not None
     raise last
+
+
+async def _to(
+    make: Callable[[], P],
+    address: str,
+    port: int,
+    *,
+    secure: ssl.SSLContext | None,
+    name: str | None,
+    proxy: Proxy | None,
+) -> tuple[asyncio.Transport | None, P]:
+    """A connection to one address; the transport is None where a ``proxy`` has it."""
+    if proxy is not None:
+        return None, await tunnel(proxy, make, address, port, secure=secure, name=name)
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.create_connection(make, address, port, ssl=secure, server_hostname=name)
+    return transport, protocol

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from pytest_webarena.gateway.disguise import hidden_method, mutates, names_method
+from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.lacking import lack_of
 from pytest_webarena.gateway.log import Entry
@@ -74,7 +74,7 @@ class Guard:
         raise _intercepted(unsafe, url)
 
     def _is_other(self, request: RequestHead, query: str) -> bool:
-        return names_method(request.fields) or hidden_method(request.method, query)
+        return names_method(request.fields) or names_address(request.fields) or hidden_method(request.method, query)
 
     def only_reads(self, route: Route, request: RequestHead, path: str) -> bool:
         """Whether a request is let through on the word that it only reads."""
@@ -82,9 +82,8 @@ class Guard:
 
     def look_into(self, route: Route, request: RequestHead, path: str, body: bytes) -> None:
         """Raise `Intercepted` for what should only read and asks for something else in its body."""
-        packed = any(field[:17].lower() == "content-encoding:" for field in request.fields)
         query = path.partition("?")[2]
-        if packed or hidden_method(request.method, query, body):
+        if is_unreadable(request.fields, body) or hidden_method(request.method, query, body):
             raise _intercepted(f"{request.method} as another method", route.url + path)
         if mutates(query, body):
             raise _intercepted(f"{request.method} of a mutation", route.url + path)

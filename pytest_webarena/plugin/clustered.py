@@ -18,6 +18,7 @@ import pytest
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.stash import CATALOGUE, CLUSTER, SETTINGS
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.trials.printed import Output
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["LOCAL", "ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
+__all__ = ["ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
 
-LOCAL = "none"
-"""What ``--ray`` may be given to have trials played on this machine, where ``--resume`` would take a cluster over."""
 _NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
 

@@ -37,6 +37,7 @@ from pytest_webarena.plugin.reporting import (
     outcomes,
     skips,
     terminal,
+    tracebacks,
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
@@ -148,6 +149,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
+    if not isinstance(item, TaskItem):
+        tracebacks.shorten_traceback(item, call.excinfo)
     report: pytest.TestReport = yield
     outcomes.mark_report(report, call, task=isinstance(item, TaskItem))
     set_times(item, report)

@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_webarena.errors import UsageError
 
 __all__ = [
+    "LOCAL",
     "confidence",
     "increase",
     "natural_float",
@@ -21,6 +22,9 @@ __all__ = [
     "run_directory",
     "share",
 ]
+
+LOCAL = "none"
+"""What ``--ray`` may be given to have trials played on this machine, where ``--resume`` would take a cluster over."""
 
 
 def confidence(text: str) -> float:

@@ -20,9 +20,10 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin import xdist
-from pytest_webarena.plugin.clustered import LOCAL, ClusterSettings, read_cluster
+from pytest_webarena.plugin.clustered import ClusterSettings, read_cluster
 from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
+from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.run_start import worker_count

@@ -75,7 +75,7 @@ class Agents:
         return self._found[name]
 
     def memory(self, item: TaskItem) -> tuple[str, str, str] | None:
-        """Names what the trial has alone while it is under way, as it goes on with what others remember; mostly None."""
+        """Names what the trial has alone while it is under way, as it goes on with what others recall; mostly None."""
         agent = self.of(item)
         if agent is None or agent.memory is None:
             return None

@@ -269,7 +269,8 @@ def _gather(
         if stage.lease is not None:
             if stage.lease.live:
                 progress.environment["live"] = dict(stage.lease.live)
-            archived = all(each.backend == ARCHIVE for each in stage.lease.replicas)
+            replicas = stage.lease.replicas
+            archived = bool(replicas) and all(each.backend == ARCHIVE for each in replicas)
             progress.unbreakable = archived or bool(stage.lease.live)
         writer.given(stage.images)
         see_pages = needs_pages(task, plan.options.grading)

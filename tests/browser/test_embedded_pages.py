@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
+from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ MISSED = """() => [...document.querySelectorAll("a[href], button, select, textar
   .map((at) => at.outerHTML.slice(0, 90))"""
 
 Look = Callable[[Callable[["Page"], Awaitable[None]]], None]
+
+
+def test_every_site_has_pages_here() -> None:
+    assert {*KINDS, "shop"} == APPS.keys(), "add a line to KINDS: a page of each kind (the shop has tests of its own)"
 
 
 @pytest.fixture(scope="module", params=KINDS)

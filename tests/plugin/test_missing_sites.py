@@ -71,6 +71,41 @@ def test_a_site_that_can_not_be_run_stops_its_tasks_at_once(pytester: pytest.Pyt
     assert (pytester.path / "run/broker.log").read_text().count("can't be run") == 1
 
 
+PYTHON_TESTS = """
+import pytest
+
+@pytest.mark.webarena(sites=["shopp"])
+def test_unknown(webarena):
+    pass
+
+@pytest.mark.webarena(sites=["shop"])
+def test_statement(webarena):
+    webarena.query("shop", "select nope")
+
+def helper():
+    raise LookupError("of theirs")
+
+def test_theirs():
+    helper()
+"""
+
+
+def test_mistakes_in_python_tests_are_told_without_our_insides(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("sites.yaml").write_text(
+        "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n"
+        "    databases: {main: {sqlite: app.db}}\n    ready: [{http: /}]\n"
+        "    process: {command: ['{python}', -m, http.server, --bind, 127.0.0.1, '{port}']}\n"
+    )
+    pytester.makepyfile(PYTHON_TESTS)
+    result = pytester.runpytest_subprocess("--sites=./sites.yaml", "--tb=short")
+    result.assert_outcomes(errors=2, failed=1)
+    result.stdout.fnmatch_lines(["E *'shopp'; did you mean 'shop'*", "test_mistakes*:9: in test_statement", "E *"])
+    result.stdout.fnmatch_lines(["*in test_theirs", "*in helper", "E *of theirs"])
+    assert "sites/client" not in str(result.stdout)
+    result = pytester.runpytest_subprocess("--sites=./sites.yaml", "--tb=short", "--full-trace", "-k", "unknown")
+    assert "sites/client" in str(result.stdout)
+
+
 @pytest.fixture
 def elsewhere() -> Iterator[str]:
     """The address of a site that this package knows nothing about."""

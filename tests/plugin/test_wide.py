@@ -193,7 +193,7 @@ def test_a_fixture_that_a_hook_adds_makes_its_trial_wait_its_turn(
         )
     result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=2", "-rA")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["webarena: --wide: 1 trial one at a time: the fixture around would not be around it *"])
+    result.stdout.fnmatch_lines(["webarena: --wide: 1 trial one at a time: the fixture around would not be around *"])
     assert result.outlines.count("set up") == 1
 
 

@@ -283,6 +283,7 @@ def test_requests_that_a_task_names(played: Played, case: str) -> None:
 
 
 FORM = "Content-Type: application/x-www-form-urlencoded"
+PART = b'--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n--x--\r\n'
 OTHERS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
     "a form's field": ("/search", (FORM,), b"q=tea&_method=DELETE"),
     "an escaped one": ("/search", (FORM,), b"q=tea&%5Fmethod=DELETE"),
@@ -294,6 +295,12 @@ OTHERS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
     "a field with underscores": ("/search", ("X_HTTP_METHOD_OVERRIDE: DELETE",), b"q=tea"),
     "packed": ("/search", ("Content-Encoding: gzip",), gzip.compress(b"_method=DELETE")),
     "a mutation": ("/search", (), b'{"query": "# all\\n mutation Buy($a: Int) { buy(a: $a) }"}'),
+    "a mutation further in": ("/search", (), b'{"operations": [{"query": "mutation{buy}"}]}'),
+    "a mutation in a part": ("/search", (), PART % (b"operations", b'{"query": "mutation($f: Upload!) {up(f: $f)}"}')),
+    "a mutation as a part": ("/search", (), PART % (b"query", b"mutation {buy}")),
+    "in other letters": ("/search", (), '{"query": "mutation{buy}"}'.encode("utf-16")),
+    "in letters that are told": ("/search", ("Content-Type: application/json; charset=utf-7",), b"+AHs-"),
+    "another address": ("/search", ("X-Original-URL: /basket/add",), b"q=tea"),
     "too much": ("/search", (), b"q=" + b"a" * (5 << 20)),
 }
 
@@ -310,6 +317,7 @@ def test_what_only_reads_is_looked_into(played: Played, case: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [b"q=tea&method=DELETE", b"_method=POST&q=tea", b'{"query": "{ teas(about: \\"mutation { x }\\") { name } }"}',
+     b'{"filters": [{"about": "mutations of tea"}]}', PART % (b"picture", b"\x89PNG\0\0mutation"),
      b"q=" + b"a" * (1 << 20)],
 )  # fmt: skip
 def test_what_only_reads_is_sent_whole(played: Played, body: bytes) -> None:

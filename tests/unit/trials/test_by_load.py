@@ -1,4 +1,4 @@
-"""``--wide auto``: how many trials begin beside others depends on how long their agents wait; what records say of it."""
+"""``--wide auto``: how many trials begin beside others depends on how long their agents wait; what records say."""
 
 from __future__ import annotations
 
@@ -80,3 +80,22 @@ def test_a_trial_that_is_played_between_the_others_is_told_as_alone(
         runtime.run(TASK, "null", 1, browser="chromium", node_id="")
         executor.submit(TASK, "null", 2).result()
     assert told == [1, 8, 8]
+
+
+def test_a_trial_that_is_tried_again_is_under_way_once_and_no_more_when_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+
+    def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
+        for _ in range(3):
+            with plan.start():
+                assert runtime._begun == 1
+        return TrialRecord(key=plan.key, outcome="passed")
+
+    monkeypatch.setattr(runtimes, "run_trial", run_trial)
+    with made(tmp_path) as runtime:
+        monkeypatch.setattr(runtime._brake, "hold", lambda under_way, over: held.append(under_way()))
+        for trial in (1, 2):
+            runtime.run(TASK, "null", trial, browser="chromium", node_id="")
+    assert held == [0, 0]  # its first attempts alone, of which the first had gone

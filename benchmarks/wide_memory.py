@@ -1,0 +1,113 @@
+"""Whether memory stays flat over many short trials with some in flight: what each kind of process holds meanwhile.
+
+    python benchmarks/wide_memory.py [--trials 500] [--wide 8] [--every 50]
+
+Trials are of an agent that does not think, on the embedded start page. Each time that so many more are over, all
+processes are looked at for three seconds; printed is the median of their proportional set size (PSS), by kind:
+
+pytest    the process in which trials are in flight, and its agents
+driver    Playwright's
+browser   Chromium's processes, with the pages of the trials that are in flight then
+broker    the pool of sites, and the replicas
+other     supervisors, watchdogs, the reaper
+
+The last line is what comes on top with each trial, in KiB: a straight line through all rows but the first, for the
+first trials bring what is loaded once. The driver's collector of garbage makes it go up and down by some 70 MiB. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from pathlib import Path
+
+from processes import carrying
+from throughput import MARK, pss
+from wide import AGENT, TASK
+
+KINDS = ("pytest", "driver", "browser", "broker", "other")
+_LOOKS = 10
+_PAUSE = 0.3
+"""Seconds between two looks."""
+
+
+def main() -> int:
+    """Print a line each time that so many trials more are over."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument("--wide", type=int, default=8)
+    parser.add_argument("--every", type=int, default=50)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wide-memory-") as folder:
+        Path(folder, "thinker.py").write_text(AGENT.format(steps=2, think=0))
+        Path(folder, "tasks.yaml").write_text(TASK)
+        return played(Path(folder), options)
+
+
+def played(folder: Path, options: argparse.Namespace) -> int:
+    """Play the trials there and watch; pytest's exit code."""
+    mark = uuid.uuid4().hex
+    command = [sys.executable, "-m", "pytest", "tasks.yaml", "--agent=thinker.py:Thinker", "-q", "--record=minimal"]
+    command += [f"--trials={options.trials}", f"--wide={options.wide}", "--run-dir=run", "-p", "no:cacheprovider"]
+    with Path(folder, "log").open("w") as log:
+        run = subprocess.Popen(command, cwd=folder, env={**os.environ, MARK: mark}, stdout=log, stderr=log)
+    print("trials over  " + "".join(f"{kind:>9}" for kind in KINDS) + "      all   MiB")
+    rows: list[tuple[int, Counter[str]]] = []
+    while run.poll() is None:
+        over = sum(1 for _ in Path(folder, "run", "trials").glob("*/trial.json"))
+        if over >= options.every * (len(rows) + 1):
+            sizes = looked_at(mark, run.pid)
+            if run.poll() is None and sizes["driver"]:  # it was not about to end
+                rows.append((over, sizes))
+                print(line(*rows[-1]), flush=True)
+        time.sleep(_PAUSE)
+    if run.returncode:
+        print(Path(folder, "log").read_text()[-1500:], file=sys.stderr)
+    if len(rows) > 2:
+        overs = [over for over, _ in rows[1:]]
+        more = [statistics.linear_regression(overs, [sizes[kind] for _, sizes in rows[1:]]).slope for kind in KINDS]
+        print("KiB a trial  " + "".join(f"{each:>9.1f}" for each in [*more, sum(more)]))
+    return run.returncode
+
+
+def line(over: int, sizes: Counter[str]) -> str:
+    """A row of the table."""
+    return f"{over:>11}  " + "".join(f"{sizes[kind] / 1024:>9.1f}" for kind in KINDS) + f"{sizes.total() / 1024:>9.1f}"
+
+
+def looked_at(mark: str, main: int) -> Counter[str]:
+    """KiB by kind, the median of some looks."""
+    looks = []
+    for _ in range(_LOOKS):
+        now: Counter[str] = Counter()
+        for pid in carrying(MARK, mark):
+            now[kind(pid, main)] += pss(pid)
+        looks.append(now)
+        time.sleep(_PAUSE)
+    return Counter({kind: round(statistics.median(look[kind] for look in looks)) for kind in KINDS})
+
+
+def kind(pid: int, main: int) -> str:
+    """One of `KINDS`."""
+    if pid == main:
+        return "pytest"
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return "other"
+    if b"/driver/node" in words:
+        return "driver"
+    if b"chrom" in words:
+        return "browser"
+    return "broker" if b"broker" in words or b"fork" in words else "other"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Leaves our own frames out of the traceback of a mistake that is not ours: what is wrong is in its message."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import HarnessError, WebArenaError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import pytest
+
+__all__ = ["shorten_traceback"]
+
+_OURS = Path(__file__).parents[2]
+_STDLIB = Path(sysconfig.get_path("stdlib"))
+_PACKAGES = {"site-packages", "dist-packages"}
+
+
+def shorten_traceback(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException] | None) -> None:
+    """Of an error in a Python test, keep what leads to us: the test or its fixtures, and the first of our functions.
+
+    With ``--full-trace`` and ``--pdb``, and of our own faults, all stays. To be called before pytest makes its report.
+    """
+    options = item.config.option
+    if excinfo is None or options.fulltrace or options.usepdb or not isinstance(excinfo.value, WebArenaError):
+        return
+    entry: TracebackType | None = excinfo.tb
+    last: TracebackType | None = None
+    while entry is not None:
+        if not _is_behind_us(entry):
+            last = entry
+        entry = entry.tb_next
+    if not isinstance(excinfo.value, HarnessError) and last is not None and last.tb_next is not None:
+        last.tb_next.tb_next = None
+
+
+def _is_behind_us(entry: TracebackType) -> bool:
+    """Whether it is a frame of ours, or one of Python's library, which we may have called."""
+    path = Path(entry.tb_frame.f_code.co_filename)
+    return path.is_relative_to(_OURS) or (path.is_relative_to(_STDLIB) and _PACKAGES.isdisjoint(path.parts))

@@ -1,0 +1,71 @@
+"""Which of an engine's browsers sessions begin in, and whose sessions have lost theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_webarena.browser.shared import Fleet
+
+
+class Made:
+    """A browser with so many contexts in it."""
+
+    def __init__(self, contexts: int = 0) -> None:
+        self.contexts: list[object] = [None] * contexts
+        self.connected = True
+
+    def is_connected(self) -> bool:
+        return self.connected
+
+
+def made(contexts: int = 0) -> Any:
+    return Made(contexts)
+
+
+def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
+    fleet, full, roomy = Fleet(3), made(3), made(1)
+    fleet.add(full)
+    assert fleet.roomy() is None
+    fleet.add(roomy)
+    assert fleet.roomy() is roomy
+    with fleet.place(roomy), fleet.place(roomy):  # contexts that are not there yet
+        assert fleet.roomy() is None
+    assert fleet.roomy() is roomy
+
+
+def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_they_are_over() -> None:
+    fleet, stuck, other = Fleet(3), made(2), made()
+    fleet.add(stuck)
+    fleet.add(other)
+    assert not fleet.has_lost(stuck)
+    assert fleet.given_up(stuck) == []  # others are in it still
+    assert fleet.has_lost(stuck)  # though it is connected
+    assert not fleet.has_lost(other)
+    assert fleet.roomy() is other
+    stuck.contexts.clear()
+    assert fleet.given_up(stuck) == [stuck]
+    assert fleet.all() == [other]
+
+
+def test_one_that_is_gone_is_lost_and_nobody_begins_in_it() -> None:
+    fleet, gone = Fleet(3), made(1)
+    fleet.add(gone)
+    gone.connected = False
+    assert fleet.has_lost(gone)
+    assert fleet.roomy() is None
+
+
+def test_what_nobody_shares_is_no_loss_and_closed_at_once() -> None:
+    fleet, own = Fleet(None), made(1)
+    fleet.add(own)
+    own.connected = False
+    assert not fleet.has_lost(own)
+    assert fleet.given_up(own) == [own]
+
+
+def test_one_that_is_kept_for_a_session_takes_no_other() -> None:
+    fleet = Fleet(3)
+    own = fleet.apart(made(1))
+    assert fleet.roomy() is None
+    own.contexts.clear()
+    assert fleet.given_up(own) == [own]

@@ -17,12 +17,13 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks.model import Check, Task
+from pytest_webarena.tasks.reviews import ReviewState
 from pytest_webarena.text import clip
 from pytest_webarena.upkeep.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
 from pytest_webarena.upkeep.otherwise import Known, nodes_otherwise
 from pytest_webarena.upkeep.replaying import Tried, key_node_checks
 
-__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "find", "known_of", "untried"]
+__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "asks_answer", "find", "known_of", "untried"]
 
 Status = Literal["broken", "drifted", "blocked", "site down", "untried", "valid"]
 """``drifted``: found, but by other means than the task says. ``untried``: nothing was found out."""
@@ -60,6 +61,16 @@ class TaskFinding:
     seconds: float = 0.0
     attempt: str = ""
     """Folder of the attempt whose files show it; empty when there is none."""
+    review: ReviewState | Literal[""] = ""
+    """What the task's review is at; empty for a task without one."""
+    disagreements: tuple[str, ...] = ()
+    """Of its reviewers."""
+
+    def reviewed(self, task: Task) -> TaskFinding:
+        """With what the task's review is at."""
+        if task.review is None:
+            return self
+        return replace(self, review=task.review.state(task.digest), disagreements=task.review.disagreements)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -270,20 +281,20 @@ def _outcomes(
 
 def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
     """A check that holds. An answer that the solution has written out holds whatever the site says."""
-    if not _asks_answer(check):
+    if not asks_answer(check):
         return Finding(kind="check", name=name, status="valid")
     answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
     if _is_shown(answer, evidence):
         return Finding(kind="check", name=name, status="valid")
     why = "the answer is the one that the solution has written out, and its last page does not show it"
-    alone = all(map(_asks_answer, task.checks))
+    alone = all(map(asks_answer, task.checks))
     return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
 
 
-def _asks_answer(check: Check) -> bool:
+def asks_answer(check: Check) -> bool:
     """Whether it looks at nothing but what the agent says at the end."""
     if check.children:
-        return all(map(_asks_answer, check.children))
+        return all(map(asks_answer, check.children))
     return check.kind in ("answer", "json_answer")
 
 

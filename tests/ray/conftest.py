@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import Process, listening, name_of, of_pids, wait_until
+from tests.processes import Process, name_of, of_pids, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +31,12 @@ def _lacking() -> str:
     if os.geteuid() != 0:
         return "expected root, which network namespaces are made by"
     return ""
+
+
+def _ports(line: str) -> tuple[str, str]:
+    """Of both ends of a connection that ss tells of."""
+    here, there = line.split()[3:5]
+    return here.rpartition(":")[2], there.rpartition(":")[2]
 
 
 @dataclass
@@ -85,15 +91,16 @@ class Machines:
         ).stdout
         return [process for process in of_pids(map(int, told.split())) if name_of(process).startswith("ray::Node")]
 
-    def cut(self, driver: subprocess.Popen[str], actor: Process) -> None:
-        """Break the connections between the two, as a network does that forgets them."""
-        ports = {int(place.rpartition("port=")[2].rstrip(")")) for place in listening(actor) or ()}
-        for each in Process(driver.pid).net_connections():
-            if each.raddr and each.raddr.port in ports:
-                both = ["sport", "=", f":{each.laddr.port}", "dport", "=", f":{each.raddr.port}"]
-                subprocess.run(
-                    ["ip", "netns", "exec", self.namespace, "ss", "-K", *both], check=True, capture_output=True
-                )
+    def cut(self, driver: int, actor: int) -> None:
+        """Break the connections between two processes, as a network does that forgets them."""
+        ss = ["ip", "netns", "exec", self.namespace, "ss"]
+        lines = subprocess.run([*ss, "-tnpH"], capture_output=True, text=True, check=True).stdout.splitlines()
+        ends = {pid: {_ports(line) for line in lines if f"pid={pid}," in line} for pid in (driver, actor)}
+        between = [(here, there) for here, there in ends[driver] if (there, here) in ends[actor]]
+        assert between
+        for here, there in between:
+            both = ["sport", "=", f":{here}", "dport", "=", f":{there}"]
+            subprocess.run([*ss, "-K", *both], check=True, capture_output=True)
 
     @contextmanager
     def judge(self, reply: str) -> Iterator[tuple[str, Callable[[], int]]]:

@@ -164,7 +164,7 @@ def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: M
         machines.wait_for_trials(4)
         silent = machines.actors()[-1]
         (its_own := project / f"held-{silent.pid}").touch()
-        machines.cut(process, silent)
+        machines.cut(process.pid, silent.pid)
         said = read_until(process, "ray: no answer from", "2 trials given back")
         held.unlink()
         wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node has played all of them

@@ -181,12 +181,6 @@ async def sit_down(
             seen = "Number(document.querySelector('#picture').dataset.number) > 0"
             await person.until(seen if sees else "state.phase === 'doing'")
             await act(person)
-        except BaseException:  # DEBUG
-            print(
-                await page.evaluate("JSON.stringify({...state, log: []}, null, 1)"), await page.inner_text("#problem")
-            )  # DEBUG
-            await page.screenshot(path="/tmp/h24b_err.png")  # DEBUG
-            raise  # DEBUG
         finally:
             await page.evaluate(_LEAVE)
             await browser.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ class Person:
     page: Page
     find: Callable[[str, float], TargetRecord | None]
     """The person's eyes."""
+    stages: Sequence[Tryout] = ()
+    """What is behind the page."""
 
     async def until(self, expression: str) -> Any:
         """Wait for an expression to be true. Playwright's own way needs eval, which the page's policy forbids."""
@@ -99,6 +101,10 @@ class Person:
 class _Stages:
     set: list[Tryout] = field(default_factory=list)
 
+    def find(self, selector: str, patience: float) -> TargetRecord | None:
+        """What is there on the last one."""
+        return self.set[-1].find(selector, patience)
+
     @contextmanager
     def tryout(self, *args: Any, **options: Any) -> Iterator[Tryout]:
         with tryout(*args, **options) as trying:
@@ -143,7 +149,7 @@ def at_the_page(
     try:
         assert there.wait(PATIENCE)
         assert opened
-        asyncio.run(sit_down(executable, opened[0], size, lambda *what: stages.set[-1].find(*what), act))
+        asyncio.run(sit_down(executable, opened[0], size, stages.find, act, sees=given.live, stages=stages.set))
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"
@@ -156,8 +162,11 @@ async def sit_down(
     size: tuple[int, int],
     find: Callable[[str, float], TargetRecord | None],
     act: Callable[[Person], Awaitable[None]],
+    *,
+    sees: bool = True,
+    stages: Sequence[Tryout] = (),
 ) -> None:
-    """Open the page, let ``act`` use it, and leave it. A fault of the page fails."""
+    """Open the page, let ``act`` use it, and leave it. A fault of the page fails. ``sees``: the browser is on it."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -167,16 +176,11 @@ async def sit_down(
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         await page.goto(address)
-        person = Person(page, find)
+        person = Person(page, find, stages)
         try:
-            await person.until("Number(document.querySelector('#picture').dataset.number) > 0")
+            seen = "Number(document.querySelector('#picture').dataset.number) > 0"
+            await person.until(seen if sees else "state.phase === 'doing'")
             await act(person)
-        except BaseException:  # DEBUG
-            print(
-                await page.evaluate("JSON.stringify({...state, log: []}, null, 1)"), await page.inner_text("#problem")
-            )  # DEBUG
-            await page.screenshot(path="/tmp/h24b_err.png")  # DEBUG
-            raise  # DEBUG
         finally:
             await page.evaluate(_LEAVE)
             await browser.close()

@@ -49,6 +49,16 @@ def test_the_text_in_an_address_that_was_there_before_shows_nothing() -> None:
     assert found[1] == {"value": {"locate": "css=#q", "exact": "price"}}
 
 
+def test_a_parameter_that_is_carried_along_shows_nothing_either() -> None:
+    steps = passed(
+        (Click(BUTTON), "/list?sort=price"),
+        (Type(FIELD, "price"), "/list?sort=price"),
+        (Press("Enter", FIELD), "/found?sort=price"),
+    )
+    found = [dict(each.node) for each in proposed_nodes(steps, SITES)]
+    assert found[1] == {"value": {"locate": "css=#q", "exact": "price"}}
+
+
 @pytest.mark.parametrize(
     ("action", "after", "node"),
     [

@@ -267,7 +267,10 @@ def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str |
         )
         sites = "debian"
         if fault in BOOTS:
-            docker: dict[str, Any] = {"command": ["sh", "-c", BOOTS[fault][app]], "snapshot": False}
+            from pytest_webarena.sites.catalogues.loading import load_catalogue
+
+            shipped = yaml.safe_load(load_catalogue("debian").path.read_text())["apps"][app]["docker"]
+            docker = {**shipped, "command": ["sh", "-c", BOOTS[fault][app]], "snapshot": False}
             timeout = 60 if fault == "never" else 240
             manifest = {"apps": {app: {"docker": docker, "start_timeout": timeout}}, "extends": "debian"}
             (folder / "sites.yaml").write_text(yaml.safe_dump({"schema_version": 1, **manifest}))

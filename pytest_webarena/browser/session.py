@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pytest_webarena.actions import Action
+from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.loop import closed_unbegun
 from pytest_webarena.browser.observation import Observation
@@ -155,6 +156,17 @@ class Session(SessionWork):
         """Somebody else did, until now."""
         self._acting = self._acting or 0.0
         self._acted, self._trusted = time.monotonic(), False
+
+    def by_hand(self) -> ByHand:
+        """The means for somebody without a window to see its pages and to act in them. `BrowserError` on other browsers
+        than Chromium."""
+        if not self._tabs.current.is_observable:
+            raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
+        return ByHand(self)
+
+    def call_beside(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
+        """The result of a coroutine on the session's loop, which takes no turn."""
+        return self._engine.run(coroutine, timeout=seconds + 1.0, what=what)
 
     def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
         """Wait at most ``seconds`` until pages have done what they had put off, and until ``quiet`` seconds have passed

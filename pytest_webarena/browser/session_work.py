@@ -135,6 +135,21 @@ class SessionWork:
         """The context to use; sessions of other browsers than the engine's bring their own."""
         return await open_context(self._engine, self._config)
 
+    async def at_hand(self, *, acts: bool) -> Tabs:
+        """The tabs, for somebody who does something in them, or only looks, whatever call is under way."""
+        if self._context is None or self._lock is None:
+            raise BrowserError("the session is closed")
+        if not self._lock.locked():
+            async with self._lock:
+                await self._tabs.sync()
+        if acts:
+            self._before, now = begun_before(self._tabs), time.monotonic()
+            self._acting = self._acted = now
+            self._first = self._first or now
+            self._tabs.current.dialogs.new_action()
+            self._tabs.current.cuts.touched = True
+        return self._tabs
+
     async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
         if self._context is None or self._lock is None:
             coroutine.close()

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import webbrowser
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.actions import Action, Goto, Stop
-from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.changes import SiteChanges
+from pytest_webarena.actions import Action, Stop
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
+from pytest_webarena.recorder.making import (
+    Shown,
+    do_again,
+    follow,
+    noise_of,
+    relative_url,
+    shown_of,
+    task_keys,
+    task_text,
+    try_task,
+)
+from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
-from pytest_webarena.recorder.proving import Chosen, prove, relative
-from pytest_webarena.recorder.steps import RecordedStep, steps_of
-from pytest_webarena.recorder.writing import task_lines
+from pytest_webarena.recorder.proving import relative
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.signals import AddressChanged
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import Task, parse_tasks
-from pytest_webarena.trials.tryout import Tryout, tryout
+from pytest_webarena.trials.tryout import tryout
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
@@ -34,10 +44,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.runtime import Runtime
 
-__all__ = ["add_arguments", "proved", "shown_of"]
-
-_LOOK = 0.5
-"""Seconds between two looks at what was done."""
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,21 +61,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--answer", metavar="TEXT", help="the answer (default: asked for, or the trial's)")
     parser.add_argument("--all-checks", action="store_true", help="take all recommended checks without a question")
+    parser.add_argument(
+        "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
+    )
+    parser.add_argument(
+        "--panel", action="store_true", help="use the browser's window, and make the task on a page beside it"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="of that page (default: any free one)")
+    parser.add_argument("--annotator", default="", metavar="NAME", help="who writes the task: begins its review")
+    parser.add_argument("--annotate", type=Path, metavar="DIR", help="keep there what is to be seen of each step")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the task (default: printed)")
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: as for pytest)")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     parser.set_defaults(run=run_record)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What somebody did."""
-
-    steps: tuple[RecordedStep, ...]
-    answer: str
-    url: str
-    sites: Mapping[str, str]
-    changes: tuple[SiteChanges, ...]
 
 
 def run_record(options: argparse.Namespace) -> int:
@@ -77,18 +82,54 @@ def run_record(options: argparse.Namespace) -> int:
 
     if options.output is not None and options.output.exists():
         raise UsageError(f"{options.output}: expected a file that is not there yet, found one; choose another name")
+    live, page = _on_page(options)
     name = options.sites or DEFAULT_SITES
     catalogue = load_catalogue(name)
     evidence = _evidence(options.source) if options.source is not None else None
-    task = _task(options, catalogue, evidence)
+    task = _task(options, catalogue, evidence, ask=not page)
     with ExitStack() as exits:
-        runtime = exits.enter_context(
-            open_runtime(name, headed=evidence is None, executable=options.browser_executable)
-        )
+        headed = evidence is None and not live
+        runtime = exits.enter_context(open_runtime(name, headed=headed, executable=options.browser_executable))
+        if page:
+            return record_on_page(task, runtime, _page_options(options, live=live, noise=noise_of(catalogue)))
         shown = shown_of(evidence, options.answer) if evidence is not None else _watch(task, runtime, options)
         if not shown.steps and not shown.answer:
             raise UsageError("expected something done in the browser, or an answer; found neither")
-        return _make(task, shown, runtime, options, _noise(catalogue))
+        return _make(task, shown, runtime, options, noise_of(catalogue))
+
+
+def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
+    """Whether the browser is shown on a page, and whether the task is made there."""
+    if options.source is not None:
+        for given, flag in ((options.serve, "--serve"), (options.panel, "--panel"), (options.port, "--port")):
+            if given:
+                raise UsageError(f"{flag}: expected no --from beside it, found both: there is no browser to be used")
+        return False, False
+    live = bool(options.serve)
+    if (
+        not live
+        and sys.platform.startswith("linux")
+        and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    ):
+        print("there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve")
+        live = True
+    if options.port and not (live or options.panel):
+        raise UsageError("--port: expected --serve or --panel beside it, found neither; a window needs no port")
+    return live, live or options.panel
+
+
+def _page_options(options: argparse.Namespace, *, live: bool, noise: Mapping[str, Sequence[str]]) -> PageOptions:
+    return PageOptions(
+        live=live,
+        port=options.port,
+        output=options.output,
+        answer=options.answer or "",
+        annotate=options.annotate,
+        noise=noise,
+        name=lambda intent: options.id or _id(intent),
+        say=lambda text: print(text, flush=True),
+        open=_nobody if live else _open,
+    )
 
 
 def _make(
@@ -96,25 +137,19 @@ def _make(
 ) -> int:
     """Do it again on fresh sites, ask which checks are meant, write the task, and try the whole of it."""
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    chosen = proved(task, shown, runtime)
-    done = [relative(each.action, shown.sites) for each in chosen]
-    steps = list(zip(done, [each.problem for each in chosen], strict=True))
+    again = do_again(task, shown.steps, runtime, print, annotate=options.annotate)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
     steps.append((Stop(shown.answer), ""))
-    url = _relative(shown.url, shown.sites)
+    url = relative_url(shown.url, shown.sites)
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=shown.changes, noise=noise,
     )  # fmt: skip
     picked = _picked(checks, options)
-    keys: dict[str, object] = {"id": task.id, "intent": task.intent, "sites": list(task.sites)}
-    if task.start:
-        keys["start"] = [f"{start.site}:{start.path}" for start in task.start]
-    if task.user:
-        keys["user"] = dict(task.user)
-    keys["mutates"] = any(app.total for app in shown.changes)
+    keys = task_keys(task, mutates=any(app.total for app in shown.changes))
     text = _text(keys, picked, steps)
     holding = _tried(text, runtime)
-    whole = len(done) == len(shown.steps)
+    whole = len(again.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
     if whole and holding and not passed and any(holding):
         # What a row was called was true of others, too: no proposal, as the sites say themselves.
@@ -133,23 +168,8 @@ def _make(
     return 0 if passed and whole else 1
 
 
-def proved(task: Task, shown: Shown, runtime: Runtime) -> list[Chosen]:
-    """The steps, each with the selectors that find its element on fresh sites."""
-    again = replace(task, solution=tuple(step.action for step in shown.steps))
-    with tryout(again, runtime, _quiet, Path("tryout")) as trying:
-        chosen = []
-        for each in prove(shown.steps, trying, lambda action: "" if trying.act(action) else trying.error):
-            print(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{_remark(each.problem)}")
-            chosen.append(each)
-        return chosen
-
-
-def _remark(problem: str) -> str:
-    return f"\n      look at this one: {problem}" if problem else ""
-
-
 def _text(keys: Mapping[str, object], checks: Sequence[ProposedCheck], steps: Sequence[tuple[Action, str]]) -> str:
-    return "\n".join(["tasks:", *task_lines(keys, [check.lines for check in checks], steps), ""])
+    return task_text(keys, [check.lines for check in checks], steps)
 
 
 def _tried(text: str, runtime: Runtime) -> list[bool] | None:
@@ -160,11 +180,8 @@ def _tried(text: str, runtime: Runtime) -> list[bool] | None:
         print(f"\nthe task is not whole yet: {error}")
         return None
     print("\ntrying the task on fresh sites")
-    with tryout(task, runtime, print, Path("tryout")) as trying:
-        while trying.steps_left and trying.next_step():
-            pass
-        trying.show_checks()
-        return [bool(result.passed) for result in trying.verdict().results[: len(task.checks)]]
+    verdict = try_task(task, runtime, print)
+    return [bool(result.passed) for result in verdict.results[: len(task.checks)]]
 
 
 # --- where it comes from
@@ -187,33 +204,6 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace) -> Shown:
     return shown_of(evidence, answer)
 
 
-def follow(trying: Tryout, ended: threading.Event, say: Callable[[str], None], every: float = _LOOK) -> None:
-    """Tell the steps as they grow, until ``ended``; the last one with the next, or at the end: it may still grow."""
-    told = 0
-    over = False
-    while not over:
-        over = ended.wait(every)
-        steps = steps_of(trying.signals())
-        for step in steps[told : len(steps) if over else len(steps) - 1]:
-            say(f"  · {describe_step(step.action)}{_remark(step.problem)}")
-            told += 1
-
-
-def shown_of(evidence: Evidence, answer: str | None) -> Shown:
-    """What the signals of ``evidence`` tell. `UsageError` where they don't tell all of it."""
-    if evidence.signals is None or not evidence.dom_events:
-        raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
-    if evidence.lost_signals:
-        raise UsageError(f"expected all that was done, found that {evidence.lost_signals} signals were lost")
-    return Shown(
-        steps=steps_of(evidence.signals, before=evidence.signals_before),
-        answer=(evidence.text_answer or "") if answer is None else answer,
-        url=evidence.url,
-        sites=evidence.sites,
-        changes=evidence.changes or (),
-    )
-
-
 def _evidence(folder: Path) -> Evidence:
     attempts = sorted(folder.glob("attempt-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     if not attempts:
@@ -229,7 +219,7 @@ def _evidence(folder: Path) -> Evidence:
 # --- the task
 
 
-def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence | None) -> Task:
+def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence | None, *, ask: bool) -> Task:
     named = options.places or list(evidence.sites if evidence is not None else ())
     if not named:
         raise UsageError("expected the sites to do the task on, found none; e.g. webarena record shopping:/basket/")
@@ -243,22 +233,24 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
         if path:
             start.append(f"{site}:{path}")
     start = start or _start_of(evidence)
-    intent = options.intent or _told(options.source) or (input("what is the agent to do? ").strip())
-    if not intent:
+    intent = options.intent or _told(options.source) or (input("what is the agent to do? ").strip() if ask else "")
+    if not intent and ask:
         raise UsageError("expected an intent, found none; give it with --intent")
     id = options.id or _id(intent)
     users = {**_signed_in(options.source), **dict(each.partition("=")[::2] for each in options.user)}
-    keys: dict[str, object] = {"id": id, "intent": intent, "sites": list(dict.fromkeys(sites))}
+    keys: dict[str, object] = {"id": id, "intent": intent or id, "sites": list(dict.fromkeys(sites))}
     if start:
         keys["start"] = start
     if users:
         keys["user"] = users
-    text = "\n".join(["tasks:", *task_lines(keys, [["- answer: placeholder"]], [])])
+    if options.annotator:
+        keys["review"] = {"annotator": options.annotator}
+    text = task_text(keys, [["- answer: placeholder"]], [])
     try:
         [task] = parse_tasks(text)
     except TaskFileError as error:
         raise UsageError(f"expected a task's id, sites and users, found: {error}") from None
-    return replace(task, checks=(), solution=None)
+    return replace(task, intent=intent, checks=(), solution=None)
 
 
 def _start_of(evidence: Evidence | None) -> list[str]:
@@ -270,7 +262,7 @@ def _start_of(evidence: Evidence | None) -> list[str]:
         if isinstance(signal, AddressChanged):
             shown[signal.tab] = signal.url
     first = next(iter(evidence.sites), "")
-    found = [_relative(url, evidence.sites) for _, url in sorted(shown.items())]
+    found = [relative_url(url, evidence.sites) for _, url in sorted(shown.items())]
     return [f"{first}:{each}" if each.startswith("/") else each for each in found if each]
 
 
@@ -299,18 +291,6 @@ def _id(intent: str) -> str:
     return "-".join(words[:6]) or "recorded"
 
 
-def _noise(catalogue: Catalogue) -> dict[str, list[str]]:
-    return {
-        name: [pattern for database in app.databases.values() for pattern in database.noise]
-        for name, app in catalogue.apps.items()
-    }
-
-
-def _relative(url: str, sites: Mapping[str, str]) -> str:
-    found = relative(Goto(url), sites)
-    return found.url if isinstance(found, Goto) and found.url != url else ""
-
-
 def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> list[ProposedCheck]:
     """Those that the author wants."""
     recommended = [check for check in checks if check.recommended]
@@ -328,3 +308,11 @@ def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> lis
 
 def _quiet(text: str) -> None:
     """What is told by somebody else."""
+
+
+def _open(address: str) -> None:
+    webbrowser.open(address)
+
+
+def _nobody(address: str) -> None:
+    """Where there is no display, there is nobody to show an address to."""

@@ -69,14 +69,14 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
 
 def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> int:
     """Write what was done as a solution, and try that. Exit code 1 for one that does not pass on fresh sites."""
-    from pytest_webarena.commands.record import proved, shown_of
+    from pytest_webarena.recorder.making import do_again, shown_of
     from pytest_webarena.recorder.proving import relative
     from pytest_webarena.recorder.writing import solution_lines, task_lines
 
     shown = shown_of(evidence, None)
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    chosen = proved(task, shown, runtime)
-    steps = [(relative(each.action, shown.sites), each.problem) for each in chosen]
+    again = do_again(task, shown.steps, runtime, print)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
     steps.append((Stop(shown.answer), ""))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*solution_lines(steps), ""]), encoding="utf-8")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AROUND", "CLASSES", "NAME", "PLACE", "ROLE", "family"]
+__all__ = ["AROUND", "CLASSES", "FORM", "NAME", "PLACE", "ROLE", "family"]
 
-NAME, CLASSES, AROUND, PLACE = "its name", "classes", "what is around it", "its place"
+NAME, CLASSES, AROUND, FORM, PLACE = "its name", "classes", "what is around it", "its form", "its place"
 """Families that others speak of; the rest are named by what they ask for."""
 
 ROLE = re.compile(r'role=([\w-]+)(?:\[name=("(?:[^"\\]|\\.)*")s?\])?')
@@ -40,7 +40,7 @@ def family(selector: str) -> str:
     if _BY_CLASSES.match(last):
         return CLASSES
     if around := _WITHIN.match(last):
-        return "its form" if around[1].startswith("[") else AROUND
+        return FORM if around[1].startswith("[") else AROUND
     if attribute := _ATTRIBUTE.match(last):
         name = attribute[1]
         return NAME if name in _SPOKEN else "its address" if name == "href" else f"its attribute {name}"

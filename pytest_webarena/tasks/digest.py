@@ -15,9 +15,10 @@ from pytest_webarena.tasks.model import Task
 
 __all__ = ["digest"]
 
-_NOT_DECISIVE = frozenset(
-    {"id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "location", "digest"}
+_HINTS = frozenset(
+    {"id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "review"}
 )
+_NOT_DECISIVE = _HINTS | {"location", "digest"}
 
 _BESIDE = frozenset({"location", "also"})
 """Fields of parts that no run looks at."""
@@ -26,8 +27,8 @@ _BESIDE = frozenset({"location", "also"})
 def digest(task: Task) -> str:
     """32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and filling.
 
-    ``mutates: false`` is in it, too. Not: ids, tags, category, hints, skip marks, known issues, sources, by what else
-    the elements of a solution are found, and where or in what order the file says things.
+    ``mutates: false`` is in it, too. Not: ids, tags, category, hints, skip marks, known issues, sources, reviews, by
+    what else the elements of a solution are found, and where or in what order the file says things.
     A field at its default is left out, so a later version's new keys leave the digests of old tasks alone.
     """
     content = {name: value for name, value in _plain(task).items() if name not in _NOT_DECISIVE}

@@ -13,6 +13,7 @@ from pytest_webarena.tasks.live_form import LIVE
 from pytest_webarena.tasks.model import Check, Limits, Start
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.review_form import REVIEW
 from pytest_webarena.tasks.setup_form import SETUP
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Text
 from pytest_webarena.tasks.steps import ANSWERED_STEPS
@@ -242,6 +243,17 @@ TASK_FIELDS = (
         default_text="none",
         doc="Where the task comes from, for readers and programs. Decides nothing.",
         example="source: {suite: webarena, task_id: 0}",
+    ),
+    Field(
+        key="review",
+        shape=REVIEW,
+        default=None,
+        default_text="nobody wrote it down",
+        doc=(
+            "Who wrote the task, who has looked at it, and how a disagreement was settled. `webarena check` lists what "
+            "each review is at. Decides nothing."
+        ),
+        example="review: {annotator: ada, reviewers: [{who: ben, verdict: agrees}, {who: cleo, verdict: agrees}]}",
     ),
 )
 """The keys of a task, in the order in which the reference explains them."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_webarena.actions import Action
+from pytest_webarena.tasks.reviews import Review
 
 __all__ = ["Check", "ImageSource", "Limits", "LiveTerms", "Location", "SetupStep", "Start", "Task"]
 
@@ -145,6 +146,8 @@ class Task:
     """What is known to be wrong with the task itself; empty: nothing. Shown in reports, runs all the same."""
     source: Mapping[str, Any] = field(default_factory=dict)
     """Where it comes from, for readers: plain JSON data such as suite, task and template number."""
+    review: Review | None = None
+    """Who has looked at it, and what they think; None: nobody wrote it down. Decides nothing."""
     location: Location = field(default_factory=lambda: Location(path="", line=1))
     digest: str = ""
     """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""

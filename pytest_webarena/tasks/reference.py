@@ -48,11 +48,15 @@ def schema_text(*, kinds: Sequence[str] | None = tuple(BUILTIN)) -> str:
     return with_addresses(json.dumps(json_schema(kinds=kinds), indent=2, ensure_ascii=False)) + "\n"
 
 
+_EXPLAINED = ("gradings", "limits", "live", "review")
+"""Keys of a task whose own keys get a section."""
+
+
 def examples() -> Iterator[tuple[str, str]]:
     """Every example of the reference as a whole task file, with the name of what it shows."""
     for field in FILE.fields:
         yield f"file {field.key}", field.example
-    for record in _records([field.shape for field in TASK.fields if field.key in ("gradings", "limits", "live")]):
+    for record in _records([field.shape for field in TASK.fields if field.key in _EXPLAINED]):
         for field in record.fields:
             yield f"{record.name} {field.key}", _task_example(field.example)
     for field in TASK.fields:
@@ -128,7 +132,7 @@ def reference() -> str:
     parts += ["## Keys of a file", *map(_entry, FILE.fields)]
     parts += ["A key that begins with `x-` is ignored: a place for YAML anchors."]
     parts += ["## Keys of a task", *map(_entry, TASK.fields)]
-    parts += _sections([field.shape for field in TASK.fields if field.key in ("gradings", "limits", "live")])
+    parts += _sections([field.shape for field in TASK.fields if field.key in _EXPLAINED])
     parts += ["## Steps", STEPS_INTRODUCTION, *map(_choice, STEPS.values())]
     parts += _sections([field.shape for field in STEPS.values()])
     parts += ["### Beside a step", *map(_entry, BESIDE.values())]

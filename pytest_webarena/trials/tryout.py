@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
+from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import SiteError, TaskError, TrialError
@@ -23,6 +24,8 @@ from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.by_hand import ByHand
+    from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.checks import Verdict
     from pytest_webarena.signals import Signal
@@ -62,8 +65,13 @@ class Tryout:
 
     @property
     def sites(self) -> Mapping[str, str]:
-        """Where the leased sites are."""
+        """The address of each site."""
         return self._stage.live.sites
+
+    @property
+    def done(self) -> Sequence[StepRecord]:
+        """What was done with `act`, in order."""
+        return tuple(self._steps)
 
     @property
     def url(self) -> str:
@@ -140,6 +148,13 @@ class Tryout:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
         return replace(judge_bounded(self._task, self.evidence()), intent="")
 
+    def by_hand(self) -> ByHand:
+        """The means for somebody without a window to see its pages and to act in them."""
+        session = self._stage.session
+        if isinstance(session, Pageless):
+            raise TaskError("expected a task with a site to be used, found one without; name a site")
+        return session.by_hand()
+
     def answered(self, answer: str) -> None:
         """Take this for the answer."""
         self._answer = answer
@@ -171,9 +186,13 @@ class Tryout:
         """What an agent would be shown now."""
         return self._stage.session.observe().text
 
+    def screenshot(self) -> bytes:
+        """What is to be seen, as JPEG; empty while a dialog is open."""
+        return self._stage.session.screenshot()
+
     def picture(self) -> Path:
         """Save a screenshot. `TaskError` when there is nothing to be seen."""
-        shot = self._stage.session.screenshot()
+        shot = self.screenshot()
         if not shot:
             raise TaskError("expected something to take a picture of, found none: no page, or a dialog in front of it")
         self._pictures.mkdir(parents=True, exist_ok=True)
@@ -213,16 +232,23 @@ def about(task: Task) -> str:
 
 @contextmanager
 def tryout(
-    task: Task, resources: Resources, say: Callable[[str], None], pictures: Path, *, by_hand: bool = False
+    task: Task,
+    resources: Resources,
+    say: Callable[[str], None],
+    pictures: Path,
+    *,
+    by_hand: bool = False,
+    uploads: Mapping[str, Path] | None = None,
 ) -> Iterator[Tryout]:
-    """Set the stage for ``task`` and hand out the means to play on it. ``by_hand``: somebody answers the dialogs."""
+    """Set the stage for ``task`` and hand out the means to play on it. ``by_hand``: somebody answers the dialogs;
+    ``uploads``: files that steps may choose, by name."""
     holds = by_hand or answers_dialogs(task.solution or ())
-    with set_stage(
-        task,
-        resources,
-        holder=f"trying out {task.id}",
-        tailor=lambda config: replace(config, dialogs="hold") if holds else config,
-    ) as stage:
+
+    def tailor(config: SessionConfig) -> SessionConfig:
+        config = replace(config, uploads={**config.uploads, **uploads}) if uploads else config
+        return replace(config, dialogs="hold") if holds else config
+
+    with set_stage(task, resources, holder=f"trying out {task.id}", tailor=tailor) as stage:
         yield Tryout(task, stage, say, pictures)
 
 

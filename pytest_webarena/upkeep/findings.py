@@ -17,6 +17,7 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks.model import Check, Task
+from pytest_webarena.tasks.reviews import ReviewState
 from pytest_webarena.text import clip
 from pytest_webarena.upkeep.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
 from pytest_webarena.upkeep.otherwise import Known, nodes_otherwise
@@ -60,6 +61,16 @@ class TaskFinding:
     seconds: float = 0.0
     attempt: str = ""
     """Folder of the attempt whose files show it; empty when there is none."""
+    review: ReviewState | Literal[""] = ""
+    """What the task's review is at; empty for a task without one."""
+    disagreements: tuple[str, ...] = ()
+    """Of its reviewers."""
+
+    def reviewed(self, task: Task) -> TaskFinding:
+        """With what the task's review is at."""
+        if task.review is None:
+            return self
+        return replace(self, review=task.review.state(task.digest), disagreements=task.review.disagreements)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
+from pytest_webarena.tasks.reviews import ReviewState
 from pytest_webarena.text import clip
 from pytest_webarena.upkeep.findings import STATUSES, Finding, TaskFinding
 from pytest_webarena.upkeep.history import Entry, Flag, Month
@@ -37,6 +38,26 @@ def _counts(findings: Sequence[TaskFinding]) -> dict[str, int]:
     return {status: sum(each.status == status for each in findings) for status in STATUSES}
 
 
+def _reviews(findings: Sequence[TaskFinding]) -> dict[str, int]:
+    """How many tasks have a review in each state; empty where none has one."""
+    if not any(each.review for each in findings):
+        return {}
+    states = (*get_args(ReviewState), "")
+    counts = {state or "none": sum(each.review == state for each in findings) for state in states}
+    return {state: count for state, count in counts.items() if count}
+
+
+def _open_review(each: TaskFinding) -> list[str]:
+    """What somebody has to do about a task's review, in sentences."""
+    if each.review == "changed since":
+        return [f"review: the task has changed since it was looked at; it is {each.digest[:8]} now"]
+    if each.review == "rejected":
+        return ["review: rejected"]
+    if each.review == "disputed":
+        return [f"review: {text}" for text in each.disagreements]
+    return []
+
+
 def _day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
 
@@ -50,14 +71,17 @@ def lines(findings: Sequence[TaskFinding], flags: Mapping[str, Sequence[Flag]]) 
     for status, count in _counts(findings).items():
         if count:
             yield f"{status:<10} {count:>5}  {_MEANING[status]}"
+    if counted := _reviews(findings):
+        yield f"reviews: {', '.join(f'{count} {state}' for state, count in counted.items())}"
     for each in _ordered(findings):
         told = flags.get(each.task, ())
-        if each.status == "valid" and not told:
+        open_review = _open_review(each)
+        if each.status == "valid" and not told and not open_review:
             continue
         place = f"{each.path}:{each.line}"
         yield ""
         yield f"{each.status}: {each.task} ({place})"
-        for text in (each.why, *(f"reported: {flag.reason}" for flag in told)):
+        for text in (each.why, *(f"reported: {flag.reason}" for flag in told), *open_review):
             if text:
                 flat = " ".join(text.split())
                 yield from textwrap.wrap(
@@ -87,6 +111,7 @@ def report_json(
         "schema_version": REPORT_VERSION,
         "at": at,
         "counts": _counts(findings),
+        "reviews": _reviews(findings),
         "tasks": [
             {**each.to_json(), "flags": [_flag_json(flag) for flag in flags.get(each.task, ())]}
             for each in _ordered(findings)
@@ -171,13 +196,15 @@ def _class(status: str) -> str:
 
 
 def _task(each: TaskFinding, flags: Sequence[Flag], pictures: _Pictures) -> str:
-    opened = " open" if each.status not in ("valid", "untried") or flags else ""
+    opened = " open" if each.status not in ("valid", "untried") or flags or _open_review(each) else ""
     why = f'<span class="why">{escape(each.why)}</span>' if each.why else ""
     shown = [
         f'<details{opened}><summary><span class="{_class(each.status)}">{escape(each.status)}</span> '
         f"<code>{escape(each.task)}</code>{why}</summary>",
         f'<p class="dim">{escape(each.path)}:{each.line} · {_day(each.at)} UTC · {each.seconds:.1f} s</p>',
         *(f'<p class="flag">Reported: {escape(flag.reason)}</p>' for flag in flags),
+        *(f'<p class="flag">{escape(text.capitalize())}</p>' for text in _open_review(each)),
+        *([f'<p class="dim">Review: {escape(each.review)}</p>'] if each.review else []),
     ]
     if each.parts:
         shown.append('<div class="scroll"><table class="parts"><tr><th>what<th>part<th>found')

@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.actions import Action, Click, Selector, Type
 from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.playing import open_runtime
-from pytest_webarena.commands.record import follow
+from pytest_webarena.recorder.making import follow
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
 from pytest_webarena.tasks import load_tasks, parse_tasks

@@ -48,7 +48,6 @@ class Page:
         ({"first": [SAVE, OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # or after it
         ({"first": [SAVE, OTHER], "place": [SAVE]}, "first", ("place",), ""),  # its name is all that lasts
         ({"first": [OTHER], "place": [SAVE]}, "place", (), ""),
-        ({"second": [SAVE]}, "second", (), "not where it was recorded; found by its name"),
         ({}, "first", (), "its element is not there"),
     ],
 )
@@ -58,6 +57,25 @@ def test_the_first_way_that_finds_the_recorded_element_alone(
     chosen = choose(STEP, Page(**page))
     assert (chosen.action, chosen.problem) == (Click(Selector(selector)), problem)
     assert chosen.action.target.also == also  # type: ignore[union-attr]
+
+
+def test_what_has_moved_is_found_by_what_it_is_called_and_by_no_layout() -> None:
+    """On another page something else stands there, and looks like it."""
+    ways = (
+        "css=input.wide",
+        'css=form[action="/x"] input',
+        "css=#main > input",
+        'internal:label="Title"s',
+        "css=#a > b",
+    )
+    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    found = {way: [OTHER] for way in ways[:3]}
+    assert choose(step, Page(**found)).problem == "its element is not there"
+    moved = choose(step, Page(**found, **{ways[3]: [SAVE]}))
+    assert (moved.action, moved.problem) == (
+        Click(Selector(ways[3])),
+        "not where it was recorded; found by its name",
+    )
 
 
 def test_where_something_is_dragged_is_found_again_too() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import RecordingError, UsageError
+from pytest_webarena.tasks.reviews import Opinion, Review
 from pytest_webarena.upkeep.findings import TaskFinding, untried
 from pytest_webarena.upkeep.history import DAY, Entry, Flag, History, decay, read_flags
 from pytest_webarena.upkeep.report import alerts_json, decay_lines, lines, page, report_json
@@ -264,3 +265,29 @@ def test_a_folder_that_can_not_be_had_is_a_sentence(tmp_path: Path) -> None:
         history.add(entry())
     with pytest.raises(UsageError, match=r"history\.jsonl: expected to read it"):
         History(tmp_path / "taken")
+
+
+def test_reviews_are_counted_and_open_ones_told(tmp_path: Path) -> None:
+    cleo = Opinion(who="cleo", verdict="disagrees", about="the address is not needed")
+    reviewed = {
+        "a": None,
+        "b": Review(annotator="ada", reviewers=(cleo,)),
+        "c": Review(annotator="ada", of=("00000000",)),
+        "d": Review(annotator="ada"),
+    }
+    found = [finding("valid", id).reviewed(buy(id=id, review=review)) for id, review in reviewed.items()]
+    told = list(lines(found, {}))
+    assert told[1] == "reviews: 1 annotated, 1 disputed, 1 changed since, 1 none"
+    assert "  review: cleo: the address is not needed" in told
+    digest = buy(id="c").digest[:8]
+    assert f"  review: the task has changed since it was looked at; it is {digest} now" in told
+    assert not any(line.startswith(("valid: a", "valid: d")) for line in told)
+    data = report_json(found, at=1.0, not_due=[], flags={}, months=())
+    assert data["reviews"] == {"annotated": 1, "disputed": 1, "changed since": 1, "none": 1}
+    assert [(each["review"], each["disagreements"]) for each in data["tasks"]][1] == (
+        "disputed",
+        ("cleo: the address is not needed",),
+    )
+    shown = page(found, tmp_path / "report.html", at=1.0, not_due=[], flags={}, months=())
+    assert "Review: cleo: the address is not needed" in shown
+    assert list(lines([finding("valid")], {}))[1:] == []  # nobody keeps reviews there

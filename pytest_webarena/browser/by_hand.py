@@ -1,0 +1,393 @@
+"""A person's hand in a session's pages, and what it sees of them, where there is no window. Chromium only.
+
+Input goes in through the protocol, so pages get it as they get that of a mouse and a keyboard: trusted. It takes no
+turn of the session's: somebody types on while a page loads. What a browser shows beside its pages (lists to choose
+from, calendars) is on no picture of them; `ByHand.point` says what has to be shown in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from playwright.async_api import CDPSession
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.actions import Action, Point, Select, Selector, Type
+from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
+from pytest_webarena.browser.acting.targets import find_target
+from pytest_webarena.browser.acting.uploads import file_dialog, hand_over
+from pytest_webarena.browser.faults import (
+    ActionFailed,
+    DialogOpened,
+    PageCrashed,
+    ScriptFailed,
+    TabClosed,
+    Unresponsive,
+)
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.reports import Outcome
+from pytest_webarena.browser.tabs.tab import Tab
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from pytest_webarena.browser.tabs.tabs import Tabs
+
+__all__ = ["ByHand", "Frame", "Key", "Offer", "Pointer", "ShownTab", "Shows"]
+
+T = TypeVar("T")
+
+_HANG = 5.0
+"""Seconds that a page may take to take input, or to answer."""
+_PAUSE = 0.06
+"""Seconds between two pictures: a page that moves all the time is to leave the machine some time for the rest."""
+_QUALITY = 75
+_FRAMES = 8
+"""Of a page, in which somebody may have selected text."""
+
+_MODIFIERS = {1: "Alt", 2: "Control", 4: "Meta", 8: "Shift"}
+
+_OFFER = """(x, y) => {
+  const el = document.elementFromPoint(x, y);
+  if (!el) return null;
+  const kinds = ['date', 'time', 'datetime-local', 'month', 'week', 'color'];
+  const label = el.labels && el.labels.length ? 
+    [...el.labels[0].childNodes].map(node => node.nodeType === 3 ? node.data : '').join(' ').trim().slice(0, 200) : '';
+  if (el instanceof HTMLSelectElement && !el.multiple && el.size <= 1 && !el.disabled) {
+    const options = [...el.options].slice(0, 2000);
+    return {kind: 'select', label, value: el.selectedOptions.length ? el.selectedOptions[0].label : '',
+            options: options.filter(each => !each.disabled).map(each => each.label)};
+  }
+  if (el instanceof HTMLInputElement && kinds.includes(el.type) && !el.disabled && !el.readOnly) {
+    return {kind: el.type, label, value: el.value, options: []};
+  }
+  return null;
+}"""
+_SELECTED = """() => {
+  const el = document.activeElement;
+  if (el && typeof el.value === 'string' && typeof el.selectionStart === 'number' && el.type !== 'password') {
+    const text = el.value.slice(el.selectionStart, el.selectionEnd);
+    if (text) return text;
+  }
+  return `${getSelection() || ''}`;
+}"""
+
+
+class _Session(Protocol):
+    """What a hand needs of a session."""
+
+    async def at_hand(self, *, acts: bool) -> Tabs: ...
+
+    def call_beside(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T: ...
+
+    def execute(self, action: Action) -> Outcome: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A picture of the current tab."""
+
+    number: int
+    """Counts the pictures."""
+    data: bytes
+    """JPEG."""
+    width: float
+    height: float
+    """Of the viewport, in CSS pixels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTab:
+    """One of the tabs, in their order."""
+
+    title: str
+    url: str
+    active: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shows:
+    """What the browser shows beside the picture."""
+
+    tabs: tuple[ShownTab, ...]
+    loading: bool
+    dialog: tuple[str, str, str] | None
+    """Kind, message and proposed answer of the open dialog."""
+    file_dialog: Literal["", "one", "many"] = ""
+    """Whether the page waits for a file, or several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a browser would show beside its page for the field that was pressed; `ByHand.take` gives it a value."""
+
+    kind: str
+    """``select`` or the type of a field: ``date``, ``time``, ``color``, …"""
+    label: str
+    value: str
+    options: tuple[str, ...]
+    at: Selector | Point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """What the mouse does, in CSS pixels of the viewport."""
+
+    kind: Literal["move", "down", "up", "wheel"]
+    x: float
+    y: float
+    button: Literal["left", "middle", "right"] = "left"
+    clicks: int = 1
+    modifiers: int = 0
+    """1: Alt, 2: Control, 4: Meta, 8: Shift, and their sums."""
+    across: float = 0.0
+    down: float = 0.0
+    """How far the wheel turns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What a key does."""
+
+    kind: Literal["down", "up"]
+    key: str
+    """As ``KeyboardEvent.key`` has it."""
+    modifiers: int = 0
+    """As those of `Pointer`."""
+
+
+class ByHand:
+    """Made by `Session.by_hand`. May be used from several threads; its calls end whatever a page does.
+
+    `BrowserError` when the browser is gone. Input that a page doesn't take, for it is gone or hangs, is lost, as with a
+    window.
+    """
+
+    def __init__(self, session: _Session) -> None:
+        self._session = session
+        self._cast_of: Tab | None = None
+        self._cast: tuple[CDPSession, Any] | None = None
+        self._frame: Frame | None = None
+        self._numbers = 0
+        self._held: WeakKeyDictionary[Tab, set[str]] = WeakKeyDictionary()
+        """Keys that are held down, in each tab."""
+        self._news: asyncio.Event | None = None
+
+    def frame(self, seen: int, seconds: float) -> Frame | None:
+        """The latest picture after number ``seen``, waited for at most so many seconds; None where nothing changed."""
+        return self._session.call_beside(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
+
+    def shows(self) -> Shows:
+        """What there is beside the picture."""
+        return self._session.call_beside(self._shows(), 3 * _HANG, "looking at the tabs")
+
+    def point(self, pointer: Pointer) -> Offer | None:
+        """Move, press, release or turn the mouse. A press on what opens beside the page is not carried out: it returns
+        what to offer instead."""
+        return self._session.call_beside(self._point(pointer), 3 * _HANG, "moving the mouse")
+
+    def key(self, key: Key) -> None:
+        """Press or release a key."""
+        self._session.call_beside(self._key(key), 2 * _HANG, "pressing a key")
+
+    def insert(self, text: str) -> None:
+        """Insert text where the cursor is: pasted, or composed of several keys."""
+        self._session.call_beside(self._insert(text), 2 * _HANG, "inserting text")
+
+    def selected(self) -> str:
+        """The text that is selected in the current tab, or else in another one."""
+        return self._session.call_beside(self._selected(), 6 * _HANG, "reading what is selected")
+
+    def take(self, offer: Offer, value: str) -> str:
+        """Give the field of an offer a value; why it could not be given, or empty."""
+        if offer.kind == "select":
+            return self._session.execute(Select(offer.at, (value,))).error
+        return self._session.execute(Type(offer.at, value, clear=True)).error
+
+    def choose_files(self, paths: Sequence[Path]) -> str:
+        """Answer the page that waits for files; why that could not be done, or empty."""
+        return self._session.call_beside(self._choose_files(paths), 3 * _HANG, "choosing files")
+
+    def act(self, action: Action) -> str:
+        """What is done beside the page: go to an address, back, to another tab, answer a dialog; why not, or empty."""
+        return self._session.execute(action).error
+
+    # --- pictures
+
+    async def _next_frame(self, seen: int, seconds: float) -> Frame | None:
+        limit = Deadline(seconds)
+        if self._news is None:
+            self._news = asyncio.Event()
+        while True:
+            tab = (await self._session.at_hand(acts=False)).current
+            async with _leniently():
+                await self._show(tab)
+            if self._frame is not None and self._frame.number > seen:
+                return self._frame
+            if limit.over:
+                return None
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):  # now and then another tab may have come up
+                await asyncio.wait_for(self._news.wait(), limit.left(0.25))
+
+    async def _show(self, tab: Tab) -> None:
+        """Have the browser send pictures of ``tab``, and of no other."""
+        if tab is self._cast_of and self._cast is not None and self._cast[0] is tab.session:
+            return
+        before, self._cast_of, self._cast = (self._cast_of, self._cast), tab, None
+        if before[0] is not None and before[1] is not None:
+            old, (session, receive) = before[0], before[1]
+            session.remove_listener("Page.screencastFrame", receive)
+            old.in_background(session.send("Page.stopScreencast"))
+        if tab.session is None:
+            self._cast_of = None
+            return
+        session, loop = tab.session, asyncio.get_running_loop()
+
+        def received(params: Mapping[str, Any]) -> None:
+            acknowledge = {"sessionId": params.get("sessionId")}
+            loop.call_later(_PAUSE, lambda: tab.in_background(session.send("Page.screencastFrameAck", acknowledge)))
+            self._keep(params)
+
+        session.on("Page.screencastFrame", received)
+        self._cast = (session, received)
+        if tab.dialogs.open is None:
+            await tab.send("Page.bringToFront", seconds=_HANG)
+        settings = {"format": "jpeg", "quality": _QUALITY}
+        await tab.run(session.send("Page.startScreencast", settings), _HANG, "showing a tab", despite_dialog=True)
+
+    def _keep(self, params: Mapping[str, Any]) -> None:
+        size = params.get("metadata", {})
+        self._numbers += 1
+        self._frame = Frame(
+            number=self._numbers,
+            data=base64.b64decode(params.get("data", "")),
+            width=float(size.get("deviceWidth", 0)),
+            height=float(size.get("deviceHeight", 0)),
+        )
+        if self._news is not None:
+            self._news.set()
+
+    async def _shows(self) -> Shows:
+        tabs = await self._session.at_hand(acts=False)
+        current = tabs.current
+        titles = [await tab.title() for tab in tabs]
+        opened, chooser = current.dialogs.open, current.file_dialog
+        return Shows(
+            tabs=tuple(
+                ShownTab(title=title, url=tab.url, active=tab is current)
+                for title, tab in zip(titles, tabs, strict=False)
+            ),
+            loading=current.is_navigating(),
+            dialog=None if opened is None else (opened.type, opened.message, opened.default_value),
+            file_dialog="" if chooser is None else "many" if chooser.is_multiple() else "one",
+        )
+
+    async def _selected(self) -> str:
+        tabs = await self._session.at_hand(acts=False)
+        for tab in sorted(tabs, key=lambda tab: tab is not tabs.current):  # whoever has a window looks where they like
+            for frame in tab.page.frames[:_FRAMES]:
+                async with _leniently():
+                    text = await tab.run(frame.evaluate(_SELECTED), _HANG / 4, "reading what is selected")
+                    if str(text).strip():
+                        return " ".join(str(text).split())[:10_000]
+        return ""
+
+    # --- input
+
+    async def _point(self, pointer: Pointer) -> Offer | None:
+        tab = (await self._session.at_hand(acts=pointer.kind == "down")).current
+        if pointer.kind == "down" and pointer.button == "left":
+            offer = await self._offer(tab, pointer)
+            if offer is not None:
+                return offer
+        async with _leniently():
+            await self._hold(tab, pointer.modifiers)
+            await tab.run(self._moved(tab, pointer), _HANG, "moving the mouse")
+        return None
+
+    async def _moved(self, tab: Tab, pointer: Pointer) -> None:
+        mouse = tab.page.mouse
+        await mouse.move(pointer.x, pointer.y)
+        if pointer.kind == "down":
+            await mouse.down(button=pointer.button, click_count=pointer.clicks)
+        elif pointer.kind == "up":
+            await mouse.up(button=pointer.button, click_count=pointer.clicks)
+        elif pointer.kind == "wheel":
+            await mouse.wheel(pointer.across, pointer.down)
+
+    async def _hold(self, tab: Tab, modifiers: int) -> None:
+        """Hold just these keys down, for the next that is done in ``tab``."""
+        held = self._held.setdefault(tab, set())
+        wanted = {name for bit, name in _MODIFIERS.items() if modifiers & bit}
+        for name in held - wanted:
+            held.discard(name)
+            await tab.run(tab.page.keyboard.up(name), _HANG, "releasing a key")
+        for name in wanted - held:
+            held.add(name)
+            await tab.run(tab.page.keyboard.down(name), _HANG, "pressing a key")
+
+    async def _offer(self, tab: Tab, pointer: Pointer) -> Offer | None:
+        async with _leniently():
+            point = Point(pointer.x, pointer.y)
+            found = await tab.evaluate(_OFFER, point.x, point.y, seconds=_HANG, what="looking at a point of the page")
+            if found:
+                place = await find_target(tab, point, hang=_HANG, patience=0.0).place("click")
+                path = place.record.selector
+                return Offer(
+                    kind=found["kind"],
+                    label=found["label"],
+                    value=found["value"],
+                    options=tuple(found["options"]),
+                    at=Selector(f"css={path}") if path else point,
+                )
+        return None
+
+    async def _key(self, key: Key) -> None:
+        tab = (await self._session.at_hand(acts=key.kind == "down")).current
+        if key.key in _MODIFIERS.values():
+            return  # held when something is done with it
+        with contextlib.suppress(UnknownKey):
+            name = playwright_keys(key.key) if len(key.key) > 1 else key.key
+            async with _leniently():
+                await self._hold(tab, key.modifiers)
+                if len(name) == 1 and not (name.isascii() and name.isprintable()):
+                    if key.kind == "down":
+                        await tab.run(tab.page.keyboard.insert_text(name), _HANG, "inserting text")
+                elif key.kind == "down":
+                    await tab.run(tab.page.keyboard.down(name), _HANG, "pressing a key")
+                else:
+                    await tab.run(tab.page.keyboard.up(name), _HANG, "releasing a key")
+
+    async def _insert(self, text: str) -> None:
+        tab = (await self._session.at_hand(acts=True)).current
+        async with _leniently():
+            await tab.run(tab.page.keyboard.insert_text(text), _HANG, "inserting text")
+
+    async def _choose_files(self, paths: Sequence[Path]) -> str:
+        tab = (await self._session.at_hand(acts=True)).current
+        if tab.file_dialog is None:
+            return "The page does not wait for a file any more."
+        if not paths:
+            tab.file_dialog = None
+            return ""
+        try:
+            await hand_over(tab, await file_dialog(tab, 0.0), paths, _HANG)
+        except (ActionFailed, DialogOpened, PlaywrightError, TabClosed, Unresponsive) as error:
+            return str(error) or "The page could not take the file."
+        return ""
+
+
+@contextlib.asynccontextmanager
+async def _leniently() -> AsyncIterator[None]:
+    """What a page does not take is lost; a dialog that it opens is seen by itself."""
+    lost = (ActionFailed, DialogOpened, PageCrashed, PlaywrightError, ScriptFailed, TabClosed, Unresponsive)
+    with contextlib.suppress(*lost):
+        yield

@@ -1,0 +1,65 @@
+"""Keeps of each step what annotators look at: action, parameters, selector path, text, coordinates and a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.actions import Action
+from pytest_webarena.recorder.writing import as_step
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+    from pytest_webarena.tasks import Task
+
+__all__ = ["FILE", "write_annotation"]
+
+FILE = "annotation.json"
+
+
+def write_annotation(
+    folder: Path, task: Task, actions: Sequence[Action], done: Sequence[StepRecord], pictures: Sequence[bytes]
+) -> Path:
+    """Write ``annotation.json`` and a picture of each step, taken before it was done; in place of what was there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("step-*.jpg"):
+        old.unlink()
+    steps = []
+    for number, (action, step, picture) in enumerate(zip(actions, done, pictures, strict=True), 1):
+        name = f"step-{number:02d}.jpg"
+        if picture:
+            (folder / name).write_bytes(picture)
+        steps.append(_step(number, action, step, name if picture else ""))
+    told = {"schema_version": 1, "task": task.id, "intent": task.intent, "sites": list(task.sites), "steps": steps}
+    path = folder / FILE
+    path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _step(number: int, action: Action, step: StepRecord, picture: str) -> dict[str, Any]:
+    target = step.target
+    said: Any = as_step(action)
+    parameters: Any = next(iter(said.values())) if isinstance(said, Mapping) else None
+    return {
+        "step": number,
+        "action": next(iter(said)) if isinstance(said, Mapping) else said,
+        "parameters": parameters,
+        "solution": said,
+        "selector_path": target.selector if target is not None else "",
+        "element": {} if target is None else _plain(target),
+        "x": target.x if target is not None else None,
+        "y": target.y if target is not None else None,
+        "url": step.url_before,
+        "url_after": step.url_after,
+        "value": step.value,
+        "error": step.error,
+        "screenshot": picture,
+    }
+
+
+def _plain(target: Any) -> dict[str, Any]:
+    found = asdict(target)
+    return {name: found[name] for name in ("tag", "role", "name", "text")}

@@ -1,0 +1,307 @@
+"""Makes a task on the page: it is done, done again, checked and tried, as often as its author likes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pytest_webarena.actions import Action, Goto, Stop, Upload
+from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.errors import TaskFileError, UsageError, WebArenaError
+from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
+from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
+from pytest_webarena.recorder.making import (
+    Again,
+    Shown,
+    do_again,
+    remark,
+    shown_of,
+    task_keys,
+    task_text,
+    try_task,
+)
+from pytest_webarena.recorder.page.hand import Hand
+from pytest_webarena.recorder.page.panel import Asked, Panel, Result
+from pytest_webarena.recorder.page.server import PageServer
+from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
+from pytest_webarena.recorder.proving import relative
+from pytest_webarena.recorder.steps import RecordedStep, steps_of
+from pytest_webarena.recorder.variables import each_of, fillings_of, in_action, in_data, in_text, shown
+from pytest_webarena.suites.writing import yaml_lines
+from pytest_webarena.tasks import Task, parse_tasks
+from pytest_webarena.trials.tryout import Tryout, tryout
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks import Verdict
+    from pytest_webarena.trials.runtime import Runtime
+
+__all__ = ["PageOptions", "record_on_page"]
+
+_LOOK = 0.3
+"""Seconds between two looks at what was done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """What a recording on the page is told."""
+
+    live: bool
+    """Show the browser on the page; else it has a window."""
+    port: int = 0
+    output: Path | None = None
+    answer: str = ""
+    annotate: Path | None = None
+    noise: Mapping[str, Sequence[str]]
+    name: Callable[[str], str]
+    """The id of a task with that intent."""
+    say: Callable[[str], None]
+    open: Callable[[str], None] = lambda address: None
+    """Shows an address to whoever sits there."""
+
+
+def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
+    """Serve the page until its author leaves it. 0 if the task passed in its last trial, else 1."""
+    panel = Panel(task.intent, options.answer, task.sites)
+    with PageServer(panel, port=options.port, live=options.live) as server:
+        options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
+        options.open(server.address)
+        recording = _Recording(task, runtime, options, panel, server)
+        with contextlib.suppress(KeyboardInterrupt):
+            while recording.goes_on():
+                pass
+        return recording.leave()
+
+
+class _Recording:
+    def __init__(self, task: Task, runtime: Runtime, options: PageOptions, panel: Panel, server: PageServer) -> None:
+        self._task, self._runtime, self._options = task, runtime, options
+        self._panel, self._server = panel, server
+        self._shown: Shown | None = None
+        self._again: Again | None = None
+        self._checks: list[ProposedCheck] = []
+        self._nodes: list[ProposedNode] = []
+        self._result: Result | None = None
+        place = options.output
+        self._files = place.parent / f"{place.stem}-files" if place is not None else Path("recorded-files")
+
+    def goes_on(self) -> bool:
+        """The next thing that is wanted; False when that is to leave."""
+        asked = self._do() if self._shown is None else self._panel.asked()
+        assert asked is not None
+        try:
+            match asked.what:
+                case "finish" | "prove":
+                    self._prove()
+                case "try":
+                    self._try(asked)
+                case "write":
+                    self._write()
+                case "again":
+                    self._shown = self._again = None
+                case "leave":
+                    return False
+        except WebArenaError as error:
+            self._panel.tell(Result(passed=False, about=str(error), text=self._result.text if self._result else ""))
+        return True
+
+    def leave(self) -> int:
+        """Say on the terminal what came of it."""
+        self._panel.enter("over")
+        result = self._result
+        if result is None or not result.text:
+            self._options.say("nothing was made")
+            return 1
+        if not result.written:
+            self._options.say(f"\n{result.text}")
+        else:
+            self._options.say(f"written: {result.written}")
+            self._options.say(f"next: pytest --audit {result.written}  (wrong agents must fail it)")
+        return 0 if result.passed else 1
+
+    # --- doing
+
+    def _do(self) -> Asked:
+        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
+            sites = trying.sites
+            self._server.hand = Hand(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
+            self._panel.begin()
+            try:
+                asked = self._follow(trying)
+            finally:
+                self._server.hand = None
+            if asked.what == "finish":
+                self._panel.say("looking at what has changed on the sites")
+                trying.answered(self._panel.edits.answer)
+                self._shown = shown_of(trying.evidence(), self._panel.edits.answer)
+                self._panel.steps_are(self._shown.steps)
+        return asked
+
+    def _follow(self, trying: Tryout) -> Asked:
+        told: set[str] = set()
+        asked = None
+        while asked is None:
+            asked = self._panel.asked(_LOOK)
+            steps = steps_of(trying.signals())
+            self._panel.steps_are(steps)
+            for step in steps if asked is not None else steps[:-1]:
+                if key_of(step) not in told:
+                    told.add(key_of(step))
+                    self._options.say(f"  · {describe_step(step.action)}{remark(step.problem)}")
+        return asked
+
+    def _prove(self) -> None:
+        shown = self._shown
+        assert shown is not None
+        panel, edits = self._panel, self._panel.edits
+        steps = edits.applied(shown.steps)
+        self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
+        if not steps and not edits.answer:
+            raise UsageError("expected something done in the browser, or an answer; found neither")
+        panel.say(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
+        again = do_again(
+            self._task, steps, self._runtime, panel.say, uploads=self._uploads(steps), annotate=self._options.annotate
+        )
+        self._again = again
+        self._nodes = proposed_nodes(again.passed, again.sites)
+        self._checks = proposed_checks(
+            self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
+            changes=again.changes, noise=self._options.noise,
+        )  # fmt: skip
+        problems = {
+            key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
+        }
+        panel.propose(self._checks, self._nodes, problems, edits)
+
+    def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
+        names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
+        return {name: self._files / name for name in names}
+
+    # --- the task
+
+    def _try(self, asked: Asked) -> None:
+        panel, edits = self._panel, self._panel.edits
+        assert self._shown is not None
+        assert self._again is not None
+        self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
+        steps = edits.applied(self._shown.steps)
+        whole = len(self._again.chosen) == len(steps)
+        variables = edits.variables(self._shown.steps)
+        fillings = fillings_of(asked.fillings, list(variables)) if variables else []
+        checks = [check for number, check in enumerate(self._checks) if number in asked.checks]
+        nodes = [node for number, node in enumerate(self._nodes) if number in asked.nodes]
+        text = self._text(steps, edits, variables, fillings, checks, nodes)
+        try:
+            tasks = parse_tasks(text)
+        except TaskFileError as error:
+            self._result = Result(passed=False, about=f"the task is not whole yet: {error}", text=text)
+            panel.tell(self._result)
+            return
+        verdicts = []
+        for task in tasks:
+            panel.say(f"trying {task.id} on fresh sites")
+            verdicts.append(try_task(task, self._runtime, panel.say, uploads=self._uploads(steps)))
+        asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
+        missing = 0 if whole else len(steps) - len(self._again.chosen)
+        doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
+        self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
+        if self._result.passed:
+            self._write()
+        panel.tell(self._result)
+
+    def _text(
+        self,
+        steps: Sequence[RecordedStep],
+        edits: Edits,
+        variables: Mapping[str, str],
+        fillings: Sequence[Mapping[str, str]],
+        checks: Sequence[ProposedCheck],
+        nodes: Sequence[ProposedNode],
+    ) -> str:
+        assert self._again is not None
+        keys = task_keys(self._task, mutates=any(app.total for app in self._again.changes))
+        if variables:
+            first = {"id": keys.pop("id"), "intent": in_text(self._task.intent, variables)}
+            keys = {**first, "each": each_of(variables, fillings), **_without(keys, "intent")}
+        lines = [list(check.lines) for check in checks]
+        if nodes:
+            lines.append(yaml_lines([{"key_nodes": [node.node for node in nodes]}]))
+        if variables:
+            lines = [yaml_lines(in_data(yaml.safe_load("\n".join(each)), variables)) for each in lines]
+        done: list[tuple[Action, str]] = []
+        for step, chosen in zip(steps, self._again.chosen, strict=False):
+            own = edits.names.get(key_of(step), "")
+            action = relative(chosen.action, self._again.sites)
+            done.append((in_action(action, variables, own=own) if variables else action, chosen.problem))
+        stop = Stop(edits.answer)
+        done.append((in_action(stop, variables) if variables else stop, ""))
+        text = shown(task_text(keys, lines, done))
+        names = self._uploads(steps)
+        if names:
+            text = f"# it uploads {', '.join(names)}: name them in the fixture webarena_context_args\n{text}"
+        return text
+
+    def _write(self) -> None:
+        result, output = self._result, self._options.output
+        if result is None or not result.text or output is None:
+            return
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(result.text, encoding="utf-8")
+        self._result = replace(result, written=str(output))
+        self._panel.tell(self._result)
+
+
+def _judged(
+    tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, asked: Sequence[str], *, missing: int
+) -> Result:
+    """What the trials of all instances say together."""
+    passed = not missing and all(verdict.passed for verdict in verdicts)
+    about = f"passed on fresh sites: {len(verdicts)} of {len(verdicts)}" if passed else ""
+    if missing:
+        about = f"not whole: {missing} steps at the end are missing, for one before them had no effect"
+    elif not passed:
+        failed = [task.id for task, verdict in zip(tasks, verdicts, strict=True) if not verdict.passed]
+        about = f"failed on fresh sites: {', '.join(failed)}"
+    checks = []
+    for number, about_it in enumerate(asked):
+        results = [verdict.results[number] for verdict in verdicts]
+        bad = next((result for result in results if not result.passed), None)
+        checks.append((about_it, bad is None, "" if bad is None else _why(bad)))
+    return Result(passed=passed, about=about, checks=tuple(checks), text=text)
+
+
+def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -> tuple[str, ...]:
+    """Variables that agents can't know of, or that nothing depends on."""
+    found = []
+    solution = text.rpartition("solution:")[2]
+    for name in variables:
+        if name != answer and f"{{{{ {name}" not in shown(intent):
+            found.append(f"what the agent is told does not say {{{{ {name} }}}}, so it can't know it")
+        if f"{{{{ {name}" not in solution:
+            found.append(f"no step depends on {{{{ {name} }}}}: its element is found by something else")
+    return tuple(found)
+
+
+def _why(result: Any) -> str:
+    return f"expected {result.expected}; found {result.actual or 'nothing'}" + (
+        f" ({result.why})" if result.why else ""
+    )
+
+
+def _address(typed: str, sites: Mapping[str, str]) -> str:
+    """What somebody typed, as an address: those of task files are understood."""
+    found = addressed(Goto(typed), sites)
+    url = found.url if isinstance(found, Goto) else typed
+    return url if url.startswith(("/", "about:")) or "://" in url else f"http://{url}"
+
+
+def _without(keys: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in keys.items() if key != name}
+
+
+def _quiet(text: str) -> None:
+    """What is told by somebody else."""

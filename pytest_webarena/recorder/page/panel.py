@@ -1,0 +1,286 @@
+"""What the panel shows and what its author wants of it. Written and read by several threads."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.errors import UsageError
+from pytest_webarena.recorder.editing import ANSWER, Edits, editable, key_of, value_of
+from pytest_webarena.recorder.key_nodes import ProposedNode
+from pytest_webarena.recorder.proposing import ProposedCheck
+from pytest_webarena.recorder.steps import RecordedStep
+from pytest_webarena.recorder.variables import VARIABLE
+
+__all__ = ["Asked", "Panel", "Phase", "Result"]
+
+Phase = Literal["starting", "doing", "proving", "choosing", "trying", "over"]
+"""``doing``: somebody uses the browser. ``proving``, ``trying``: the harness does. ``choosing``: checks are chosen."""
+
+_LOG = 400
+"""Lines of what is told that are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the author wants to be done next."""
+
+    what: Literal["finish", "again", "prove", "try", "write", "leave"]
+    checks: frozenset[int] = frozenset()
+    """Numbers of proposed checks, from 0."""
+    nodes: frozenset[int] = frozenset()
+    fillings: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of the last trial."""
+
+    passed: bool
+    about: str
+    checks: tuple[tuple[str, bool, str], ...] = ()
+    """Of each check of the task: what it asks, whether that holds in all instances, and else why not."""
+    doubts: tuple[str, ...] = ()
+    """What its author should think about, though no check says so."""
+    text: str = ""
+    """The task file."""
+    written: str = ""
+    """Where it was written to; empty for nowhere yet."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _State:
+    phase: Phase = "starting"
+    intent: str = ""
+    steps: tuple[RecordedStep, ...] = ()
+    edits: Edits = field(default_factory=Edits)
+    before: list[Edits] = field(default_factory=list)
+    checks: tuple[ProposedCheck, ...] = ()
+    nodes: tuple[ProposedNode, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """By key of a step: what is to be looked at since it was done again."""
+    proved: Edits | None = None
+    """With which the steps were done again."""
+    result: Result | None = None
+    trials: int = 0
+    log: list[str] = field(default_factory=list)
+
+
+class Panel:
+    """Made by `flow`; the server tells it what the author does."""
+
+    def __init__(self, intent: str, answer: str, sites: Sequence[str]) -> None:
+        self._sites = tuple(sites)
+        self._lock = threading.Lock()
+        self._state = _State(intent=intent, edits=Edits(answer=answer))
+        self._asked: queue.Queue[Asked] = queue.Queue()
+
+    # --- for the flow
+
+    @property
+    def edits(self) -> Edits:
+        """What the author has changed."""
+        with self._lock:
+            return self._state.edits
+
+    @property
+    def intent(self) -> str:
+        """What the agent will be told."""
+        with self._lock:
+            return self._state.intent
+
+    def begin(self) -> None:
+        """Somebody uses the browser from now on; what was done before is forgotten."""
+        with self._lock:
+            kept = self._state
+            self._state = _State(phase="doing", intent=kept.intent, edits=Edits(answer=kept.edits.answer))
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to another phase."""
+        with self._lock:
+            self._state.phase = phase
+            if phase in ("proving", "trying"):
+                self._state.log = []
+
+    def steps_are(self, steps: Sequence[RecordedStep]) -> None:
+        """What was done so far."""
+        with self._lock:
+            self._state.steps = tuple(steps)
+
+    def propose(
+        self,
+        checks: Sequence[ProposedCheck],
+        nodes: Sequence[ProposedNode],
+        problems: Mapping[str, str],
+        edits: Edits,
+    ) -> None:
+        """What is to be chosen from, after the steps were done again with these edits."""
+        with self._lock:
+            state = self._state
+            state.checks, state.nodes, state.problems = tuple(checks), tuple(nodes), dict(problems)
+            state.proved, state.phase, state.result = edits, "choosing", None
+
+    def tell(self, result: Result) -> None:
+        """What came of a trial."""
+        with self._lock:
+            self._state.result, self._state.phase = result, "choosing"
+            self._state.trials += 1
+
+    def say(self, text: str) -> None:
+        """A line of what is going on."""
+        with self._lock:
+            self._state.log = [*self._state.log[1 - _LOG :], text]
+
+    def asked(self, seconds: float | None = None) -> Asked | None:
+        """What the author wants next; None if that is nothing within so many seconds."""
+        try:
+            return self._asked.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+    # --- for the server
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that is to be seen, as plain data."""
+        with self._lock:
+            state, names = self._state, self._state.edits.names
+            stale = state.proved is not None and _of_steps(state.proved) != _of_steps(state.edits)
+            return {
+                "phase": state.phase,
+                "intent": state.intent,
+                "sites": list(self._sites),
+                "answer": state.edits.answer,
+                "answer_name": names.get(ANSWER, ""),
+                "steps": [_shown(step, state) for step in state.edits.applied(state.steps)],
+                "can_undo": bool(state.before),
+                "variables": state.edits.variables(state.steps),
+                "checks": [{"about": each.about, "recommended": each.recommended} for each in state.checks],
+                "nodes": [{"about": each.about, "step": each.step + 1} for each in state.nodes],
+                "stale": stale,
+                "result": _result(state.result),
+                "trials": state.trials,
+                "log": list(state.log),
+            }
+
+    def change(self, said: Mapping[str, Any]) -> None:
+        """What the author changes. `UsageError` for what can't be."""
+        with self._lock:
+            if self._state.phase not in ("doing", "choosing"):
+                raise UsageError(
+                    "expected to be asked when nothing is being tried, found a trial going on; wait for it"
+                )
+            match said:
+                case {"intent": str(text)}:
+                    self._state.intent = " ".join(text.split())
+                case {"answer": str(text)}:
+                    self._edit(replace(self._state.edits, answer=text.strip()))
+                case {"leave_out": str(key)}:
+                    self._edit(self._state.edits.leave_out(self._known(key)))
+                case {"leave_out_last": True}:
+                    left = self._state.edits.applied(self._state.steps)
+                    if left:
+                        self._edit(self._state.edits.leave_out(key_of(left[-1])))
+                case {"give": str(key), "value": str(value)}:
+                    self._edit(self._state.edits.give(self._known(key), value))
+                case {"name": str(key), "variable": str(name)}:
+                    self._edit(self._state.edits.name(self._known(key), self._variable(name.strip(), key)))
+                case {"take_back": True}:
+                    if self._state.before:
+                        self._state.edits = self._state.before.pop()
+                case _:
+                    raise UsageError(f"expected something that can be changed, found {', '.join(map(str, said))[:80]}")
+
+    def ask(self, said: Mapping[str, Any]) -> None:
+        """What the author wants to be done. `UsageError` for what can't be done now."""
+        with self._lock:
+            phase, intent, checks, nodes = (
+                self._state.phase,
+                self._state.intent,
+                len(self._state.checks),
+                len(self._state.nodes),
+            )
+            what = said.get("what")
+            allowed = {
+                "doing": ("finish", "again", "leave"),
+                "choosing": ("prove", "again", "try", "write", "leave"),
+            }.get(phase, ())
+            if what not in allowed:
+                raise UsageError(f"expected one of {', '.join(allowed) or 'nothing'} while {phase}, found {what!r}")
+            if what in ("finish", "prove", "try") and not intent:
+                raise UsageError("expected to be told what the agent is to do, found nothing; write it at the top")
+            if what == "try" and not (_numbers(said.get("checks"), checks) or _numbers(said.get("nodes"), nodes)):
+                raise UsageError("expected a check that is ticked, found none: a task without one proves nothing")
+            if what == "try":
+                self._state.result = None
+            self._state.phase = {"finish": "proving", "prove": "proving", "try": "trying"}.get(what, phase)  # type: ignore[assignment]
+        self._asked.put(
+            Asked(
+                what=what,
+                checks=_numbers(said.get("checks"), checks),
+                nodes=_numbers(said.get("nodes"), nodes),
+                fillings=str(said.get("fillings", "")),
+            )
+        )
+
+    def _edit(self, edits: Edits) -> None:
+        self._state.before.append(self._state.edits)
+        self._state.edits = edits
+
+    def _known(self, key: str) -> str:
+        if key != ANSWER and all(key != key_of(step) for step in self._state.steps):
+            raise UsageError("expected a step that is there, found one that has gone on growing; look at it again")
+        return key
+
+    def _variable(self, name: str, key: str) -> str:
+        if name and not VARIABLE.fullmatch(name):
+            raise UsageError(f"expected a variable's name of letters, digits and '_', found {name[:60]!r}")
+        edits = self._state.edits
+        other = edits.name(key, "").variables(self._state.steps).get(name)
+        mine = edits.answer if key == ANSWER else self._value(key)
+        if name and other not in (None, mine):
+            raise UsageError(f"expected {name} to stand for {other!r}, as it does already, found {mine!r}")
+        return name
+
+    def _value(self, key: str) -> str | None:
+        steps = self._state.edits.applied(self._state.steps)
+        return next((value_of(step.action) for step in steps if key_of(step) == key), None)
+
+
+def _of_steps(edits: Edits) -> tuple[object, ...]:
+    return edits.left_out, dict(edits.values), edits.answer
+
+
+def _shown(step: RecordedStep, state: _State) -> dict[str, Any]:
+    key = key_of(step)
+    value = value_of(step.action)
+    return {
+        "key": key,
+        "text": describe_step(step.action),
+        "problem": step.problem or state.problems.get(key, ""),
+        "value": value,
+        "editable": editable(step.action),
+        "name": state.edits.names.get(key, "") if value is not None else "",
+        "edited": key in state.edits.values,
+    }
+
+
+def _result(result: Result | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {
+        "passed": result.passed,
+        "about": result.about,
+        "checks": [{"about": about, "holds": holds, "why": why} for about, holds, why in result.checks],
+        "doubts": list(result.doubts),
+        "text": result.text,
+        "written": result.written,
+    }
+
+
+def _numbers(said: object, count: int) -> frozenset[int]:
+    found = said if isinstance(said, list) else []
+    return frozenset(each for each in found if isinstance(each, int) and 0 <= each < count)

@@ -1,0 +1,230 @@
+"""Shows the panel, and the browser beside it, on loopback.
+
+Who may use a signed-in browser is who started it: the address has a secret in it, requests must name this server as
+their host, come from its own page, and what changes anything is sent in a way in which pages of others can't send it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from pytest_webarena.errors import UsageError, WebArenaError
+from pytest_webarena.recorder.page.hand import Hand
+from pytest_webarena.recorder.page.panel import Panel
+
+__all__ = ["PageServer"]
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_SHELL = {
+    "": ("page.html", "text/html"),
+    "page.css": ("page.css", "text/css"),
+    "panel.js": ("panel.js", "text/javascript"),
+    "view.js": ("view.js", "text/javascript"),
+}
+_LONGEST = 1_000_000
+"""Bytes of what the page says at once."""
+_LARGEST = 50_000_000
+"""Bytes of a file to be uploaded."""
+_WAIT = 5.0
+"""Seconds for which a picture is waited for."""
+
+
+class _Refused(Exception):
+    """A request that nobody of ours makes: the status and why."""
+
+    def __init__(self, status: HTTPStatus, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves at `address` from the moment it is entered until it is left. `UsageError` where the port can't be had."""
+
+    daemon_threads = True
+
+    def __init__(self, panel: Panel, *, port: int = 0, live: bool) -> None:
+        self.panel = panel
+        self.live = live
+        """Whether the browser is shown: elsewhere it has a window."""
+        self.hand: Hand | None = None
+        """Acts in the browser while somebody may."""
+        self.token = secrets.token_urlsafe(24)
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise UsageError(
+                f"--port: expected a free port of 127.0.0.1 from 1 to 65535, found {port} ({error}); "
+                "leave it out and any free one is taken"
+            ) from None
+
+    @property
+    def address(self) -> str:
+        """Of the page; with the secret."""
+        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    def __enter__(self) -> PageServer:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that the other side gave up is nobody's fault."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    server_version = "webarena"
+    sys_version = ""
+    timeout = 120
+
+    def do_GET(self) -> None:
+        """The page, what there is to be seen, or a picture."""
+        self._guarded(self._get)
+
+    def do_POST(self) -> None:
+        """What somebody does on the page."""
+        self._guarded(self._post)
+
+    def _guarded(self, answer: Callable[[list[str]], None]) -> None:
+        try:
+            answer(self._allowed())
+        except _Refused as refused:
+            self.close_connection = True
+            self._send(refused.status, "text/plain; charset=utf-8", f"{refused}\n".encode())
+        except WebArenaError as error:
+            self._json({"problem": str(error)}, HTTPStatus.CONFLICT)
+
+    def _allowed(self) -> list[str]:
+        """The path below the secret, for requests of our own page."""
+        host = self.headers.get("Host", "")
+        if host not in (f"127.0.0.1:{self.server.server_port}", f"localhost:{self.server.server_port}"):
+            raise _Refused(HTTPStatus.FORBIDDEN, "This server answers as 127.0.0.1 and localhost alone, with its port.")
+        if self.headers.get("Origin", f"http://{host}") != f"http://{host}":
+            raise _Refused(HTTPStatus.FORBIDDEN, "This server answers its own page alone.")
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            raise _Refused(HTTPStatus.FORBIDDEN, "This server answers its own page alone.")
+        _, token, *rest = [unquote(part) for part in urlsplit(self.path).path.split("/")]
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()) or not rest:
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing here: use the whole address that was printed.")
+        return rest
+
+    def _get(self, path: list[str]) -> None:
+        match path:
+            case [name] if name in _SHELL:
+                file, kind = _SHELL[name]
+                body = files(__package__).joinpath(file).read_bytes()
+                self._send(HTTPStatus.OK, f"{kind}; charset=utf-8", body)
+            case ["state.json"]:
+                self._json(self._state())
+            case ["frame.jpg"]:
+                self._frame()
+            case _:
+                raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
+
+    def _state(self) -> dict[str, Any]:
+        hand, shown = self.server.hand, self.server.panel.snapshot()
+        shown["live"] = self.server.live
+        try:
+            shown["browser"] = hand.shows() if hand is not None and shown["phase"] == "doing" else None
+        except WebArenaError as error:  # it has just been closed, or is no more
+            shown["browser"], shown["problem"] = None, str(error)
+        return shown
+
+    def _frame(self) -> None:
+        seen = parse_qs(urlsplit(self.path).query).get("seen", ["0"])[0]
+        hand = self.server.hand
+        try:
+            frame = (
+                hand.frame(int(seen) if seen.isascii() and seen.isdigit() else 0, _WAIT) if hand is not None else None
+            )
+        except WebArenaError:  # `state.json` says why
+            frame = None
+        if frame is None:
+            self._send(HTTPStatus.NO_CONTENT, "", b"")
+            return
+        told = {"X-Number": str(frame.number), "X-Size": f"{frame.width:g}x{frame.height:g}"}
+        self._send(HTTPStatus.OK, "image/jpeg", frame.data, told)
+
+    def _post(self, path: list[str]) -> None:
+        panel = self.server.panel
+        match path:
+            case ["input"]:
+                self._json({"offer": self._hand().input(self._said().get("events", ()))})
+            case ["act"]:
+                self._json({"problem": self._hand().act(self._said())})
+            case ["selected"]:
+                self._said()
+                self._json({"text": self._hand().selected()})
+            case ["file", name]:
+                self._json({"name": self._hand().keep_file(name, self._body(_LARGEST, "application/octet-stream"))})
+            case ["change"]:
+                panel.change(self._said())
+                self._json({})
+            case ["ask"]:
+                panel.ask(self._said())
+                self._json({})
+            case _:
+                raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
+
+    def _hand(self) -> Hand:
+        if self.server.hand is None:
+            raise UsageError("expected to be asked while the browser is used, found that it is not; reload the page")
+        return self.server.hand
+
+    def _body(self, most: int, kind: str) -> bytes:
+        """What was sent, as ``kind``: pages of other origins can't say these without asking first."""
+        if self.headers.get_content_type() != kind:
+            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send it as {kind}.")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or int(length) > most:
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send at most {most:,} bytes, and say how many.")
+        return self.rfile.read(int(length))
+
+    def _said(self) -> dict[str, Any]:
+        try:
+            said = json.loads(self._body(_LONGEST, "application/json"))
+        except ValueError as error:
+            raise _Refused(HTTPStatus.BAD_REQUEST, f"This is no JSON: {error}") from None
+        if not isinstance(said, dict):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "Send an object.")
+        return said
+
+    def _json(self, data: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
+        self._send(status, "application/json", json.dumps(data).encode())
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes, more: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        heads = {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)) if status != HTTPStatus.NO_CONTENT else "",
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+            "Content-Security-Policy": _POLICY,
+            **(more or {}),
+        }
+        for name, value in heads.items():
+            if value:
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the terminal belongs to whoever started this."""

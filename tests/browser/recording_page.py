@@ -1,0 +1,187 @@
+"""A person at the page of ``webarena record --serve``: sees where things are, moves the mouse, presses keys."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.recorder.page import flow
+from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
+from pytest_webarena.signals import TargetRecord
+from pytest_webarena.tasks import Task
+from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.tryout import Tryout, tryout
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+__all__ = ["Person", "at_the_page", "sit_down"]
+
+PATIENCE = 60.0
+_LEAVE = """fetch('ask', {
+  method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({what: 'leave'}),
+}).then(() => 1)"""
+
+
+@dataclass
+class Person:
+    """What somebody does there."""
+
+    page: Page
+    find: Callable[[str, float], TargetRecord | None]
+    """The person's eyes."""
+    stages: Sequence[Tryout] = ()
+    """What is behind the page."""
+
+    async def until(self, expression: str) -> Any:
+        """Wait for an expression to be true. Playwright's own way needs eval, which the page's policy forbids."""
+        async with asyncio.timeout(PATIENCE):
+            while not (found := await self.page.evaluate(expression)):
+                await asyncio.sleep(0.05)
+        return found
+
+    async def at(self, selector: str) -> tuple[float, float]:
+        """Where an element of the recorded page is to be seen on ours; the wheel is turned until it is."""
+        box = await self.page.locator("#picture").bounding_box()
+        assert box is not None
+        width, height = await self.page.evaluate("size")
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = await asyncio.to_thread(self.find, selector, 20.0)
+                assert found is not None, f"nothing is {selector}"
+                assert found.x is not None
+                assert found.y is not None
+                if 5 < found.y < height - 5:
+                    return box["x"] + found.x / width * box["width"], box["y"] + found.y / height * box["height"]
+                await self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+                await self.page.mouse.wheel(0, found.y - height / 2)
+                await asyncio.sleep(0.1)
+
+    async def click(self, selector: str, **how: Any) -> None:
+        """Click what is to be seen there."""
+        await self.page.mouse.click(*await self.at(selector), **how)
+
+    async def type(self, text: str) -> None:
+        """Type, into whatever has the focus."""
+        await self.page.keyboard.type(text)
+
+    async def steps(self, count: int) -> list[str]:
+        """The steps that the panel shows, once there are so many."""
+        await self.until(f"state.steps.length === {count}")
+        found: list[str] = await self.page.evaluate("state.steps.map(step => step.text)")
+        return found
+
+    async def press(self, name: str) -> None:
+        """A button of our page."""
+        await self.page.get_by_role("button", name=name, exact=True).click()
+
+    async def phase(self, name: str) -> None:
+        """Wait for what is to be done next."""
+        await self.until(f"state.phase === '{name}'")
+
+    async def finish(self) -> None:
+        """Have it done again, until checks can be chosen."""
+        await self.press("Finished: do it again on fresh sites")
+        await self.phase("choosing")
+
+    async def attempt(self) -> dict[str, Any]:
+        """Have the task tried, and see what came of it."""
+        before = await self.page.evaluate("state.trials")
+        await self.press("Try the task on fresh sites")
+        over = f"state.trials > {before} && state.phase === 'choosing'"
+        result: dict[str, Any] = await self.until(f"{over} && state.result")
+        return result
+
+
+@dataclass
+class _Stages:
+    set: list[Tryout] = field(default_factory=list)
+
+    def find(self, selector: str, patience: float) -> TargetRecord | None:
+        """What is there on the last one."""
+        return self.set[-1].find(selector, patience)
+
+    @contextmanager
+    def tryout(self, *args: Any, **options: Any) -> Iterator[Tryout]:
+        with tryout(*args, **options) as trying:
+            self.set.append(trying)
+            yield trying
+
+
+def at_the_page(
+    task: Task,
+    runtime: Runtime,
+    act: Callable[[Person], Awaitable[None]],
+    *,
+    executable: str | None,
+    monkeypatch: Any,
+    size: tuple[int, int] = (1280, 800),
+    **options: Any,
+) -> tuple[int, list[str]]:
+    """Have ``act`` make a task at the page; what `record_on_page` returns, and what it told. A fault of it fails."""
+    stages = _Stages()
+    told: list[str] = []
+    ended: list[int] = []
+    monkeypatch.setattr(flow, "tryout", stages.tryout)
+    opened: list[str] = []
+    there = threading.Event()
+
+    def show(address: str) -> None:
+        opened.append(address)
+        there.set()
+
+    given = PageOptions(
+        **{"live": True, "noise": {}, "name": lambda intent: "made", "say": told.append, "open": show, **options}
+    )
+
+    def record() -> None:
+        try:
+            ended.append(record_on_page(task, runtime, given))
+        finally:
+            there.set()
+
+    recording = threading.Thread(target=record)
+    recording.start()
+    try:
+        assert there.wait(PATIENCE)
+        assert opened
+        asyncio.run(sit_down(executable, opened[0], size, stages.find, act, sees=given.live, stages=stages.set))
+    finally:
+        recording.join(PATIENCE)
+    assert ended, "the recording did not come to an end"
+    return ended[0], told
+
+
+async def sit_down(
+    executable: str | None,
+    address: str,
+    size: tuple[int, int],
+    find: Callable[[str, float], TargetRecord | None],
+    act: Callable[[Person], Awaitable[None]],
+    *,
+    sees: bool = True,
+    stages: Sequence[Tryout] = (),
+) -> None:
+    """Open the page, let ``act`` use it, and leave it. A fault of the page fails. ``sees``: the browser is on it."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        page = await browser.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(PATIENCE * 1000)
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        await page.goto(address)
+        person = Person(page, find, stages)
+        try:
+            seen = "Number(document.querySelector('#picture').dataset.number) > 0"
+            await person.until(seen if sees else "state.phase === 'doing'")
+            await act(person)
+        finally:
+            await page.evaluate(_LEAVE)
+            await browser.close()
+    assert faults == []

@@ -1,0 +1,92 @@
+"""``webarena record`` from the command line, where there is no display."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+
+from ..processes import wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(180)]
+
+_MAIN = "import sys; from pytest_webarena.commands.cli import main; sys.exit(main(sys.argv[1:]))"
+HIDDEN = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", _MAIN, "record", "homepage:/scratchpad/", "--annotator", "ada"]
+    environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def ask(address: str, path: str, said: Any = None) -> dict[str, Any]:
+    where = urlsplit(address)
+    connection = HTTPConnection(where.netloc, timeout=60)
+    method, heads = ("GET", {}) if said is None else ("POST", {"Content-Type": "application/json"})
+    connection.request(method, where.path + path, None if said is None else json.dumps(said), heads)
+    found: dict[str, Any] = json.loads(connection.getresponse().read())
+    connection.close()
+    return found
+
+
+def address_of(recording: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it says first, and where the page is; the browser can be used then."""
+    assert recording.stdout is not None
+    said, shown = recording.stdout.readline(), recording.stdout.readline()
+    found = re.match(r"(http://127\.0\.0\.1:\d+/[\w-]{32}/) is where the task is made", shown)
+    assert found, shown
+    wait_until(lambda: ask(found[1], "state.json")["browser"] is not None, seconds=100)
+    return said, found[1]
+
+
+def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Popen[str]) -> None:
+    said, address = address_of(recording)
+    assert said == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
+    assert ask(address, "state.json")["intent"] == ""  # it is asked for there
+    assert "expected to be told what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
+    assert ask(address, "ask", {"what": "leave"}) == {}
+    told, _ = recording.communicate(timeout=60)
+    assert (recording.returncode, told) == (1, "nothing was made\n")
+
+
+def test_ctrl_c_ends_it_without_a_traceback(recording: subprocess.Popen[str]) -> None:
+    address_of(recording)
+    recording.send_signal(signal.SIGINT)
+    told, _ = recording.communicate(timeout=60)
+    assert recording.returncode != 0
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["--serve", "--from", "."], "--serve: expected no --from beside it"),
+        (["homepage", "--intent", "x", "--port", "8"], "--port: expected --serve or --panel beside it"),
+    ],
+)
+def test_what_does_not_go_together_is_told(
+    given: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert main(["record", *given]) == 2
+    assert why in capsys.readouterr().err

@@ -1,0 +1,104 @@
+"""Key nodes by the paper's decision tree: is it needed (the author says so), does the address show it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Action, Check, Click, Goto, NewTab, Press, Select, Selector, Type
+from pytest_webarena.recorder.key_nodes import Passed, proposed_nodes
+from pytest_webarena.suites.writing import yaml_lines
+from pytest_webarena.tasks import parse_tasks
+
+SITES = {"shop": "http://shop.test", "map": "http://map.test"}
+FIELD, BUTTON = Selector("css=#q"), Selector('role=button[name="Buy"s]')
+
+
+def passed(*steps: tuple[Action, str]) -> list[Passed]:
+    """Each step with where it led; the first begins at the shop's start page."""
+    found, before = [], "http://shop.test/"
+    for action, after in steps:
+        after = f"http://shop.test{after}" if after.startswith("/") else after
+        found.append(Passed(action=action, before=before, after=after, text="Buy"))
+        before = after
+    return found
+
+
+def nodes(*steps: tuple[Action, str]) -> list[Any]:
+    return [dict(each.node) for each in proposed_nodes(passed(*steps), SITES)]
+
+
+def test_what_was_typed_and_the_address_shows_is_asked_of_the_address() -> None:
+    assert nodes((Type(FIELD, "tent"), "/"), (Press("Enter", FIELD), "/search/?q=tent&page=1")) == [
+        {"url": {"at": "/search/", "param": "q", "exact": "tent"}},
+        {"url": {"includes": "/search/"}},
+    ]
+
+
+def test_what_no_address_shows_is_asked_of_the_field() -> None:
+    assert nodes((Type(FIELD, "2"), "/"), (Click(BUTTON), "/")) == [
+        {"value": {"locate": "css=#q", "exact": "2"}},
+        {"element": {"locate": 'role=button[name="Buy"s]', "event": "click"}},
+    ]
+
+
+def test_the_text_in_an_address_that_was_there_before_shows_nothing() -> None:
+    steps = passed((Click(BUTTON), "/list?sort=price"), (Select(FIELD, ("price",)), "/list?sort=price"))
+    found = [dict(each.node) for each in proposed_nodes(steps, SITES)]
+    assert found[1] == {"value": {"locate": "css=#q", "exact": "price"}}
+
+
+def test_a_parameter_that_is_carried_along_shows_nothing_either() -> None:
+    steps = passed(
+        (Click(BUTTON), "/list?sort=price"),
+        (Type(FIELD, "price"), "/list?sort=price"),
+        (Press("Enter", FIELD), "/found?sort=price"),
+    )
+    found = [dict(each.node) for each in proposed_nodes(steps, SITES)]
+    assert found[1] == {"value": {"locate": "css=#q", "exact": "price"}}
+
+
+@pytest.mark.parametrize(
+    ("action", "after", "node"),
+    [
+        (Click(BUTTON), "/orders/7", {"url": {"includes": "/orders/7"}}),
+        (Click(BUTTON), "/?page=2", {"url": {"at": "/", "param": "page", "exact": "2"}}),
+        (Click(BUTTON), "http://map.test/way", {"url": {"site": "map", "includes": "/way"}}),
+        (Click(BUTTON), "/", {"element": {"locate": 'role=button[name="Buy"s]', "event": "click"}}),
+        (Check(FIELD, True), "/", {"value": {"locate": "css=#q", "exact": "on"}}),
+        (Goto("/orders/"), "/orders/", {"url": {"includes": "/orders/"}}),
+        (Goto("/"), "/", None),
+        (NewTab(), "/", None),
+        (Type(FIELD, ""), "/", None),
+        (Click(Selector("xpath=//b")), "/", None),  # the record could not tell
+        (Click(Selector("css=iframe >> internal:control=enter-frame >> b")), "/", None),
+    ],
+)
+def test_each_step_has_the_node_that_lasts_longest(action: Action, after: str, node: Any) -> None:
+    assert nodes((action, after)) == ([node] if node is not None else [])
+
+
+def test_a_node_stands_by_its_step_and_only_once() -> None:
+    steps = passed((Click(BUTTON), "/a"), (Click(BUTTON), "/b"), (Goto("/a"), "/a"), (Click(BUTTON), "/a"))
+    found = proposed_nodes(steps, SITES)
+    assert [(each.step, each.about) for each in found] == [
+        (0, "the address is below /a"),
+        (1, "the address is below /b"),
+        (3, "'Buy' is clicked"),
+    ]
+
+
+def test_all_of_them_can_be_read_in_a_task() -> None:
+    steps = passed(
+        (Type(FIELD, "tent: two"), "/"), (Press("Enter", FIELD), "/search/?q=tent:+two"),
+        (Click(BUTTON), "/search/?q=tent:+two"), (Select(FIELD, ("a", "b")), "http://map.test/x?y=1"), (Click(BUTTON), "http://map.test/x?y=2"),
+    )  # fmt: skip
+    found = [dict(each.node) for each in proposed_nodes(steps, SITES)]
+    assert len(found) == 5
+    lines = yaml_lines([{"key_nodes": found}])
+    text = "tasks:\n  - id: a\n    intent: b\n    sites: [shop, map]\n    checks:\n" + "\n".join(
+        f"      {line}" for line in lines
+    )
+    [task] = parse_tasks(text)
+    assert task.checks[0].kind == "key_nodes"

@@ -1,0 +1,83 @@
+"""Who has looked at a task: what the key ``review`` may say, and what a review is at."""
+
+from __future__ import annotations
+
+import pytest
+
+from .helpers import problems, task, task_text
+
+BEN = "{who: ben, verdict: agrees}"
+CLEO = "{who: cleo, verdict: disagrees, about: the address is not needed}"
+
+
+@pytest.mark.parametrize(
+    ("review", "state"),
+    [
+        ("{annotator: ada}", "annotated"),
+        (f"{{annotator: ada, reviewers: [{BEN}]}}", "in review"),
+        (f"{{annotator: ada, reviewers: [{BEN}, {{who: cleo, verdict: agrees}}]}}", "agreed"),
+        (f"{{annotator: ada, reviewers: [{CLEO}]}}", "disputed"),
+        (f"{{annotator: ada, reviewers: [{BEN}, {CLEO}]}}", "disputed"),
+        (
+            f"{{annotator: ada, reviewers: [{CLEO}], adjudicated: {{by: dora, decision: accepted}}}}",
+            "adjudicated",
+        ),
+        (f"{{annotator: ada, reviewers: [{CLEO}], adjudicated: {{by: dora, decision: rejected}}}}", "rejected"),
+        (f"{{annotator: ada, reviewers: [{BEN}, {{who: cleo, verdict: agrees}}], of: 01234567}}", "changed since"),
+    ],
+)
+def test_what_a_review_is_at(review: str, state: str) -> None:
+    found = task(f"review: {review}")
+    assert found.review is not None
+    assert found.review.state(found.digest) == state
+
+
+def test_disagreements_are_told_with_who() -> None:
+    found = task(f"review: {{annotator: ada, reviewers: [{BEN}, {CLEO}]}}").review
+    assert found is not None
+    assert found.disagreements == ("cleo: the address is not needed",)
+
+
+def test_a_review_is_of_the_task_as_it_was() -> None:
+    """One that was looked at is known by its digest, which the review is no part of."""
+    digest = task("tags: x").digest
+    found = task(f"review: {{annotator: ada, of: [00000000, {digest[:8]}]}}")
+    assert found.digest == digest
+    assert found.review is not None
+    assert found.review.state(found.digest) == "annotated"
+    changed = task(f"review: {{annotator: ada, of: {digest}}}", checks="[{answer: y}]")
+    assert changed.review is not None
+    assert changed.review.state(changed.digest) == "changed since"
+
+
+@pytest.mark.parametrize(
+    ("review", "message"),
+    [
+        ("{}", "expected the key 'annotator' in a review, found no keys"),
+        ("ada", "expected a mapping (review), found 'ada'"),
+        ("{annotator: ada, reviewer: []}", "found 'reviewer' (did you mean 'reviewers'?)"),
+        ("{annotator: ada, reviewers: [{who: ben, verdict: agree}]}", "found 'agree' (did you mean 'agrees'?)"),
+        ("{annotator: ada, reviewers: [{who: ben, verdict: disagrees}]}", "expected 'about' of a reviewer who"),
+        (
+            "{annotator: ada, reviewers: [{who: ada, verdict: agrees}]}",
+            "expected somebody else for each part of a review, found 'ada' twice",
+        ),
+        (f"{{annotator: ada, reviewers: [{BEN}, {BEN}]}}", "found 'ben' twice"),
+        (
+            f"{{annotator: ada, reviewers: [{CLEO}], adjudicated: {{by: cleo, decision: accepted}}}}",
+            "found 'cleo' twice",
+        ),
+        (
+            f"{{annotator: ada, reviewers: [{BEN}], adjudicated: {{by: dora, decision: accepted}}}}",
+            "expected 'adjudicated' where a reviewer disagrees, found nobody who does",
+        ),
+        (
+            f"{{annotator: ada, reviewers: [{BEN}, {CLEO}, {{who: eve, verdict: agrees}}]}}",
+            "expected at most 2 reviewers, found 3 (a third one adjudicates)",
+        ),
+        ("{annotator: ada, of: later}", "expected a task's digest, or its first 8 digits or more, found 'later'"),
+    ],
+)
+def test_what_is_no_review_is_told(review: str, message: str) -> None:
+    [problem] = problems(task_text(f"review: {review}"))
+    assert message in str(problem)

@@ -12,7 +12,7 @@ broker    the pool of sites, and the replicas
 other     supervisors, watchdogs, the reaper
 
 The last line is what comes on top with each trial, in KiB: a straight line through all rows but the first, for the
-first trials bring what is loaded once. The driver's collector of garbage makes it go up and down by some 70 MiB. Linux only.
+first trials bring what is loaded once. The driver's collector of garbage makes it vary by some 70 MiB. Linux only.
 """
 
 from __future__ import annotations

@@ -88,6 +88,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
     from pytest_webarena.recorder.replaying import replay_solution
     from pytest_webarena.recorder.rewriting import Change
     from pytest_webarena.trials.tryout import tryout
+    from pytest_webarena.upkeep.findings import asks_answer
 
     result = Healed(task=task)
     with tryout(task, runtime, lambda _: None, Path("tryout")) as trying:
@@ -104,6 +105,10 @@ def heal(task: Task, runtime: Runtime) -> Healed:
         result.lines += [f"  {line}" for line in verdict.render(100).splitlines()]
         if not result.works and result.changes:
             result.lines.append("  nothing is rewritten: what was found is not proved to be what was meant")
+        elif result.changes and all(map(asks_answer, task.checks)):
+            result.lines.append(
+                "  look at what was healed: the checks see the answer alone, which the solution has written out"
+            )
     return result
 
 

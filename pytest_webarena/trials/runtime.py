@@ -163,7 +163,7 @@ class Runtime:
             for engine in engines:
                 exits.callback(engine.close)
             if client is not None:
-                exits.callback(client.close)  # first: whoever waits for sites waits no longer
+                exits.callback(partial(client.close, for_good=True))  # first: whoever waits for sites waits no longer
 
     def by(self, config: RuntimeConfig) -> FittedRuntime:
         """The same by other settings, which go for as many browsers and sites: those that this one has are used."""

@@ -23,7 +23,7 @@ from pytest_webarena.upkeep.obstacles import Obstacle, obstacle, obstacle_of_sta
 from pytest_webarena.upkeep.otherwise import Known, nodes_otherwise
 from pytest_webarena.upkeep.replaying import Tried, key_node_checks
 
-__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "find", "known_of", "untried"]
+__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "asks_answer", "find", "known_of", "untried"]
 
 Status = Literal["broken", "drifted", "blocked", "site down", "untried", "valid"]
 """``drifted``: found, but by other means than the task says. ``untried``: nothing was found out."""
@@ -281,20 +281,20 @@ def _outcomes(
 
 def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
     """A check that holds. An answer that the solution has written out holds whatever the site says."""
-    if not _asks_answer(check):
+    if not asks_answer(check):
         return Finding(kind="check", name=name, status="valid")
     answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
     if _is_shown(answer, evidence):
         return Finding(kind="check", name=name, status="valid")
     why = "the answer is the one that the solution has written out, and its last page does not show it"
-    alone = all(map(_asks_answer, task.checks))
+    alone = all(map(asks_answer, task.checks))
     return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
 
 
-def _asks_answer(check: Check) -> bool:
+def asks_answer(check: Check) -> bool:
     """Whether it looks at nothing but what the agent says at the end."""
     if check.children:
-        return all(map(_asks_answer, check.children))
+        return all(map(asks_answer, check.children))
     return check.kind in ("answer", "json_answer")
 
 

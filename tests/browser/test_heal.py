@@ -136,6 +136,16 @@ def test_what_was_healed_has_to_pass(heal: object) -> None:
     assert Path("a.tasks.yaml").read_text() == wrong
 
 
+def test_checks_that_see_the_answer_alone_prove_nothing(heal: object) -> None:
+    answered = TASKS.replace('[{url: "notes:/save?title=rye"}]', "[{answer: rye}]").replace(
+        "\n  - id: drop", "\n      - stop: rye\n  - id: drop"
+    )
+    code, said, _ = heal(REWORDED, tasks=answered)  # type: ignore[operator]
+    assert code == 1
+    assert said.count("look at what was healed: the checks see the answer alone") == 1
+    assert "+      - stop" not in said
+
+
 def test_an_instance_alone_does_not_change_its_template(heal: object) -> None:
     both = TASKS.replace("id: save\n", "id: save\n    each: {a: {word: rye}, b: {word: oat}}\n").replace(
         "': rye}", "': \"{{ word }}\"}").replace("title=rye", "title={{ word }}")  # fmt: skip

@@ -14,7 +14,7 @@ from tests.plugin.conftest import CANNED_RUNTIME
 IN_FLIGHT = (
     CANNED_RUNTIME
     + '''
-import logging, signal, sys, threading
+import logging, pathlib, signal, sys, threading
 from pytest_webarena.plugin.stash import WORKER
 from pytest_webarena.trials.breaking_off import BrokenOff
 
@@ -50,7 +50,8 @@ class InFlight(CannedRuntime):
             self.run_dir.describe(self.info.facts)
             folder.begin(worker="main.1", node_id=node_id, task={"sites": list(task.sites), "task_digest": task.digest})
             over["held"] = True
-            assert self.broken.wait(60)
+            if not self.broken.wait(60):
+                (pathlib.Path.cwd() / "never-ended").touch()
             raise BrokenOff
         if "trailing" in task.id:
             while not over.get("held"):
@@ -144,6 +145,89 @@ def test_ctrl_c_ends_what_is_in_flight_without_a_result(in_flight: pytest.Pytest
     assert result.ret == pytest.ExitCode.INTERRUPTED
     for task in ("held-one", "held-two"):
         assert str(record_of(in_flight.path / "run", task)["message"]).startswith("the run was interrupted during")
+    assert not (in_flight.path / "never-ended").exists()
+
+
+def test_fixtures_of_the_session_outlive_what_is_in_flight_when_the_run_stops(
+    in_flight: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("held-one", "held-two", "trailing-wrong")
+    with (in_flight.path / "conftest.py").open("a") as file:
+        file.write(
+            "\n@pytest.fixture(scope='session', autouse=True)\ndef theirs(webarena_runtime):\n"
+            "    yield\n    print('closed with all of them ended:', webarena_runtime.broken.is_set())\n"
+        )
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=3", "-x", "-s", "--equal-errors=0")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*closed with all of them ended: True*"])
+    assert not (in_flight.path / "never-ended").exists()
+
+
+LONG = (
+    CANNED_RUNTIME
+    + """
+import dataclasses, logging, threading
+
+telling, said = threading.Event(), threading.Event()
+
+
+class Long(CannedRuntime):
+    \"\"\"Each trial says that it took long. A talker talks while another test is told of, which waits for that.\"\"\"
+
+    def run(self, task, agent, trial, *, browser, node_id):
+        if "talker" in task.id:
+            assert telling.wait(60)
+            print("said by the talker")
+            logging.getLogger("mine").warning("logged by the talker")
+            said.set()
+        record = super().run(task, agent, trial, browser=browser, node_id=node_id)
+        return dataclasses.replace(record, seconds={"total": 1234.5})
+
+    def prune(self, record):
+        if "told" in record.key.task:
+            telling.set()
+            assert said.wait(60)
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call":
+        print(f"{report.nodeid} was {report.outcome} after {round(report.duration)} s")
+
+
+@pytest.fixture(scope="session")
+def webarena_runtime(pytestconfig, webarena_run):
+    from pytest_webarena.plugin.stash import SETTINGS
+    return Long(webarena_run, pytestconfig.stash[SETTINGS])
+"""
+)
+
+
+def test_what_a_trial_says_while_another_is_told_of_is_its_own(
+    pytester: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    pytester.makeconftest(LONG)
+    make_tasks("told", "talker")
+    result = pytester.runpytest(
+        "tasks", "--agent=oracle", "--wide=2", "--junitxml=out.xml", "-ojunit_logging=all", "--run-dir=run"
+    )
+    result.assert_outcomes(passed=2)
+    for case in ET.parse(pytester.path / "out.xml").iter("testcase"):
+        text = "".join(node.text or "" for node in case)
+        assert [text.count(f"{kind} by the talker") for kind in ("said", "logged")] == [
+            1 if "talker" in case.get("name", "") else 0
+        ] * 2
+
+
+@pytest.mark.usefixtures("every_plugin")
+def test_a_tests_time_is_its_trials_and_a_reruns_its_own(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    pytester.makeconftest(LONG)
+    make_tasks("flaky", "plain")
+    result = pytester.runpytest("tasks", "--agent=oracle", "--wide=2", "--reruns=1", "-s")
+    result.stdout.fnmatch_lines(["*plain* was passed after 1234 s"])
+    result.stdout.fnmatch_lines(["*flaky* was rerun after 1234 s"])
+    again = [line for line in result.outlines if "flaky" in line and " was failed after " in line]
+    assert len(again) == 1
+    assert "1234" not in again[0]
 
 
 def test_what_would_not_be_around_a_trial_makes_it_wait_its_turn(

@@ -128,6 +128,23 @@ def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
     assert sorted(told) == ["beside-one", "beside-two", "fatal"]
 
 
+def test_a_test_that_is_told_of_at_once_and_kills_its_worker_is_not_run_again(
+    pytester: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    """Nothing of it was begun ahead: it would kill the next worker as well."""
+    pytester.makeconftest(
+        DYING + "\ndef pytest_runtest_logstart(nodeid):\n    if 'doomed' in nodeid and "
+        "'PYTEST_XDIST_WORKER' in os.environ:\n        begun.acquire()\n        begun.acquire()\n        os._exit(9)\n"
+    )
+    make_tasks("beside-one", "beside-two", "doomed", "t0")
+    file = pytester.path / "tasks" / "demo.yaml"
+    file.write_text(file.read_text().replace("intent: Say doomed", "intent: Say doomed\n    skip: not now"))
+    result = pytester.runpytest_subprocess("tasks", "-n1", "--agent=oracle", "--wide=3", "--run-dir=run")
+    told = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
+    assert sorted(told) == ["beside-one", "beside-two", "doomed"]
+    assert records(pytester)["t0"].outcome == "passed"
+
+
 def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
     """There are more of them than a worker is given at a time; trials that are met wait for one another."""
     pytester.makeconftest(IN_FLIGHT)

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.processes import wait_until
+from tests.processes import Process, name_of, of_pids, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,6 +31,12 @@ def _lacking() -> str:
     if os.geteuid() != 0:
         return "expected root, which network namespaces are made by"
     return ""
+
+
+def _ports(line: str) -> tuple[str, str]:
+    """Of both ends of a connection that ss tells of."""
+    here, there = line.split()[3:5]
+    return here.rpartition(":")[2], there.rpartition(":")[2]
 
 
 @dataclass
@@ -77,6 +84,39 @@ class Machines:
         """Until so many are under way on nodes."""
         wait_until(lambda: len(list(self.folder.glob("pytest-webarena-*/run/trials/*/started.json"))) >= number, 120)
 
+    def actors(self) -> list[Process]:
+        """Processes that play trials."""
+        told = subprocess.run(
+            ["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=True
+        ).stdout
+        return [process for process in of_pids(map(int, told.split())) if name_of(process).startswith("ray::Node")]
+
+    def cut(self, driver: int, actor: int) -> None:
+        """Break the connections between two processes, as a network does that forgets them."""
+        ss = ["ip", "netns", "exec", self.namespace, "ss"]
+        lines = subprocess.run([*ss, "-tnpH"], capture_output=True, text=True, check=True).stdout.splitlines()
+        ends = {pid: {_ports(line) for line in lines if f"pid={pid}," in line} for pid in (driver, actor)}
+        between = [(here, there) for here, there in ends[driver] if (there, here) in ends[actor]]
+        assert between
+        for here, there in between:
+            both = ["sport", "=", f":{here}", "dport", "=", f":{there}"]
+            subprocess.run([*ss, "-K", *both], check=True, capture_output=True)
+
+    @contextmanager
+    def judge(self, reply: str) -> Iterator[tuple[str, Callable[[], int]]]:
+        """A model in the cluster's network that says the same to all: its address, and how often it was asked."""
+        command = self.command("-m", "tests.ray.judge", reply)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(command, cwd=ROOT, env=self.environment, text=True, **pipes) as process:  # type: ignore[call-overload]
+
+            def asked() -> int:
+                process.stdin.write("\n")
+                process.stdin.flush()
+                return int(process.stdout.readline())
+
+            yield process.stdout.readline().strip(), asked
+            process.stdin.close()
+
     def left_behind(self) -> list[str]:
         """Directories of nodes that are still there."""
         return sorted(path.name for path in self.folder.glob("pytest-webarena-*"))
@@ -96,6 +136,7 @@ def machines() -> Iterator[Machines]:
         "RAY_TMPDIR": str(folder),
         "RAY_AUTH_MODE": "disabled",
         "RAY_BACKEND_LOG_LEVEL": "error",
+        "RAY_worker_niceness": "0",  # a busy machine leaves nothing to those with 15
     }
     subprocess.run(["ip", "netns", "add", namespace], check=True)
     try:
@@ -137,15 +178,17 @@ from pytest_webarena.evidence import Usage
 
 
 class Telling:
-    def __init__(self, task, seconds=0.0, cost=None, held_by=""):
-        self.seconds, self.cost, self.held_by = seconds, cost, held_by
+    def __init__(self, task, seconds=0.0, cost=None, held_by="", says=""):
+        self.seconds, self.cost, self.says = seconds, cost, says
+        self.held_by = [held_by, f"{held_by}-{os.getpid()}", f"{held_by}-{task.intent}"] if held_by else []
+        print("asked to", task.intent)
 
     def act(self, observation):
         time.sleep(self.seconds)
-        while self.held_by and os.path.exists(self.held_by):
+        while any(map(os.path.exists, self.held_by)):
             time.sleep(0.05)
         usage = Usage(calls=1, cost=self.cost) if self.cost is not None else None
-        return Reply(Stop(f"{__file__} in {os.getcwd()}"), usage=usage)
+        return Reply(Stop(self.says or f"{__file__} in {os.getcwd()}"), usage=usage)
 '''
 
 

@@ -138,6 +138,52 @@ def test_nodes_have_sites_and_browsers_of_their_own(machines: Machines, project:
     wait_until(lambda: not machines.left_behind(), 60)
 
 
+JUDGED = """
+tasks:
+  - id: even
+    sites: []
+    intent: Show that the square of an even number is divisible by 4.
+    source: {subject: numbers}
+    checks: [{rubric: {threshold: 0.7, items: [{points: 4, what: Writes n = 2k.}], solution: Write n = 2k.}}]
+    solution: [{stop: Write n = 2k.}]
+  - {id: last, sites: [], intent: last, checks: [{answer: nothing}], solution: [{stop: nothing}]}
+"""
+
+
+@pytest.mark.timeout(600)
+def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: Machines, project: Path) -> None:
+    (project / "tasks" / "quick.yaml").write_text(JUDGED)
+    held, last = project / "held", project / "held-last"
+    held.touch()
+    last.touch()
+    name = agent(project, held_by=held, cost=1.0, says="An even n is 2k.")
+    options = ("--agent", name, "--trials=4", "-k", "even or trial1")
+    with machines.judge("ITEM 1 POINTS 4\nQUOTE An even n is 2k") as (url, asked):
+        judged = ("--judge=m", f"--judge-url={url}", "--judge-key-env=none")
+        process = machines.start(project, "--run-dir=run", *options, *judged)
+        machines.wait_for_trials(4)
+        silent = machines.actors()[-1]
+        (its_own := project / f"held-{silent.pid}").touch()
+        machines.cut(process.pid, silent.pid)
+        said = read_until(process, "ray: no answer from", "2 trials given back")
+        held.unlink()
+        wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node has played all of them
+        its_own.unlink()
+        said += read_until(process, "answers again, now 2 nodes")
+        last.unlink()
+        said += finish(process)
+        assert 1 <= asked() <= 2  # those that were at it at the same time
+    assert process.returncode == pytest.ExitCode.TESTS_FAILED, said[-5000:]
+    assert "2 trials given back, 2 late duplicates dropped ($2.0000)" in said
+    assert "Captured stdout call" in said  # of the one that failed, on whichever node it was
+    assert "asked to last" in said
+    records = records_of(project / "run")
+    assert sorted((each.key.task, each.outcome) for each in records) == [("even", "passed")] * 4 + [("last", "failed")]
+    assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 1
+    assert sum(line.usage.cost or 0 for line in read_ledger(project / "run" / LEDGER) if line.purpose == "agent") == 7.0
+    wait_until(lambda: not machines.left_behind(), 60)
+
+
 @pytest.mark.timeout(600)
 def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None:
     process = machines.start(

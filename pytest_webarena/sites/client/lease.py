@@ -42,6 +42,8 @@ _ANSWER = 60.0
 _PATIENCE = 5.0
 """Seconds after which it is told that the broker is waited for. Of what it waits for itself, the broker tells."""
 
+_CLOSED = "this client was closed"
+
 
 class BrokerClient:
     """Speaks to the broker at ``address``; ``name`` (e.g. ``gw0``) tells others who holds what, and which key it has.
@@ -58,7 +60,10 @@ class BrokerClient:
         self._waiting = waiting
         self._trusts = trusts
         self._lock = threading.Lock()
+        self._greeting = threading.Lock()
+        """Held while a connection is made, which may take long: who closes this client must not wait for it."""
         self._connection: _Connection | None = None
+        self._over = False
         abandon_after_fork(self)
 
     def __enter__(self) -> BrokerClient:
@@ -129,25 +134,38 @@ class BrokerClient:
         """Replicas, holders and waiting requests, now."""
         return decode(BrokerStatus, self._connected().call("status"))
 
-    def close(self) -> None:
-        """Free all leases made by this client. It may be used again."""
+    def close(self, *, for_good: bool = False) -> None:
+        """Free all leases made by this client, at once; whoever waits for the broker waits no longer.
+
+        It may be used again, unless it is closed ``for_good``: then there is a `SiteError` for who comes later.
+        """
         with self._lock:
+            self._over = self._over or for_good
             connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close("this client was closed")
+            connection.close(_CLOSED)
 
     def abandon(self) -> None:
         """In a forked child: the leases are the parent's."""
-        self._lock = threading.Lock()
+        self._lock, self._greeting = threading.Lock(), threading.Lock()
         if self._connection is not None:
             self._connection.abandon()
             self._connection = None
 
     def _connected(self) -> _Connection:
-        with self._lock:
-            if self._connection is None or self._connection.ended:
-                self._connection = _Connection(self._address, self._name, self._waiting)
-            return self._connection
+        with self._greeting:
+            with self._lock:
+                if self._over:
+                    raise SiteError(_CLOSED)
+                if self._connection is not None and not self._connection.ended:
+                    return self._connection
+                made = self._connection = _Connection(self._address, self._name, self._waiting)
+            try:
+                made.greet(self._name)
+            except BaseException:
+                made.close("it was not greeted")
+                raise
+            return made
 
 
 class Lease:
@@ -319,8 +337,12 @@ class _Connection:
         except OSError as error:
             self._socket.close()
             raise SiteError(f"expected the site broker at {address}, found nobody there: {error}") from error
+        self._address = address
         threading.Thread(target=self._read, name=f"webarena-broker-client-{name}", daemon=True).start()
-        self._log = self.call("hello", version=VERSION, name=name, key=keys.key_for(address, name))["log"]
+
+    def greet(self, name: str) -> None:
+        """Say who is there, which comes before all else."""
+        self._log = self.call("hello", version=VERSION, name=name, key=keys.key_for(self._address, name))["log"]
 
     @property
     def ended(self) -> bool:

@@ -86,31 +86,45 @@ def test_the_definitions_are_sandboxed(name: str) -> None:
 
 
 FAKE = """#!{python}
-import json, sys
-config = json.load(open(sys.argv[sys.argv.index("--mcp-config") + 1]))
-server = config["mcpServers"]["browser"]
+import json, os, sys, tomllib
+from pathlib import Path
+server = {server}
 settings = json.load(open(server["args"][-1]))
-print(json.dumps({{**{result}, "result": settings["browser"]["cdpEndpoint"] + " " + server["command"]}}))
+answer = settings["browser"]["cdpEndpoint"] + " " + server["command"]
+print({printed})
 """
+SERVERS = {
+    "claude": 'json.load(open(sys.argv[sys.argv.index("--mcp-config") + 1]))["mcpServers"]["browser"]',
+    "codex": 'tomllib.loads(Path(os.environ["CODEX_HOME"], "config.toml").read_text())["mcp_servers"]["browser"]',
+    "gemini": 'json.loads(Path.home().joinpath(".gemini/settings.json").read_text())["mcpServers"]["browser"]',
+}
+"""Where each of them looks for its servers."""
+PRINTED = {
+    "claude": f'json.dumps({{**{CLAUDE}, "result": answer}})',
+    "codex": f"{codex()!r}.replace('408', answer)",
+    "gemini": f"{gemini({})!r}.replace('408', answer)",
+}
 
 
-def drive(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
-    """The program of the definitions, with a `claude` that answers with what it was handed."""
-    (folder / "claude").write_text(program)
-    (folder / "claude").chmod(0o755)
+def drive(folder: Path, program: str, name: str = "claude") -> subprocess.CompletedProcess[str]:
+    """The program of the definitions, with one of that name that answers with what it was handed."""
+    (folder / name).write_text(program)
+    (folder / name).chmod(0o755)
     task = {"intent": "i", "sites": {"shop": "http://shop.test"}, "answer_instructions": "", "cdp_url": "ws://x"}
     return subprocess.run(
         [sys.executable, str(Path(__file__).parents[3] / "agents" / "command_line.py")],
-        input=json.dumps({**task, "options": {"program": "claude"}}) + "\n",
+        input=json.dumps({**task, "options": {"program": name}}) + "\n",
         cwd=folder, env={**os.environ, "PATH": str(folder)}, capture_output=True, text=True,
     )  # fmt: skip
 
 
-def test_the_browser_is_handed_over_by_the_servers_configuration(tmp_path: Path) -> None:
-    done = drive(tmp_path, FAKE.format(python=sys.executable, result=CLAUDE))
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_browser_is_handed_over_by_the_servers_configuration(tmp_path: Path, name: str) -> None:
+    fake = FAKE.format(python=sys.executable, server=SERVERS[name], printed=PRINTED[name])
+    done = drive(tmp_path, fake, name)
     answer = json.loads(done.stdout)
     assert answer["answer"] == "ws://x playwright-mcp"
-    assert answer["usage"]["cost"] == 0.02
+    assert name != "claude" or answer["usage"]["cost"] == 0.02
 
 
 def test_one_that_says_nothing_of_its_end_has_failed(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
     fleet.add(full)
     assert fleet.roomy() is None
     fleet.add(roomy)
-    assert fleet.roomy() is roomy
+    assert fleet.roomy() == roomy
     with fleet.place(roomy), fleet.place(roomy):  # contexts that are not there yet
         assert fleet.roomy() is None
     assert fleet.roomy() is roomy

@@ -358,6 +358,26 @@ def test_a_broker_that_stands_still_is_waited_for_aloud(
         wait_until(lambda: not read_waits(tmp_path))
 
 
+def test_who_closes_a_client_for_good_does_not_wait_for_the_brokers_first_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Ctrl-C does while many wait for a broker that is slow to answer."""
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as silent, ThreadPoolExecutor() as threads:
+        silent.bind("silent")
+        silent.listen()
+        client = BrokerClient("silent", name="gw0")
+        asked = [threads.submit(client.lease, ["tiny"], holder="x") for _ in range(3)]
+        with silent.accept()[0] as met:
+            assert met.recv(10)
+            threads.submit(client.close, for_good=True).result(DEADLINE / 2)
+            for each in asked:
+                with pytest.raises(SiteError, match="this client was closed"):
+                    each.result(DEADLINE / 2)
+        with pytest.raises(SiteError, match="this client was closed"):
+            client.status()
+
+
 def test_a_broker_that_hangs_is_killed_at_the_end(own: BrokerLauncher) -> None:
     with BrokerClient(own.address, name="gw0") as client, client.lease(["tiny"], holder="x", timeout=DEADLINE) as lease:
         text = get(lease, "http://tiny.test/")

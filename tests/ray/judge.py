@@ -1,0 +1,13 @@
+"""A model that says the same to all, and how often it was asked: ``python -m tests.ray.judge REPLY``."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.model_server import model_server, say
+
+if __name__ == "__main__":
+    with model_server([say(sys.argv[1])]) as server:
+        print(server.url, flush=True)
+        for _ in sys.stdin:
+            print(server.requests, flush=True)

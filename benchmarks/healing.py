@@ -138,11 +138,11 @@ def record(task: Task, runtime: Runtime) -> Recorded | None:
         with tryout(task, runtime, said.append, NOWHERE) as trying:
             while trying.steps_left and trying.next_step():
                 pass
-            signals = trying.signals()
+            signals, before = trying.signals(), trying.signals_before
             sites = trying.sites
             if not trying.verdict().passed:
                 raise ValueError("its solution does not pass")
-        steps = steps_of(signals)
+        steps = steps_of(signals, before=before)
         again = replace(task, solution=tuple(each.action for each in steps))
         with tryout(again, runtime, said.append, NOWHERE) as trying:
             chosen = list(prove(steps, trying, lambda action: "" if trying.act(action) else trying.error))

@@ -71,7 +71,7 @@ def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
         while trying.steps_left and trying.next_step():
             pass
         before = trying.verdict()
-        recorded = steps_of(trying.signals())
+        recorded = steps_of(trying.signals(), before=trying.signals_before)
         sites = trying.evidence().sites
     with tryout(
         replace(task, solution=tuple(each.action for each in recorded)), runtime, said.append, NOWHERE

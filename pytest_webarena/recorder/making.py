@@ -84,7 +84,7 @@ def follow(trying: Tryout, ended: threading.Event, say: Say, every: float = _LOO
     over = False
     while not over:
         over = ended.wait(every)
-        steps = steps_of(trying.signals())
+        steps = steps_of(trying.signals(), before=trying.signals_before)
         for step in steps[told : len(steps) if over else len(steps) - 1]:
             say(f"  · {describe_step(step.action)}{remark(step.problem)}")
             told += 1

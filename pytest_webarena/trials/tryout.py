@@ -160,9 +160,13 @@ class Tryout:
         self._answer = answer
 
     def signals(self) -> tuple[Signal, ...]:
-        """What was done in the browser since the first pages came, whoever did it."""
-        log = self._stage.session.signals
-        return log.since(log.before)
+        """What happened in the browser, whoever did it; the first `signals_before` came with the first pages."""
+        return self._stage.session.signals.since()
+
+    @property
+    def signals_before(self) -> int:
+        """How many of the signals were there before anybody did something."""
+        return self._stage.session.signals.before
 
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""

@@ -82,6 +82,6 @@ def test_steps_are_told_as_they_grow(runtime: Runtime, tmp_path: Path) -> None:
         ended = threading.Event()
         ended.set()
         follow(trying, ended, said.append)
-        steps = [as_step(step.action) for step in steps_of(trying.signals())]
+        steps = [as_step(step.action) for step in steps_of(trying.signals(), before=trying.signals_before)]
     assert steps == [{"click": 'role=link[name="New note"s]'}, {"fill": {'role=textbox[name="Title"s]': "Rye"}}]
     assert said == ['  · click role=link[name="New note"s]', "  · type role=textbox[name=\"Title\"s] 'Rye'"]

@@ -146,7 +146,7 @@ class _Recording:
         asked = None
         while asked is None:
             asked = self._panel.asked(_LOOK)
-            steps = steps_of(trying.signals())
+            steps = steps_of(trying.signals(), before=trying.signals_before)
             self._panel.steps_are(steps)
             for step in steps if asked is not None else steps[:-1]:
                 if key_of(step) not in told:

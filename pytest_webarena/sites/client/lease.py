@@ -393,9 +393,10 @@ class _Connection:
 
     def close(self, why: str) -> None:
         """End it; whoever waits is told ``why``."""
+        self._end = self._end or SiteError(why)  # before the reader finds out; its lock may be a stuck sender's
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader, which closes
-        self._finish(SiteError(why))
+        self._finish(self._end)
 
     def abandon(self) -> None:
         """Close our copy of the descriptor only."""

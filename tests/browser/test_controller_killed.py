@@ -27,7 +27,8 @@ class Agent:
     def act(self, observation):
         if self.first and not Path("killed").exists():
             controller = psutil.Process(os.getppid())
-            children = controller.children()
+            # Whom the reaper was started by has ended, and may not have been waited for yet.
+            children = [each for each in controller.children() if each.status() != psutil.STATUS_ZOMBIE]
             brokers = [each for each in children if "pytest_webarena.sites.broker" in " ".join(each.cmdline())]
             assert brokers
             workers = [each.pid for each in children if each not in brokers]

@@ -81,6 +81,7 @@ class ReaperProcess:
 
     def add(self, kind: Kind, value: str) -> None:
         """Remove this if we die."""
+        self._process.poll()  # whom it was started by has ended, and stays a zombie until somebody asks
         self._send({"add": kind, "value": value})
 
     def drop(self, kind: Kind, value: str) -> None:

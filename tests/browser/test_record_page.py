@@ -119,6 +119,7 @@ def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_p
         await person.page.get_by_role("button", name="Edit step 2", exact=True).click()
         await person.page.get_by_role("textbox", name="Step 2: the value").fill("Rye")
         await person.press("Save")
+        await person.until("state.steps[1].text.includes(\"'Rye'\")")
         await person.page.get_by_role("button", name="Name the value of step 2", exact=True).click()
         await person.page.get_by_role("textbox", name="A name for Rye").fill("title")
         await person.press("Save")

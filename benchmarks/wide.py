@@ -9,7 +9,8 @@ whole    think time over the run's time, from pytest's start to its end, times K
 steady   the same of the trials that were begun after the first K, from their first observation to their last
 
 Memory is the proportional set size (PSS) of all processes, sampled every half second or more seldom; its peak is
-printed, as is what their processors did. Other work on the machine lowers both shares: the load average is printed beside. Linux only.
+printed, as is what their processors did. Other work on the machine lowers both shares: the load average is printed
+beside. Linux only.
 """
 
 from __future__ import annotations

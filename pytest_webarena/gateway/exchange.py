@@ -7,13 +7,12 @@ the event loop. Only a new upstream connection costs a task.
 from __future__ import annotations
 
 import asyncio
-import math
-import re
 
 from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
 from pytest_webarena.gateway.lacking import LACKING, lack_of
 from pytest_webarena.gateway.log import Entry, RequestLog
+from pytest_webarena.gateway.rest import Rest
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
@@ -25,10 +24,6 @@ __all__ = ["Exchange"]
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 # Uploads wait in memory while the connection is being made; beyond this the browser has to wait.
 _PENDING_LIMIT = 65536
-_ENDLESS = 4
-"""How many times as long as the head of an answer of the world's may take a page may come bit by bit."""
-_DOCUMENTS = re.compile("text/(?:html|css|javascript)|application/(?:xhtml|javascript|x-javascript)")
-"""What a page needs all of, and at once."""
 _EXAMINED_LIMIT = 4 << 20
 """Bytes of a body that has to be looked through before it is sent."""
 
@@ -94,7 +89,7 @@ class Exchange:
         self._response_body: BodyReader | None = None
         self._upstream: UpstreamConnection | None = None
         self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | Rest | None = None
         self._close = request.close
         self._over = False
         self._orphan = False
@@ -340,7 +335,8 @@ class Exchange:
         self._entry.response_head = text
         self._cancel_timer()
         if self._route.abroad:
-            self._await_rest(head)
+            asked = self._request.fields
+            self._timer = Rest.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
         # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
@@ -354,29 +350,6 @@ class Exchange:
             self._finish(clean=used == len(data))
         else:
             self._response_body = body
-
-    def _await_rest(self, head: ResponseHead) -> None:
-        """Of the world, not to get all of an answer is nobody's failure here. Streams of data are no such answers, nor
-        is what only decorates."""
-        role = lack_of(self._request.method, self._request.fields)
-        kind = next((field[13:].strip().lower() for field in head.fields if field[:13].lower() == "content-type:"), "")
-        if role not in ("page", "part") or kind.startswith("text/event-stream"):
-            return
-        self._entry.awaits_rest(data=_DOCUMENTS.match(kind) is None)
-        if role == "page" and (within := self._within) is not None:
-            loop = asyncio.get_running_loop()
-            ends = loop.time() + _ENDLESS * within if kind.startswith(("text/html", "application/xhtml")) else math.inf
-            self._timer = loop.call_later(within, self._look_at_rest, self._entry.response_bytes, ends)
-
-    def _look_at_rest(self, had: int, ends: float) -> None:
-        loop, within = asyncio.get_running_loop(), self._within
-        assert within is not None
-        if self._entry.response_bytes == had and not self._entry.unread:
-            self._upstream_fault(f"nothing of the rest of its answer came within {within:g} s", 504)
-            return
-        if loop.time() >= ends:
-            self._entry.hinder("site", f"its answer has no end within {_ENDLESS * within:g} s")
-        self._timer = loop.call_later(within, self._look_at_rest, self._entry.response_bytes, ends)
 
     def _note_archived(self, head: ResponseHead) -> None:
         """An archive that has nothing says so by a field, which is for us; its page is no site's. Whom a page of one

@@ -144,6 +144,8 @@ def tasks_named(sources: Sequence[str]) -> list[Task]:
     found: dict[str, Task] = {}
     for source in sources:
         file, _, name = source.partition("::")
+        if Path(file).suffix in (".yaml", ".yml") and not Path(file).exists():
+            raise UsageError(f"{source}: expected a task file, found no such file")
         tasks = tasks_of(file)
         name = name.partition("[")[0]
         chosen = [task for task in tasks if name in ("", task.id, task.template)]

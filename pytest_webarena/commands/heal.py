@@ -98,7 +98,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
             if last.healed and last.done is not None:
                 result.changes.append(Change(number=last.number, step=last.done, before=last.before))
         if last is None or last.done is None:
-            result.lines.append(f"  the replay ends there, at {trying.url}")
+            result.lines.append(f"  the replay ends there, at {trying.url or 'its first page'}")
             return result
         verdict = trying.verdict()
         result.works = bool(verdict.passed)

@@ -157,3 +157,12 @@ def test_a_check_of_the_future_does_not_make_a_task_fine_for_ever(
         History(Path("webarena-upkeep")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))
     assert main(["check", str(tasks), "--only-due"]) == 4
     assert "left out 4 lines" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "heal"])
+def test_a_task_file_that_is_not_there_is_no_unknown_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([command, "gone.yaml::one"]) == 2
+    assert capsys.readouterr().err == f"webarena {command}: gone.yaml::one: expected a task file, found no such file\n"

@@ -1,6 +1,6 @@
 """Whether memory stays flat over many short trials with some in flight: what each kind of process holds meanwhile.
 
-    python benchmarks/wide_memory.py [--trials 500] [--wide 8] [--every 50]
+    python benchmarks/wide_memory.py [--trials 500] [--wide 8] [--every 50] [--planted]
 
 Trials are of an agent that does not think, on the embedded start page. Each time that so many more are over, all
 processes are looked at for three seconds; printed is the median of their proportional set size (PSS), by kind:
@@ -13,6 +13,7 @@ other     supervisors, watchdogs, the reaper
 
 The last line is what comes on top with each trial, in KiB: a straight line through all rows but the first, for the
 first trials bring what is loaded once. The driver's collector of garbage makes it vary by some 70 MiB. Linux only.
+With ``--planted`` the agent keeps a MiB of each trial, to see that this line tells.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ from processes import carrying
 from throughput import MARK, pss
 from wide import AGENT, TASK
 
+LEAK = """
+kept = []
+
+class Leaky(Thinker):
+    def __init__(self):
+        super().__init__()
+        kept.append(bytearray(b"x" * 2**20))
+"""
 KINDS = ("pytest", "driver", "browser", "broker", "other")
 _LOOKS = 10
 _PAUSE = 0.3
@@ -44,9 +53,10 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--wide", type=int, default=8)
     parser.add_argument("--every", type=int, default=50)
+    parser.add_argument("--planted", action="store_true", help="leak on purpose")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wide-memory-") as folder:
-        Path(folder, "thinker.py").write_text(AGENT.format(steps=2, think=0))
+        Path(folder, "thinker.py").write_text(AGENT.format(steps=2, think=0) + LEAK)
         Path(folder, "tasks.yaml").write_text(TASK)
         return played(Path(folder), options)
 
@@ -54,7 +64,8 @@ def main() -> int:
 def played(folder: Path, options: argparse.Namespace) -> int:
     """Play the trials there and watch; pytest's exit code."""
     mark = uuid.uuid4().hex
-    command = [sys.executable, "-m", "pytest", "tasks.yaml", "--agent=thinker.py:Thinker", "-q", "--record=minimal"]
+    agent = f"--agent=thinker.py:{'Leaky' if options.planted else 'Thinker'}"
+    command = [sys.executable, "-m", "pytest", "tasks.yaml", agent, "-q", "--record=minimal"]
     command += [f"--trials={options.trials}", f"--wide={options.wide}", "--run-dir=run", "-p", "no:cacheprovider"]
     with Path(folder, "log").open("w") as log:
         run = subprocess.Popen(command, cwd=folder, env={**os.environ, MARK: mark}, stdout=log, stderr=log)

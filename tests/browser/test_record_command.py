@@ -22,7 +22,12 @@ from ..processes import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(180)]
 
-_MAIN = "import sys; from pytest_webarena.commands.cli import main; sys.exit(main(sys.argv[1:]))"
+_MAIN = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+from pytest_webarena.commands.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
 HIDDEN = ("DISPLAY", "WAYLAND_DISPLAY")
 
 

@@ -15,6 +15,7 @@ from pytest_webarena.sites.catalogues.manifest import (
     ContainerStep,
     DockerManifest,
     HttpReady,
+    PortReady,
     SiteManifest,
 )
 from pytest_webarena.sites.catalogues.units import Unit, units_of
@@ -197,3 +198,18 @@ def test_a_snapshot_that_would_lack_a_volume_is_refused(
         run(units(Unit(parts)).prepare(unit.lead))
     finally:
         engine.images.remove(f"{tag}:1", force=True)
+
+
+def test_an_app_that_listens_nowhere_is_told_how_to_say_that_it_is_ready(
+    unit: Unit, units: Callable[[Unit], DockerBackend], run: Run
+) -> None:
+    """As a compose file's worker, for which nothing is said there either."""
+    db, web = unit.apps
+    assert web.docker is not None
+    idle = replace(web.docker, command=("python3", "-u", "-c", "import time; time.sleep(999)"))
+    worker = replace(db, name="worker", ready=(PortReady(),), start_timeout=3.0, docker=replace(idle, post_start=()))
+    joined = units_of({"web": replace(web, depends_on=("worker",)), "worker": worker})["web"]
+    backend = units(joined)
+    run(backend.prepare(joined.lead))
+    with pytest.raises(SiteError, match=r"worker, which is one with web: .*'ready: \[\{exec: \[pgrep, …\]\}\]'"):
+        run(backend.start(joined.lead, "web-1"))

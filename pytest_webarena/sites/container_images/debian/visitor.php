@@ -6,15 +6,15 @@ class Visitor {
 	public function __construct( private string $host, array $cookies = [] ) {
 		$this->cookies = $cookies;
 		// It has just been started.
-		for ( $tries = 0; !$this->ask( '/' ); $tries++ ) {
+		for ( $tries = 0; $this->ask( '/' ) === null; $tries++ ) {
 			$tries < 600 || $this->end( 'nobody answers' );
 			usleep( 200000 );
 		}
 	}
 
-	/** The page at a path, or what follows a form that is sent there; empty without an answer, or with an error of the server. */
-	public function ask( string $path, array $form = [] ): string {
-		$cookie = http_build_query( $this->cookies, '', '; ' );
+	/** The page at a path, or what follows a form that is sent there; null without an answer, or with an error of the server. */
+	public function ask( string $path, array $form = [] ): ?string {
+		$cookie = http_build_query( $this->cookies, '', '; ', PHP_QUERY_RFC3986 );
 		$how = [ 'header' => "Host: $this->host\r\nCookie: $cookie\r\n", 'follow_location' => 0, 'ignore_errors' => true, 'timeout' => 300 ];
 		if ( $form ) {
 			$how['header'] .= "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -26,18 +26,18 @@ class Visitor {
 				$this->cookies[$found[1]] = urldecode( $found[2] );
 			}
 		}
-		return preg_match( '/ [1-4]\d\d /', $http_response_header[0] ?? '' ) ? $text : '';
+		return preg_match( '/ [1-4]\d\d /', $http_response_header[0] ?? '' ) ? (string)$text : null;
 	}
 
 	/** Opens pages, which have to be there. */
 	public function see( string ...$paths ): void {
 		foreach ( $paths as $path ) {
-			$this->ask( $path ) !== '' || $this->end( "$path can't be opened" );
+			$this->ask( $path ) !== null || $this->end( "$path can't be opened" );
 		}
 	}
 
 	/** The value of a field in a page's form. */
-	public static function field( string $page, string $name ): string {
+	public static function field( ?string $page, string $name ): string {
 		preg_match( '/<input[^>]*name="' . preg_quote( $name, '/' ) . '"[^>]*>/', $page, $tag );
 		preg_match( '/value="([^"]*)"/', $tag[0] ?? '', $value );
 		return html_entity_decode( $value[1] ?? '' );

@@ -15,7 +15,7 @@ $visitor->ask( '/index.php?title=Special:UserLogin', [
 	'wpName' => $name, 'wpPassword' => $password, 'wpLoginToken' => Visitor::field( $form, 'wpLoginToken' ),
 	'authAction' => 'login', 'wploginattempt' => 'Log in',
 ] );
-str_contains( $visitor->ask( '/wiki/Special:Preferences' ), "\"wgUserName\":\"$name\"" ) || $visitor->end( "$name is not signed in" );
+str_contains( (string)$visitor->ask( '/wiki/Special:Preferences' ), "\"wgUserName\":\"$name\"" ) || $visitor->end( "$name is not signed in" );
 $visitor->see( ...$pages, ...[ '/wiki/Special:Watchlist', '/wiki/Special:Upload', '/wiki/Special:MovePage/Dunmere' ] );
 $form = $visitor->ask( '/index.php?title=Visit&action=edit' );
 $fields = [ 'wpTextbox1' => 'Seen.', 'wpSave' => 'Save' ];

@@ -24,6 +24,8 @@ __all__ = ["Guard"]
 
 _HOSTS = 5000
 """Hosts of one trial. Pages can make up as many as they like."""
+_PURPOSES = "Vary: Accept, Sec-Fetch-Dest"
+"""Fields that say what a request is for: an answer is kept for requests of the same purpose alone."""
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 
 
@@ -115,7 +117,10 @@ class Guard:
         return bool(first and second) and first.partition(".")[0] == second.partition(".")[0]
 
     def note(self, route: Route, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
-        """Make what there is to be made of the head of an answer."""
+        """Make what there is to be made of the head of an answer.
+
+        What a page has loaded, browsers may show in a tab without asking again; ``Vary`` has them ask."""
+        head.fields = [*head.fields, _PURPOSES]
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
         page = lack_of(request.method, request.fields) == "page"
         if page and 300 <= head.status < 400 and (to := known.get("location")):

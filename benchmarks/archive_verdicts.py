@@ -1,11 +1,11 @@
 """Whether tasks on an archive get the verdicts that they got on the site it was recorded of: information tasks, judged
 twice, with the oracle and with an agent that answers wrongly.
 
-    python benchmarks/archive_verdicts.py [TASKS…] [--sites embedded] [--select site=homepage] [--per-template] [--wide K]
+    python benchmarks/archive_verdicts.py [TASKS…] [--sites embedded] [--select site=map] [--per-template] [--wide 4]
 
-Prints the trials by how they fared on the site and on the archive; the exit status is 1 if a verdict is another, or if
-one that the oracle passes on the site has none on the archive. What the archive lacks is told beside: it is an error
-there, and no verdict. Tasks that can't be played on an archive are skipped there, and why is told.
+Prints the trials by how they fared on the site and on the archive; the exit status is 1 if a verdict is another, or
+none for another reason than that the archive lacks something (`error site`). Tasks that can't be played on an archive
+are skipped there, and why is told.
 """
 
 from __future__ import annotations
@@ -82,8 +82,10 @@ def main() -> None:
         print(f"{agent} {task}: {ways[1]}, on the archive {ways[2]}: {str(message).splitlines()[0][:160]}")
     print(*skipped, sep="\n")
     verdicts = {"passed", "failed"}
-    told = [(before, after) for _, (_, before, after), _ in others if after != "absent" or not skipped]
-    wrong = any({before, after} <= verdicts or (before == "passed" and after not in verdicts) for before, after in told)
+    wrong = any(
+        {before, after} <= verdicts or after not in {*verdicts, "error site", "absent"}
+        for _, (_, before, after), _ in others
+    )
     sys.exit(1 if not site or wrong else 0)
 
 

@@ -10,6 +10,7 @@ from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutat
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.lacking import lack_of
 from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
 from pytest_webarena.gateway.sent_on import SentOn
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
@@ -137,7 +138,7 @@ class Guard:
 
 def _intercepted(what: str, url: str) -> Intercepted:
     return Intercepted(
-        "Not sent: live sites are only read",
+        NOT_SENT,
         f"{what} {url} was not sent, for it may change something on a live site and the task does not allow it; "
         "nothing was changed there",
     )

@@ -17,7 +17,7 @@ import pytest
 from tests.browser.played_world import CDN, SHOP
 from tests.inner import NEEDLESS
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
 ROOT = Path(__file__).parents[2]
 SITES = """
@@ -170,7 +170,7 @@ def in_world(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
     )
     print(done.stdout[-20_000:], done.stderr[-5000:])
     return done, json.loads(report.read_text())

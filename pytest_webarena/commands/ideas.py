@@ -168,8 +168,8 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
 def _settle(options: argparse.Namespace) -> int:
     """0 when nothing is left to be said or decided, else 1."""
     from pytest_webarena.ideas.answers import read_said
-    from pytest_webarena.ideas.drafts import drafts_in, task_text_of
-    from pytest_webarena.ideas.settling import settle
+    from pytest_webarena.ideas.drafts import drafts_in
+    from pytest_webarena.ideas.settling import settle, settled_text
 
     _new(options.output)
     drafts = drafts_in(options.drafts)
@@ -179,7 +179,7 @@ def _settle(options: argparse.Namespace) -> int:
     if not settled.tasks:
         print("all of them are no good as tasks, both say: nothing is written")
         return 1
-    _write(options.output, task_text_of(settled.tasks, _head(settled.counts)))
+    _write(options.output, settled_text(settled, _head(settled.counts)))
     print(f"{options.output}: {_counted(settled.counts)}")
     for id in settled.left_out:
         print(f"left out: {id}: no good as a task, both say")

@@ -95,13 +95,14 @@ def same(one: Said, other: Said, task: Task) -> bool:
 
 def told(said: Said) -> str:
     """What somebody says, in words."""
+    text = said.text.replace("\n", "; ")
     match said.says:
         case "impossible":
-            return f"it can't be done: {said.text}"
+            return f"it can't be done: {text}"
         case "bad":
-            return f"it is no good as a task: {said.text}"
+            return f"it is no good as a task: {text}"
         case "answer":
-            return f"the answer is {said.text}" if said.text else "it is worth doing"
+            return f"the answer is {text}" if text else "it is worth doing"
 
 
 def _lines(file: Path) -> list[str]:
@@ -119,7 +120,7 @@ def _read(line: str, where: str) -> tuple[Said, str]:
         data: Any = json.loads(line)
     except (ValueError, RecursionError):
         raise UsageError(f"{where}: expected a line of JSON, found {clip(line, 40)!r}") from None
-    texts = {key: data.get(key) for key in _KEYS} if isinstance(data, dict) else {}
+    texts: dict[str, Any] = {key: data.get(key) for key in _KEYS} if isinstance(data, dict) else {}
     if not texts or not all(isinstance(value, str) for value in texts.values()):
         raise UsageError(f"{where}: expected the texts {', '.join(_KEYS)}, found {clip(line, 60)!r}")
     if texts["says"] not in get_args(Says):

@@ -121,7 +121,10 @@ def _idea(data: object, pages: Sequence[SeenPage], known: set[str]) -> Idea | st
     intents = [*_filled(template, data.get("fillings"))]
     if not intents:
         return f"expected fillings for {clip(template, 80)!r}, found none that has a value for each of its names"
-    fresh = [intent for intent in dict.fromkeys(intents) if _flat(intent) not in known and not _unreadable(intent)]
+    readable = [intent for intent in dict.fromkeys(intents) if not _unreadable(intent)]
+    if not readable:
+        return _unreadable(intents[0])
+    fresh = [intent for intent in readable if _flat(intent) not in known]
     if not fresh:
         return f"{clip(intents[0], 80)!r} is there already"
     numbers = data.get("pages")

@@ -9,11 +9,14 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.ideas.answers import Said, address_of, person_of, same, told
-from pytest_webarena.ideas.drafts import TAG, UNANSWERED
+from pytest_webarena.ideas.drafts import TAG, UNANSWERED, task_text_of
 from pytest_webarena.recorder.proposing import answer_spec
-from pytest_webarena.tasks import Task
+from pytest_webarena.tasks import Task, parse_tasks
 
-__all__ = ["Settled", "differing", "require_three", "settle"]
+__all__ = ["Settled", "differing", "require_three", "settle", "settled_text"]
+
+_DIGITS = 12
+"""Of a digest, as a review keeps it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,18 @@ def settle(
     return Settled(tasks=tuple(tasks), counts=dict(counts), left_out=tuple(left_out), to_record=tuple(to_record))
 
 
+def settled_text(settled: Settled, head: Sequence[str]) -> str:
+    """A task file of them. Reviews say of which task they are: one that is changed afterwards is `changed since`."""
+    digests = {task.id: task.digest for task in parse_tasks(task_text_of(settled.tasks, head))}
+    tasks = [
+        {**task, "review": {**task["review"], "of": digests[task["id"]][:_DIGITS]}}
+        if "reviewers" in task.get("review", {})
+        else task
+        for task in settled.tasks
+    ]
+    return task_text_of(tasks, head)
+
+
 def _keys(task: Task) -> dict[str, Any]:
     """What is said of a draft before its checks."""
     return {
@@ -116,7 +131,8 @@ def _answered(task: Task, right: Said) -> dict[str, Any]:
     if right.says == "bad":
         return _waiting(task, f"no good as a task: {right.text}")
     if right.says == "impossible":
-        return {**keys, "category": "unachievable", "checks": [{"answer": {"unachievable": " ".join(lines)}}]}
+        checks = [{"answer": {"unachievable": " ".join(lines)}}]
+        return {**keys, "category": "unachievable", "mutates": False, "checks": checks}
     if task.category == "content":
         return _waiting(task, "worth doing; it has to be shown how: webarena record")
     if task.category == "navigation":

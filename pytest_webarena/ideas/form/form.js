@@ -83,7 +83,7 @@ function save() {
   if (!by) { $("name").focus(); $("said").textContent = "Say who you are: two people answer apart, and nobody twice."; return; }
   const all = lines();
   if (!all.length) { $("said").textContent = "Answer one idea at least."; return; }
-  const name = `${data.deciding ? "decisions" : "answers"}-${by.toLowerCase().replace(/[^a-z0-9]+/g, "-") || "mine"}.jsonl`;
+  const name = `${data.deciding ? "decisions" : "answers"}-${by.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "mine"}.jsonl`;
   const link = make("a", { href: URL.createObjectURL(new Blob(all.map((line) => `${JSON.stringify(line)}\n`), { type: "application/x-ndjson" })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

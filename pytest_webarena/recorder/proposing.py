@@ -149,7 +149,8 @@ class _Told:
         """Whether a row's value was asked for, or somebody wrote it."""
         if value is None or isinstance(value, bool) or str(value) == "":
             return False
-        return str(value) in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
+        said = str(value).replace("\r\n", "\n")  # forms send the ends of lines otherwise than they are typed
+        return said in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
 
 
 def _starts(task: Task) -> list[str]:

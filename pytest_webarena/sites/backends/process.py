@@ -215,6 +215,7 @@ class ProcessBackend:
                         warm=process.warm,
                         host=app.sites[0].host,
                         threads=process.threads,
+                        spares=not app.read_only,
                         seed_dir=str(self._kept.get(app.name, (0, folder / "seed"))[1]),
                     )
                 )

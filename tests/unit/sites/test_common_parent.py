@@ -1,4 +1,4 @@
-"""Fork servers that are forked from one process: what they share, and what they don't."""
+"""How many processes fork servers are, who forked them, what they share, and what they don't."""
 
 from __future__ import annotations
 
@@ -171,6 +171,23 @@ def test_what_can_not_be_preloaded_keeps_no_app_from_starting(
 
     async def work(backend: ProcessBackend) -> None:
         assert "notes=1" in get(await start(backend, odd))
+
+    run(work)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_no_spare_waits_for_what_is_never_reset(run: Callable[[Work], None], tiny: Path, read_only: bool) -> None:
+    app = replace(load_catalogue(tiny / "sites.yaml").apps["other"], read_only=read_only)
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        for index in range(2):  # the second order comes after a spare was made for it, if one ever is
+            replica = await backend.start(app, f"other-{index}")
+        parent = Process(number(get(replica), "parent"))
+        wait_until(lambda: len(parent.children()) == (2 if read_only else 3))
+        if read_only:
+            assert "notes=1" in get(await backend.start(app, "other-2"))
+            assert len(parent.children()) == 3
 
     run(work)
 

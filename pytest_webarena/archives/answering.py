@@ -54,6 +54,9 @@ class Answer:
 
 def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
     """What the archive answers to a request; ``headers`` with names in lower case."""
+    if headers.get("upgrade", "").lower() == "websocket":
+        kept_back = archive.kept_back("WEBSOCKET", url)
+        return _kept_back("WebSocket", url, headers) if kept_back else _lacking("WebSocket", url, "none is archived")
     found = archive.find(method, url, body, headers.get("content-type", ""))
     if found is None and method == "OPTIONS" and (wanted := headers.get("access-control-request-method")):
         return _preflight(wanted, headers)

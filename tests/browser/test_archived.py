@@ -50,6 +50,14 @@ tasks:
     intent: What is there?
     checks: [{answer: {unachievable: there is no such page}}]
     solution: [{goto: /nowhere}, {stop: "N/A"}]
+  - id: gap
+    intent: What is there?
+    checks: [{answer: "42"}]
+    solution: [{goto: /nowhere}, {click: "css=#there"}, {stop: "42"}]
+  - id: rows
+    intent: What is there?
+    checks: [{answer: "42"}, {state: {sql: select 1, equals: 1}}]
+    solution: [{stop: "42"}]
   - id: secure
     sites: [docs]
     intent: Is it secure?
@@ -144,7 +152,8 @@ def test_verdicts_are_those_of_the_site(runs: dict[str, dict[str, tuple[str, str
 def test_what_lacks_is_nobodys_failure(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
     old = runs["old"]
     assert old["astray"] == old["misled"] == ("error", "site", "lacking")
-    assert old["opened"][:2] == ("error", "site")
+    assert old["gap"] == ("error", "site", "lacking")
+    assert old["opened"][:2] == old["rows"][:2] == ("error", "site")
     assert old["unneeded"] == ("passed", None, "")
     assert old["foreign"] == old["advert"] == ("failed", None, "")
     assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "lacking"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.archives.files import Place, places_of
-from pytest_webarena.archives.matching import body_digest, canonical, keys, spot
+from pytest_webarena.archives.matching import body_digest, canonical, keys, same_page, spot
 from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
 from pytest_webarena.errors import UsageError
 
@@ -77,10 +77,13 @@ class Archive:
                 found[url if method == "GET" else f"{method} {url}"] = len(ways)
         return found
 
-    def find(self, method: str, url: str, body: bytes = b"", content_type: str = "") -> Found | None:
+    def find(
+        self, method: str, url: str, body: bytes = b"", content_type: str = "", *, page: bool = False
+    ) -> Found | None:
         """The capture that answers a request; None when there is none. A HEAD is answered by what a GET got.
 
-        Captures of other methods than GET only where the archive knows what was sent.
+        ``page``: it is for a page to be shown, not for what one loads. Captures of other methods than GET only where
+        the archive knows what was sent.
         """
         method = "GET" if method == "HEAD" else method
         digest = body_digest(body, content_type)
@@ -89,7 +92,8 @@ class Archive:
         if captures := self._good(method, exact, digest):
             return Found(capture=self._nearest(captures), how="exact")
         for key, how in zip(others, ("scheme", "query"), strict=False):
-            urls = self._alike.get((method, key, digest), {})
+            alike = self._alike.get((method, key, digest), {})
+            urls = [one for one in alike if how != "query" or not page or same_page(url, one)]
             if captures := [each for one in urls for each in self._good(method, one, digest)]:
                 return Found(capture=self._nearest(captures), how=how)
         return None

@@ -90,6 +90,16 @@ def test_what_makes_one_is_not_archived(tmp_path: Path, method: str, asked: str)
     assert (made.status, lacks(made)) == (404, True)
 
 
+def test_a_page_about_another_moment_is_another_page(tmp_path: Path) -> None:
+    """Whoever asks for the wrong one must not be shown the right one."""
+    archive = opened(tmp_path / "a.warc.gz", ("GET", f"{HOME}prices?ts=1700000000&of=tea", b"8.50"))
+    asked, page = f"{HOME}prices?of=tea&ts=1600000000", {"accept": "text/html,*/*"}
+    assert answer(archive, "GET", asked, {"accept": "*/*"}).data == b"8.50"
+    assert lacks(answer(archive, "GET", asked, page))
+    same = f"{HOME}prices?utm_source=mail&of=tea&ts=1700000000"
+    assert answer(archive, "GET", same, page).data == b"8.50"
+
+
 def test_forms_are_told_apart_by_what_was_sent(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc.gz", ("POST", f"{HOME}find", b"found tea"), sent=b"q=tea")
     assert answer(archive, "POST", f"{HOME}find", {}, b"q=tea").data == b"found tea"

@@ -49,13 +49,17 @@ class Archive:
         """Digest to a capture that holds the payload."""
         self.count = 0
         self._kept_back: set[tuple[str, str]] = set()
+        sent: set[tuple[str, str]] = set()
         for capture in read_captures(self._places, self._kept_back):
             self.count += 1
             if not capture.again:
                 self._whole.setdefault(capture.digest, capture)
             self._captures.setdefault((capture.method, capture.url, capture.body), []).append(capture)
+            if capture.method != "GET":
+                sent.add((capture.method, spot(capture.url)))
             for key in keys(capture.url)[1:]:
                 self._alike.setdefault((capture.method, key, capture.body), {})[capture.url] = None
+        self._kept_back -= sent
         self.origins: tuple[str, ...] = tuple(sorted({_origin(url) for _, url, _ in self._captures}))
         """Schemes, hosts and ports that it has something of."""
         self._lock = threading.Lock()
@@ -113,10 +117,7 @@ class Archive:
     def kept_back(self, method: str, url: str) -> bool:
         """Whether the guard of live sites kept the like from being sent while the archive was made, and never let one
         through: what was sent with it counts for nothing then."""
-        at = spot(canonical(url))
-        if (method, at) not in self._kept_back:
-            return False
-        return not any(known == method and spot(each) == at for known, each, _ in self._captures)
+        return (method, spot(canonical(url))) in self._kept_back
 
     def circles(self, url: str) -> bool:
         """Whether ``url`` is a redirect that leads, over others maybe, to where one has been before: what the site

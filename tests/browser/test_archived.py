@@ -13,7 +13,7 @@ import pytest
 from pytest_webarena.archives.writing import WarcFile
 from tests.inner import SUM_TASK, run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
 TASKS = """
 defaults: {sites: [homepage], mutates: false}
@@ -135,7 +135,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[
                 answered=f"HTTP/1.1 {301 if b'moved' in got else 200} x\r\nContent-Type: text/html\r\n{fields}",
                 got=got, time=1,
             )  # fmt: skip
-    run_pytest(folder, "tasks.yaml", "sum.yaml", "astray.yaml", "--agent=oracle", "--run-dir=old", "--sites=sites.yaml")
+    run_pytest(
+        folder,
+        "tasks.yaml",
+        "sum.yaml",
+        "astray.yaml",
+        "--agent=oracle",
+        "--run-dir=old",
+        "--sites=sites.yaml",
+        "--wide=4",
+    )
     checked = subprocess.run(
         [sys.executable, "-m", "warcio.cli", "check", folder / "recorded.warc.gz"], check=False, capture_output=True
     )

@@ -144,6 +144,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[
         "--run-dir=old",
         "--sites=sites.yaml",
         "--wide=4",
+        timeout=600,
     )
     checked = subprocess.run(
         [sys.executable, "-m", "warcio.cli", "check", folder / "recorded.warc.gz"], check=False, capture_output=True

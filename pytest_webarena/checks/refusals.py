@@ -10,7 +10,7 @@ from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.checks.plain_answers import unmarked
 from pytest_webarena.checks.text import normalise
 
-__all__ = ["declines", "takes_back"]
+__all__ = ["declines", "of_power", "takes_back"]
 
 _LONGEST = 600
 """Characters. A reason needs no more; who says more says other things, too."""
@@ -145,7 +145,7 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
         return False
     asked = normalise(question)  # whose words, said again, say nothing
     powers = _said((_CAN_NOT, _NO_RIGHT, _MORE), text, asked)
-    if not powers and _of_power(reason):
+    if not powers and of_power(reason):
         return bool(_said((_FUNCTION,), text, asked))
     return powers or _said((_THERE_IS_NONE,), text, asked)
 
@@ -157,11 +157,32 @@ def takes_back(rest: str, question: str, reason: str = "") -> bool:
     [True, True, False]
     """
     text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")
-    if _BROKEN.search(text) or _DEED.search(text):
+    if _BROKEN.search(text) or _DEED.search(text) or _is_a_name(rest, question, reason):
         return True
     if not _new_numbers(text, question, reason):
         return _GUESS.search(text) is not None and not _said((_CAN_NOT, _NO_RIGHT, _MORE, _THERE_IS_NONE), text, "")
     return bool(_TURN.search(text) or _GUESS.search(text)) or len(re.findall(r"[^\W\d_]{2,}", text)) <= 3
+
+
+_BARE_NAME = re.compile(r"(?:[Tt]he )?[A-Z][\w'-]+(?: (?:of|and|&|de|van) [A-Z][\w'-]+| [A-Z][\w'-]+)+")
+_TITLED = re.compile(
+    r"\b(?:no|not|none|un\w+|in\w+|miss\w+|den\w+|forb\w+|priv\w+|error|access|permission\w*|feature|function\w*|option"
+    r"|read|only|page|data|lack\w*|fail\w*|can\w*|does\w*|imposs\w*|premise|false|wrong|information)\b",
+    re.IGNORECASE,
+)
+"""Words of a reason that is written with capitals."""
+
+
+def _is_a_name(rest: str, question: str, reason: str) -> bool:
+    """Whether all that follows on "N/A" is a name of several words, which neither the question nor the reason has.
+
+    >>> [_is_a_name(each, "In which workshop?", "none") for each in ("; The Blue Ewer", " - Not Given", ": none")]
+    [True, False, False]
+    """
+    name = unmarked(rest).strip(" .,:;-()!\"'")
+    if not _BARE_NAME.fullmatch(name) or _TITLED.search(name):
+        return False
+    return normalise(name) not in normalise(question) and normalise(name) not in normalise(reason)
 
 
 def _new_numbers(text: str, question: str, reason: str) -> bool:
@@ -173,7 +194,7 @@ def _new_numbers(text: str, question: str, reason: str) -> bool:
     return any(map(str.isdigit, text)) and any(token.value not in known for token in numbers_in(text))
 
 
-def _of_power(reason: str) -> bool:
+def of_power(reason: str) -> bool:
     """Whether a task's reason is that something can't or may not be done, not that it isn't there."""
     text = normalise(reason)
     return bool(_CAN_NOT.search(text) or _NO_RIGHT.search(text) or _POWER.search(text))

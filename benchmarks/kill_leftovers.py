@@ -17,13 +17,16 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
+from pytest_webarena.sites.protocol import keys
 
 PATIENCE = 10.0
 CLIENTS = 3
@@ -32,8 +35,14 @@ CLIENTS = 3
 def controller(catalogue: str) -> None:
     """A run: a launcher, and clients in processes of their own that never stop leasing."""
     with BrokerLauncher(BrokerConfig(catalogue=catalogue, max_replicas=CLIENTS + 1)) as launcher:
-        print(launcher.address, flush=True)
-        clients = [_spawn(["--client", launcher.address, "--name", f"gw{index}"]) for index in range(CLIENTS)]
+        print(launcher.address, keys.key_for(launcher.address, "observer"), flush=True)
+        clients = []
+        for name in (f"gw{index}" for index in range(CLIENTS)):
+            client = _spawn(["--client", launcher.address, "--name", name], stdin=subprocess.PIPE)
+            clients.append(client)
+            assert client.stdin is not None
+            client.stdin.write(f"{keys.key_for(launcher.address, name)}\n")
+            client.stdin.flush()
         print(*(client.pid for client in clients), flush=True)
         sys.stdin.read()
         for client in clients:
@@ -43,6 +52,7 @@ def controller(catalogue: str) -> None:
 
 def busy(address: str, name: str, site: str) -> None:
     """Lease, look, write, release; a broker that died is forgiven."""
+    keys.learn(address, name, sys.stdin.readline().strip())
     broker = BrokerClient(address, name=name)
     while True:
         with suppress(SiteError, OSError), broker.lease([site], holder="busy", timeout=20) as lease:
@@ -71,6 +81,12 @@ class Round:
             stderr=subprocess.DEVNULL,
             env={**os.environ, name: value, "TMPDIR": str(self.temp)},
         )
+
+    def address(self) -> str:
+        """Of its broker, to which this process may speak as ``observer`` from then on."""
+        address, key = self.line().split()
+        keys.learn(address, "observer", key)
+        return address
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -143,7 +159,7 @@ def kill_controller(catalogue: str, delay: float) -> tuple[float, str]:
 def kill_client(catalogue: str, delay: float) -> tuple[float, str]:
     """Its leases must come free."""
     with running(catalogue) as round_:
-        address, clients = round_.line(), round_.line().split()
+        address, clients = round_.address(), round_.line().split()
         with BrokerClient(address, name="observer") as observer:
             observer.status()
             time.sleep(delay)
@@ -160,18 +176,19 @@ def kill_client(catalogue: str, delay: float) -> tuple[float, str]:
 
 
 def kill_child(catalogue: str, delay: float, wanted: str) -> tuple[float, str]:
-    """A broker or a fork server: what it had is gone, and a new lease works."""
+    """A broker, a fork server or the common parent of those: what it had is gone, and a new lease works."""
     with running(catalogue) as round_:
-        address, _ = round_.line(), round_.line()
+        address, _ = round_.address(), round_.line()
         with BrokerClient(address, name="observer") as observer:
             observer.lease([SITE], holder="first", timeout=60).release()
             time.sleep(delay)
             before = {pid for pid, command in round_.processes().items() if "pytest_webarena.sites" in command}
-            (victim,) = (pid for pid, command in round_.processes().items() if wanted in command and pid == leader(pid))
-            doomed = before if "broker" in wanted else {pid for pid in before if leader(pid) == victim}
+            module, generation = (BROKER, 0) if wanted == "broker" else (NURSERY, GENERATIONS[wanted])
+            (victim,) = (pid for pid in before if generation_of(pid, module, round_.processes()) == generation)
+            doomed = before if wanted == "broker" else {victim, *descendants(victim)} & before
             os.kill(victim, signal.SIGKILL)
             took = until(lambda: not doomed & set(round_.processes()))
-            if "broker" in wanted:
+            if wanted == "broker":
                 took = max(took, until(lambda: not any(name.split("/")[1:] == ["broker-0"] for name in round_.files())))
             for _ in range(3):
                 with suppress(SiteError):
@@ -182,12 +199,25 @@ def kill_child(catalogue: str, delay: float, wanted: str) -> tuple[float, str]:
             return took, str({pid: round_.processes().get(pid) for pid in doomed}) if took > PATIENCE else ""
 
 
-def leader(pid: int) -> int:
-    """Of the process's session: forked replicas have the fork server's command line."""
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return 0
+BROKER, NURSERY = "pytest_webarena.sites.broker.main", "backends.nursery"
+GENERATIONS = {"common parent": 0, "fork server": 1}
+"""What is forked has the command line of its parent, so replicas would be 2."""
+
+
+def generation_of(pid: int, module: str, commands: Mapping[int, str]) -> int | None:
+    """How many ancestors of a process run the same ``module``; None where it does not itself."""
+    if module not in commands.get(pid, ""):
+        return None
+    with suppress(psutil.NoSuchProcess):
+        return sum(module in commands.get(each.pid, "") for each in psutil.Process(pid).parents())
+    return None
+
+
+def descendants(pid: int) -> set[int]:
+    """Its children and theirs."""
+    with suppress(psutil.NoSuchProcess):
+        return {each.pid for each in psutil.Process(pid).children(recursive=True)}
+    return set()
 
 
 SITE = "homepage"
@@ -211,8 +241,9 @@ def main() -> None:
     kinds: dict[str, Callable[[float], tuple[float, str]]] = {
         "controller": lambda delay: kill_controller(arguments.catalogue, 2 * delay),
         "client": lambda delay: kill_client(arguments.catalogue, delay),
-        "broker": lambda delay: kill_child(arguments.catalogue, delay, "pytest_webarena.sites.broker.main"),
-        "fork server": lambda delay: kill_child(arguments.catalogue, delay, "backends.forkserver"),
+        "broker": lambda delay: kill_child(arguments.catalogue, delay, "broker"),
+        "fork server": lambda delay: kill_child(arguments.catalogue, delay, "fork server"),
+        "common parent": lambda delay: kill_child(arguments.catalogue, delay, "common parent"),
     }
     failed = False
     for kind, disturb in kinds.items():
@@ -220,7 +251,7 @@ def main() -> None:
         left = [text for _, text in results if text]
         seconds = sorted(took for took, _ in results)
         middle = seconds[len(seconds) // 2]
-        print(f"{kind:12} killed {len(results)} times, {len(left)} left something; clean after", end=" ")
+        print(f"{kind:13} killed {len(results)} times, {len(left)} left something; clean after", end=" ")
         print(f"{middle:.2f} s median, {seconds[-1]:.2f} s at most", flush=True)
         for text in left:
             print(f"    {text}")

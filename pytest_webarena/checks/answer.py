@@ -10,11 +10,12 @@ from typing import Any
 
 from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
 from pytest_webarena.checks.asserted import doubted, unsaid, unsaid_find
+from pytest_webarena.checks.converted import converted
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.numbers import final_answer, mask_words
 from pytest_webarena.checks.opposed import opposed
-from pytest_webarena.checks.plain_answers import unaccented, unmarked
+from pytest_webarena.checks.plain_answers import closed_up, unaccented, unmarked
 from pytest_webarena.checks.refusals import declines, takes_back
 from pytest_webarena.checks.settled import normalise_kept, places_of, settles, within
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
@@ -69,9 +70,13 @@ class AnswerSpec:
     json: Wanted | None = None
     any_order: bool = False
     schema: Any = None
+    only: bool = False
+    """Whether nothing may be named in one list with what the text includes."""
 
     def __str__(self) -> str:
         parts = [str(self.text)] if self.text else []
+        if self.only:
+            parts.append("and nothing else beside them")
         if self.unachievable:
             parts.append(f'"N/A" ({self.unachievable})')
         if self.json:
@@ -81,8 +86,9 @@ class AnswerSpec:
         return "; ".join(parts)
 
 
-def _build(*, unachievable: str, json: Wanted | None, any_order: bool, schema: Any, **values: Any) -> AnswerSpec:
-    return AnswerSpec(text=take_text(values), unachievable=unachievable, json=json, any_order=any_order, schema=schema)
+def _build(**values: Any) -> AnswerSpec:
+    text = take_text(values)
+    return AnswerSpec(text=text, **values)
 
 
 def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
@@ -97,6 +103,8 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
             hint = "add what the answer must be; 'excludes' alone accepts any other answer, even 'N/A'"
             return Fault("a condition that the answer must meet", "only 'excludes'", hint)
         return Fault("a condition on the answer", "none", "e.g. exact, includes, one_of, number or unachievable")
+    if values["only"] and not text.includes:
+        return Fault("'only' beside 'includes'", "it alone")
     if values["any_order"] and values["json"] is None:
         return Fault("'any_order' beside 'json'", "it alone")
     return None
@@ -135,6 +143,17 @@ FORM: Any = Either(
         _build,
         [
             *map(_of_answers, TEXT_FIELDS),
+            Field(
+                key="only",
+                shape=Bool(),
+                default=False,
+                doc=(
+                    "Whether no other name, address of mail or page, or item may stand in one list with what is "
+                    "`included`. It needs no `excludes`: it knows a name by its capital, so it also finds those that "
+                    "no site has."
+                ),
+                example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle], only: true}",
+            ),
             Field(
                 key="unachievable",
                 shape=Text("the reason in words", strip=True),
@@ -216,6 +235,8 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         holds, why = _judge_refusal(answer, view.intent, spec.unachievable)
         return Judgement.of(holds, expected=expected, actual=actual, why=why)
     why = _judge_said(spec.text, answer, view.intent) if spec.text else ""
+    if not why and spec.only and (more := _named_beside(spec.text, answer, view.intent)):
+        why = f'it also names "{more}"'
     spoken = unsaid_find(answer, spec.text.regex, view.intent) if not why and spec.text.regex is not None else ""
     why = why or spoken
     if not why and (spec.json or spec.schema is not None):
@@ -231,7 +252,9 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
 def _judge_refusal(answer: str, question: str, reason: str) -> tuple[bool, str]:
     """Whether an answer says that the task can't be done, and else why not."""
     if said := _SAYS.match(text := normalise(answer).strip(_AROUND)):
-        if takes_back(text[said.end() :], question, reason):
+        cased = normalise(answer, case=True).strip(_AROUND)
+        rest = (cased if len(cased) == len(text) else text)[said.end() :]
+        if takes_back(rest, question, reason):
             return False, "it says that the task can't be done, and then something else than why"
         return True, ""
     holds = declines(answer, question, reason)
@@ -243,6 +266,13 @@ def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
     plain = without_powers(unmarked(answer)) if wanted.number is not None else unmarked(answer)
     if " & " in plain and "&" not in str(wanted):
         plain = plain.replace(" & ", " and ")
+    why = _judge_plain(wanted, answer, plain, question)
+    if why and wanted.number is not None and (other := converted(question, plain)):
+        return _judge_plain(wanted, other, other, question) and why
+    return why
+
+
+def _judge_plain(wanted: TextMatch, answer: str, plain: str, question: str) -> str:
     why = min((_judge_words(each, text, question) for each, text in _readings(wanted, answer, plain)), key=bool)
     if not why and wanted.number is not None:
         why = _judge_meant(wanted, answer, plain, question)
@@ -252,12 +282,14 @@ def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
 
 
 def _readings(wanted: TextMatch, answer: str, plain: str) -> Iterator[tuple[TextMatch, str]]:
-    """What is compared with what: as it is written, without Markdown, and in plain letters."""
+    """What is compared with what: as it is written, without Markdown, in plain letters, with amounts as one word."""
     if "~~" not in answer:
         yield wanted, answer
     yield wanted, plain
     if bare := unaccented(wanted):
         yield bare, plain
+    if together := closed_up(wanted, plain):
+        yield together
 
 
 def _judge_words(wanted: TextMatch, text: str, question: str) -> str:
@@ -287,6 +319,14 @@ def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> s
                 why = "it speaks against the number, or leaves it open"
             whys.append(why)
     return whys[0] if whys and all(whys) else ""
+
+
+def _named_beside(wanted: TextMatch, answer: str, question: str) -> str:
+    """What an answer names in one list with what is wanted; empty when it names nothing more."""
+    from pytest_webarena.checks.upstream.references import names_more
+    from pytest_webarena.checks.upstream.stated_numbers import question_of
+
+    return names_more(wanted.includes, answer, question_of(question))
 
 
 def _says_none(text: str, question: str) -> bool:

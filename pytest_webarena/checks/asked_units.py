@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-__all__ = ["in_another_unit", "not_as_asked", "unit_behind", "without_powers"]
+__all__ = ["asked_unit", "in_another_unit", "not_as_asked", "unit_behind", "without_powers"]
 
 _UNITS = {
     "time": "second seconds sec secs|minute minutes min mins|hour hours h hr hrs|day days|week weeks|month months"
@@ -58,9 +58,11 @@ def unit_behind(text: str, end: int) -> str:
 
 
 @functools.lru_cache(maxsize=512)
-def _asked(question: str) -> str | None:
+def asked_unit(question: str) -> str | None:
     """The unit that is asked for; empty when things are counted that are no unit; None when nothing says."""
     text = question.casefold()
+    if re.search(r"\bhow old\b", text):
+        return "year"
     if found := _HOW_MANY.search(text):
         units = [_CANONICAL[word][1] for word in found[1].split() if word in _CANONICAL]
         if "square" in found[1] or (not units and found[1].split()[0] in _NO_THING):
@@ -70,13 +72,23 @@ def _asked(question: str) -> str | None:
     return units[-1] if len(set(units)) == 1 else None
 
 
+def _told(question: str, given: str) -> str | None:
+    """The only money of which a question speaks, whatever it asks of it. Of other kinds, lengths above all, it may
+    speak for other reasons."""
+    words = re.findall(r"[a-z\u20ac$]+", question.casefold())
+    money = {_CANONICAL[word][1] for word in words if _CANONICAL.get(word, ("",))[0] == "money"}
+    return money.pop() if len(money) == 1 and _CANONICAL[given][0] == "money" else None
+
+
 def in_another_unit(question: str, text: str, end: int) -> str:
     """Why a number that ends there is of something else than what is asked for; empty when it isn't.
 
     >>> in_another_unit("How many minutes does it take?", "24 km", 2)
     'it is given in kilometres, and minutes are asked for'
     """
-    asked, given = _asked(question), unit_behind(text, end)
+    asked, given = asked_unit(question), unit_behind(text, end)
+    if asked is None and given:
+        asked = _told(question, given)
     if asked is None or not given or asked == given:
         return ""
     if given == "metre" and asked in ("minute", "month", "mile") and re.match(r"\s?m\b", text[end:]):

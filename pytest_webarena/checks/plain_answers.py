@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pytest_webarena.checks.text import TextMatch
 
-__all__ = ["emphasised", "unaccented", "unmarked"]
+__all__ = ["closed_up", "emphasised", "unaccented", "unmarked"]
 
 _STRUCK = re.compile(r"~~(?=\S).*?(?<=\S)~~", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.MULTILINE)
@@ -83,3 +83,23 @@ def _bare(text: str) -> str:
     parts = unicodedata.normalize("NFD", text)
     bare = re.sub(r"([A-Za-z])[\u0300-\u036f]+", r"\1", parts)
     return unicodedata.normalize("NFC", bare)
+
+
+_AMOUNT = re.compile(r"(?<=\d)[ \u00a0\u202f](?=(?:kg|g|mg|l|ml|cl|m|mm|cm|km|lm|W|h|min)\b)")
+
+
+def closed_up(match: TextMatch, text: str) -> tuple[TextMatch, str] | None:
+    """Condition and text with units right behind their numbers, as many write them; None: they make no difference.
+
+    >>> closed_up(TextMatch(exact="Jam, 250 g"), "Jam, 250g")[0].exact
+    'Jam, 250g'
+    """
+    closed = replace(
+        match,
+        exact=None if match.exact is None else _AMOUNT.sub("", match.exact),
+        includes=tuple(_AMOUNT.sub("", each) for each in match.includes),
+        excludes=tuple(_AMOUNT.sub("", each) for each in match.excludes),
+        one_of=tuple(_AMOUNT.sub("", each) for each in match.one_of),
+    )
+    plain = _AMOUNT.sub("", text)
+    return None if (closed, plain) == (match, text) else (closed, plain)

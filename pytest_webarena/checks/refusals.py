@@ -157,11 +157,32 @@ def takes_back(rest: str, question: str, reason: str = "") -> bool:
     [True, True, False]
     """
     text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")
-    if _BROKEN.search(text) or _DEED.search(text):
+    if _BROKEN.search(text) or _DEED.search(text) or _is_a_name(rest, question, reason):
         return True
     if not _new_numbers(text, question, reason):
         return _GUESS.search(text) is not None and not _said((_CAN_NOT, _NO_RIGHT, _MORE, _THERE_IS_NONE), text, "")
     return bool(_TURN.search(text) or _GUESS.search(text)) or len(re.findall(r"[^\W\d_]{2,}", text)) <= 3
+
+
+_BARE_NAME = re.compile(r"(?:[Tt]he )?[A-Z][\w'-]+(?: (?:of|and|&|de|van) [A-Z][\w'-]+| [A-Z][\w'-]+)+")
+_TITLED = re.compile(
+    r"\b(?:no|not|none|un\w+|in\w+|miss\w+|den\w+|forb\w+|priv\w+|error|access|permission\w*|feature|function\w*|option"
+    r"|read|only|page|data|lack\w*|fail\w*|can\w*|does\w*|imposs\w*|premise|false|wrong|information)\b",
+    re.IGNORECASE,
+)
+"""Words of a reason that is written with capitals."""
+
+
+def _is_a_name(rest: str, question: str, reason: str) -> bool:
+    """Whether all that follows on "N/A" is a name of several words, which neither the question nor the reason has.
+
+    >>> [_is_a_name(each, "In which workshop?", "none") for each in ("; The Blue Ewer", " - Not Given", ": none")]
+    [True, False, False]
+    """
+    name = unmarked(rest).strip(" .,:;-()!\"'")
+    if not _BARE_NAME.fullmatch(name) or _TITLED.search(name):
+        return False
+    return normalise(name) not in normalise(question) and normalise(name) not in normalise(reason)
 
 
 def _new_numbers(text: str, question: str, reason: str) -> bool:

@@ -39,9 +39,15 @@ _BY = re.compile(
 _NAME = re.compile(r"\b[a-z]+\.[a-z]+\b|\b[A-Z]\w+ [A-Z]\w+|\b(?:I|my)\b")
 _WAY = re.compile(_UNIT + r"\s+(?:by (?:car|bicycle|bike|train|bus|boat|ferry|tram|taxi|plane)|on foot)\b")
 _WAYS = re.compile(
-    r"\b(?:by (?:car|bicycle|bike|train|bus|boat|ferry|tram|taxi|plane)|on foot|walk(?:ing)?|driv(?:e|ing)"
-    r"|cycl(?:e|ing))\b"
+    r"\b(?:by (?:car|bicycle|bike|train|bus|boat|ferry|tram|taxi|plane)|on foot|walk(?:ing|s)?|driv(?:e|es|ing)"
+    r"|cycl(?:e|es|ing))\b"
 )
+_SAME_WAY = {
+    **dict.fromkeys(("bike", "cycle", "cycles", "cycling"), "bicycle"),
+    **dict.fromkeys(("drive", "drives", "driving"), "car"),
+    **dict.fromkeys(("walk", "walks", "walking"), "foot"),
+}
+"""Words for a way of getting somewhere, by the one that is said behind "by" or "on"."""
 _THAN = re.compile(r"\bthan\b")
 _THINGS = (
     "orders", "reviews ratings", "posts submissions", "comments replies", "subscribers members followers users people",
@@ -80,9 +86,15 @@ def turned(question: str, text: str, start: int, end: int) -> str:
         return f"it is given for {year[1]}, and the question is of {years[0]}"
     if (by := _BY.match(behind)) and by[1].casefold() not in asked and _NAME.search(question):
         return f'it is said of "{by[1]}", of whom the question is not'
-    if (way := _WAY.match(behind.casefold())) and _WAYS.search(asked) and way[0].split()[-1] not in asked:
+    ways = {_way(found[0]) for found in _WAYS.finditer(asked)}
+    if (way := _WAY.match(behind.casefold())) and ways and _way(way[0]) not in ways:
         return f'it is given "{" ".join(way[0].split()[-2:])}", and the question is of another way'
     return _another_thing(asked, behind.casefold()) or _wrong_way_round(asked, text.casefold(), start, end)
+
+
+def _way(words: str) -> str:
+    word = words.split()[-1]
+    return _SAME_WAY.get(word, word)
 
 
 def _another_thing(asked: str, behind: str) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,9 +13,9 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, SiteUnready
 from pytest_webarena.sites.backends.activity import Activity, threads_of
+from pytest_webarena.sites.backends.births import Child
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
-from pytest_webarena.sites.cleanup.private_directory import child_environment
 
 __all__ = ["ForkServer", "ForkedReplica"]
 
@@ -51,12 +49,12 @@ class ForkedReplica:
 class ForkServer:
     """One fork server process. `load` first; again after it `ended`."""
 
-    def __init__(self, name: str, *, environ: Mapping[str, str], paths: tuple[str, ...], log: Path) -> None:
+    def __init__(self, name: str, *, start: Callable[[], Awaitable[Child]], log: Path) -> None:
         self.ended = ""
         """How the process ended; empty while it runs."""
         self.log = log
-        self._name, self._environ, self._paths = name, environ, paths
-        self._process: asyncio.subprocess.Process | None = None
+        self._name, self._start = name, start
+        self._process: Child | None = None
         self._reader: asyncio.Task[None] | None = None
         self._loaded: asyncio.Future[Mapping[str, Any]] | None = None
         self._starting: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
@@ -64,15 +62,7 @@ class ForkServer:
 
     async def load(self, order: LoadOrder) -> str:
         """Start the process and have it load an app; the digest of the app's seed. `SiteError` when it can't."""
-        environ = child_environment()
-        environ["PYTHONPATH"] = os.pathsep.join([environ["PYTHONPATH"], *self._paths])
-        environ.setdefault("PYTHONHASHSEED", "0")  # nothing an app shows may depend on the order of a set
-        with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "pytest_webarena.sites.backends.forkserver",
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=log,
-                start_new_session=True, env={**environ, **self._environ},
-            )  # fmt: skip
+        self._process = await self._start()
         self.ended = ""
         self._loaded = asyncio.get_running_loop().create_future()
         self._reader = asyncio.get_running_loop().create_task(self._read(self._process))
@@ -117,9 +107,9 @@ class ForkServer:
     async def close(self) -> None:
         """End the process and all its replicas."""
         process = self._process
-        if process is None or process.stdin is None:
+        if process is None:
             return
-        process.stdin.close()
+        process.close()
         try:
             async with asyncio.timeout(_END):
                 await process.wait()
@@ -130,14 +120,13 @@ class ForkServer:
             await self._reader
 
     def _send(self, operation: str, fields: Mapping[str, Any]) -> None:
-        if self._process is None or self._process.stdin is None or self.ended:
+        if self._process is None or self.ended:
             raise SiteError(f"the fork server of {self._name} is not running: {self.ended or 'not started'}")
-        self._process.stdin.write(json.dumps({"op": operation, **fields}).encode() + b"\n")
+        self._process.write(json.dumps({"op": operation, **fields}).encode() + b"\n")
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
+    async def _read(self, process: Child) -> None:
         with contextlib.suppress(OSError):
-            while text := await process.stdout.readline():
+            while text := await process.reader.readline():
                 self._note(json.loads(text))
         self.ended = exit_text(await process.wait())
         problem = f"its fork server ended with {self.ended}{log_tail(self.log)}"

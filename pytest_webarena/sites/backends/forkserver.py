@@ -70,6 +70,8 @@ class LoadOrder:
     host: str
     """Name under which ``warm`` paths are asked for."""
     threads: int
+    spares: bool
+    """Whether a child waits for the next order: where there are resets, not of what nobody can change."""
     seed_dir: str
     """Filled here unless it exists."""
 
@@ -209,7 +211,7 @@ class _Server:
 
     def _keep_spare(self) -> None:
         """Fork ahead of the next order. Only an app made before the fork can move to its data later."""
-        if self._app is None or self._spare is not None or self._order is None:
+        if self._app is None or self._spare is not None or self._order is None or not self._order.spares:
             return
         self._spares += 1
         data = Path(f"{self._order.seed_dir}.spare-{self._spares}")

@@ -71,6 +71,9 @@ class ProcessManifest:
     before forking, and the hook moves it to the replica's data; without it, ``factory`` is called in every replica."""
     warm: tuple[str, ...] = ()
     """Paths, or addresses with a site's host, requested in the fork server so that replicas start warm."""
+    preload: tuple[str, ...] = ()
+    """Modules loaded once for all apps of the catalogue that name the same ones: their fork servers are forked from one
+    process then, which has loaded nothing else."""
     threads: int = 4
     """Requests a replica serves at a time."""
     command: tuple[str, ...] = ()

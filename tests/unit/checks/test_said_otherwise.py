@@ -1,0 +1,126 @@
+"""Right answers in other units and spellings, and wrong ones with one thing too many in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.errors import TaskFileError
+
+from .helpers import evidence, result
+
+_MINUTES = "How many minutes does it take to cycle from Aldersey to Lunnet?"
+
+
+def passes(check: str, answer: str, intent: str) -> bool:
+    return result(f"answer: {check}", evidence(answer), intent=intent).passed is True
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "intent"),
+    [
+        ("65", "It takes 1 h 5 min.", _MINUTES),
+        ("65", "1 hour and 5 minutes", _MINUTES),
+        ("60", "one hour", _MINUTES),
+        ("30", "half an hour", _MINUTES),
+        ("24", "24 min by bicycle", _MINUTES),
+        ("890", "0.89 kg", "How many grams does the rucksack weigh?"),
+        ("0.96", "960 m", "How many kilometres is it?"),
+    ],
+)
+def test_an_amount_in_another_unit_of_its_kind(number: str, answer: str, intent: str) -> None:
+    assert passes(f"{{number: {number}}}", answer, intent)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "intent"),
+    [
+        ("60", "60 hours", _MINUTES),
+        ("60", "not 1 hour", _MINUTES),
+        ("60", "1 hour or 2 hours", _MINUTES),
+        ("65", "5 min 1 h", _MINUTES),
+        ("24", "24 min by car", _MINUTES),
+        ("890", "890 kg", "How many grams does the rucksack weigh?"),
+        ("33.7", "54.3 km", "How many miles is it? Let the converter turn the kilometres into miles."),
+        ("1.94", "1.94 euros", "What do they cost by prices.csv, which has crowns per kilogram?"),
+        ("34", "34 months", "How old did the builder turn that year?"),
+    ],
+)
+def test_a_number_in_a_unit_that_makes_it_another(number: str, answer: str, intent: str) -> None:
+    assert not passes(f"{{number: {number}, tolerance: 0.05}}", answer, intent)
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        ('"Jam, 250 g"', "Jam, 250g"),
+        ('"Jam, 250g"', "Jam, 250 g"),
+        ('{includes: "Jam, 250 g"}', "It is **Jam, 250g**."),
+    ],
+)
+def test_a_name_with_a_closed_up_amount(check: str, answer: str) -> None:
+    assert passes(check, answer, "What is it called?")
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [('"Jam, 250 g"', "Jam, 2 50 g")],
+)
+def test_what_such_a_reading_does_not_let_through(check: str, answer: str) -> None:
+    assert not passes(check, answer, "What is it called?")
+
+
+_WHICH = "Which of the pharmacies in Ivesham opens on Sundays? Name only those."
+_NAMED = "{includes: [Rahmani Pharmacy, Dunn Pharmacy], only: true}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Rahmani Pharmacy and Dunn Pharmacy",
+        "Two pharmacies open on Sundays: Dunn Pharmacy and Rahmani Pharmacy.",
+        "- **Dunn Pharmacy** (10:00-14:00)\n- **Rahmani Pharmacy**",
+        "Only Dunn Pharmacy and the Rahmani Pharmacy.",
+    ],
+)
+def test_only_those_named(answer: str) -> None:
+    assert passes(_NAMED, answer, _WHICH)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Rahmani Pharmacy, Dunn Pharmacy and Novak Pharmacy",
+        "Novak Pharmacy, Rahmani Pharmacy and Dunn Pharmacy",
+        "- Dunn Pharmacy\n- Rahmani Pharmacy\n- Sea View",
+        "Rahmani Pharmacy",
+    ],
+)
+def test_one_name_too_many(answer: str) -> None:
+    assert not passes(_NAMED, answer, _WHICH)
+
+
+def test_an_address_too_many() -> None:
+    check, asked = "{includes: ann@x.test, only: true}", "What is her e-mail address?"
+    assert passes(check, "Ann Lee <ann@x.test>", asked)
+    assert not passes(check, "ann@x.test and bob@x.test", asked)
+
+
+def test_only_goes_with_includes() -> None:
+    with pytest.raises(TaskFileError, match="'only' beside 'includes'"):
+        passes("{number: 4, only: true}", "4", "How many?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("N/A; The Blue Ewer", False),
+        ("N/A - Thomas Brand", False),
+        ("N/A. Not Given", True),
+        ("N/A: Permission Denied", True),
+        ("N/A - the page of the Kettle Chapel says nothing", True),
+        ("N/A (Kettle Chapel)", True),
+    ],
+)
+def test_a_name_is_no_reason(answer: str, right: bool) -> None:
+    asked = "In which workshop were the cups of the Kettle Chapel made?"
+    assert passes("{unachievable: the store names no workshop}", answer, asked) is right

@@ -122,7 +122,7 @@ def test_by_what_an_element_is_found_is_told(
     assert "expected an element that is there, found none that is css=#nothing-like-it" in said
     number = re.search(r"\[(\d+)\] searchbox", said)
     assert number is not None
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"w [{number[1]}]\nw [99999]\nq\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"o\nw [{number[1]}]\nw [99999]\nq\n"))
     assert main(["try", f"{tasks}::sum"]) == 0
     said = capsys.readouterr().out
     assert 'role=searchbox[name="Search the manuals"s]\ncss=' in said

@@ -2,6 +2,8 @@
 
     python benchmarks/recorder.py PATH… [--sample N] [--seed N]
 
+Files that solutions upload are those of the folder `files` beside the task's file.
+
 Each task's solution is done in a real browser on leased sites. The recorder gets the session's signals alone, none of
 the solution's selectors. What it makes of them is written as YAML, read back, and done on fresh sites; the task's own
 checks judge both times. Printed are the tasks whose verdicts differ, and the share of equal ones.
@@ -67,15 +69,15 @@ def main() -> int:
 def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     """The verdicts of the solution and of what was recorded of it, the recorded targets, and what went wrong."""
     said: list[str] = []
-    with tryout(task, runtime, said.append, NOWHERE) as trying:
+    uploads = {path.name: path for path in Path(task.location.path).parent.glob("files/*")}
+    with tryout(task, runtime, said.append, NOWHERE, uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         before = trying.verdict()
         recorded = steps_of(trying.signals(), before=trying.signals_before)
         sites = trying.evidence().sites
-    with tryout(
-        replace(task, solution=tuple(each.action for each in recorded)), runtime, said.append, NOWHERE
-    ) as trying:
+    shown = replace(task, solution=tuple(each.action for each in recorded))
+    with tryout(shown, runtime, said.append, NOWHERE, uploads=uploads) as trying:
         chosen = list(prove(recorded, trying, lambda action: "" if trying.act(action) else trying.error))
     stop = next((step for step in task.solution or () if isinstance(step, Stop)), Stop(""))
     done = [(relative(each.action, sites), each.problem) for each in chosen]
@@ -83,7 +85,7 @@ def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     text = "\n".join(["tasks:", *task_lines(keys, [["- answer: placeholder"]], [*done, (stop, "")])])
     [written] = parse_tasks(text)
     again = replace(task, solution=written.solution)
-    with tryout(again, runtime, said.append, NOWHERE) as trying:
+    with tryout(again, runtime, said.append, NOWHERE, uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         after = trying.verdict()

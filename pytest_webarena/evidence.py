@@ -38,13 +38,13 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
 have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
-11 who asked for an address, and what live sites kept back."""
+11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer

@@ -20,7 +20,9 @@ __all__ = [
     "DialogOpened",
     "DomEvent",
     "ElementRecord",
+    "KeyPressed",
     "Signal",
+    "TabClosed",
     "TargetRecord",
     "signal_from_json",
 ]
@@ -148,10 +150,36 @@ class DomEvent(_Signal):
     kind: Literal["dom"] = "dom"
 
 
-Signal = AddressChanged | DialogOpened | DialogClosed | DomEvent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPressed(_Signal):
+    """A key that writes nothing was pressed in a page: outside of fields, or one that fields leave to the page (Escape,
+    arrows in a line of text, Enter with another key held). Enter by itself is a `DomEvent`."""
 
-_KINDS: dict[str, type[AddressChanged | DialogOpened | DialogClosed]] = {
+    keys: str
+    """As the action ``press`` says it: ``Escape``, ``j``, ``Control+Enter``."""
+    target: TargetRecord
+    """What had the focus; the body where nothing had."""
+    chain: tuple[ElementRecord, ...] = ()
+    """As of `DomEvent`."""
+    whole: bool = True
+    frame: str = ""
+    kind: Literal["key"] = "key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabClosed(_Signal):
+    """A tab was closed, while others went on; not at a session's end."""
+
+    cause: AddressCause = ""
+    """``browser`` where no page can have done it. Empty where one could: a tab that a page had opened."""
+    kind: Literal["tab_closed"] = "tab_closed"
+
+
+Signal = AddressChanged | DialogOpened | DialogClosed | DomEvent | KeyPressed | TabClosed
+
+_KINDS: dict[str, type[AddressChanged | DialogOpened | DialogClosed | TabClosed]] = {
     "address": AddressChanged,
+    "tab_closed": TabClosed,
     "dialog_opened": DialogOpened,
     "dialog_closed": DialogClosed,
 }
@@ -164,6 +192,9 @@ def signal_from_json(data: Mapping[str, Any]) -> Signal:
         chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
         control = ControlRecord(**data["control"]) if data.get("control") else None
         return DomEvent(**{**data, "target": TargetRecord(**data["target"]), "chain": chain, "control": control})
+    if kind == "key":
+        chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
+        return KeyPressed(**{**data, "target": TargetRecord(**data["target"]), "chain": chain})
     if kind not in _KINDS:
-        raise ValueError(f"expected a signal's kind, one of {', '.join((*_KINDS, 'dom'))}, found {kind!r}")
+        raise ValueError(f"expected a signal's kind, one of {', '.join((*_KINDS, 'dom', 'key'))}, found {kind!r}")
     return _KINDS[kind](**data)

@@ -1,12 +1,16 @@
-"""Open archives of ours with tools of others, and theirs with ours: ``foreign_archives.py [FOLDER]``.
+"""Open archives of ours with tools of others, and theirs with ours: ``foreign_archives.py [FOLDER] [--fault FAULT]``.
 
-The tools come from their registries into FOLDER (else a temporary one): wacz (PyPI), warcio.js and js-wacz (npm).
-Each gets an archive that `pytest_webarena.archives.writing` has made; of what they make of it, every page is served
-again and compared. Prints a line for each, and ends with 1 if one of them did not read ours, or was not read.
+The tools come from their registries into FOLDER (else a temporary one): wacz (PyPI, with warcio), warcio.js and js-wacz
+(npm). Each gets an archive that `pytest_webarena.archives.writing` has made; of what they make of it, every page is
+served again and compared. Prints a line for each, and ends with 1 if one of them did not read ours, or was not read.
+With a planted ``--fault`` it has to end with 1: else it would not see one of ours either.
 """
 
 from __future__ import annotations
 
+import argparse
+import gzip
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +20,7 @@ from pathlib import Path
 from pytest_webarena.archives.answering import answer
 from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.writing import WarcFile
+from pytest_webarena.errors import UsageError
 
 PAGES = {
     "http://tea.example/": b"<title>Tea</title><a href='/list?b=2&a=1'>list</a>",
@@ -24,6 +29,13 @@ PAGES = {
     "http://cdn.example/app.js": b"document.title = 'x'",
 }
 PACKAGES = ("warcio", "@harvard-lil/js-wacz")
+FAULTS: dict[str, tuple[bytes, bytes]] = {
+    "digest": (rb"WARC-Block-Digest: sha1:\w+", b"WARC-Block-Digest: sha1:" + b"A" * 32),
+    "body": (rb"12 teas", b"21 teas"),
+    "address": (rb"WARC-Target-URI: http://cdn\.example/", b"WARC-Target-URI: http://cdn.sample/"),
+    "length": (rb"msgtype=response\r\nContent-Length: (\d+)", rb"msgtype=response\r\nContent-Length: 1\1"),
+}
+"""What a wrong writer would do: each is a pattern, and what stands in its place."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -44,9 +56,18 @@ def written(path: Path) -> Path:
     return path
 
 
+def spoil(path: Path, fault: str) -> None:
+    """Plant one of the `FAULTS` in an archive; each record stays packed by itself."""
+    records = re.split(rb"(?=WARC/1\.1\r\n)", re.sub(*FAULTS[fault], gzip.decompress(path.read_bytes())))
+    path.write_bytes(b"".join(gzip.compress(each) for each in records if each))
+
+
 def served(path: Path) -> str:
     """Whether all pages come out of somebody's archive as they went in."""
-    archive = Archive([path])
+    try:
+        archive = Archive([path])
+    except UsageError as error:
+        return f"FAILED: {error}"
     wrong = [url for url, data in PAGES.items() if answer(archive, "GET", url, {}).data != data]
     archive.close()
     return "served whole" if not wrong else f"FAILED: other answers for {wrong}"
@@ -54,22 +75,30 @@ def served(path: Path) -> str:
 
 def main() -> int:
     """See the module."""
-    given = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("folder", nargs="?", help="where the tools are, or come (a temporary one)")
+    parser.add_argument("--fault", choices=FAULTS, help="a fault that is planted in our archive")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temp:
-        folder = Path(given[0] if given else temp).resolve()
+        folder = Path(given.folder or temp).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         run(sys.executable, "-m", "venv", "py", cwd=folder)
         told = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
         if shutil.which("npm"):
             told["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
         ours = folder / "ours.warc.gz"
-        ours.unlink(missing_ok=True)
+        for left in (ours, folder / "js.wacz", folder / "py.wacz"):
+            left.unlink(missing_ok=True)
         written(ours)
+        if given.fault:
+            spoil(ours, given.fault)
+        told["warcio checks ours"] = run(folder / "py/bin/warcio", "check", ours, cwd=folder)
         modules = folder / "node_modules"
         if modules.is_dir():
             lines = run(modules / ".bin/warcio", "index", ours, cwd=folder).splitlines()
             found = sum(any(f'"{url}"' in line for line in lines if '"response"' in line) for url in PAGES)
-            told["warcio.js reads ours"] = f"{found} of {len(PAGES)} addresses" if found else f"FAILED: {lines[-1:]}"
+            missing = "" if found == len(PAGES) else f"FAILED: {lines[-1:]}; "
+            told["warcio.js reads ours"] = f"{missing}{found} of {len(PAGES)} addresses"
             packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
             told["js-wacz packs ours"] = run(*packing, cwd=folder)
             told["what js-wacz has packed"] = served(folder / "js.wacz")

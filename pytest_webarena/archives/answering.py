@@ -12,7 +12,8 @@ from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.bodies import codings_of, decoded, looks_plain
 from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.lacking import LACKING
+from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, is_navigation, lack_of
+from pytest_webarena.gateway.pages import not_sent
 
 __all__ = ["Answer", "answer"]
 
@@ -26,10 +27,12 @@ _LEFT_OUT = frozenset(
         # What would lead browsers elsewhere than to the archive, or report there.
         "alt-svc", "strict-transport-security", "public-key-pins", "expect-ct", "nel", "report-to",
         "reporting-endpoints",
-        LACKING.lower(), MATCHED.lower(),
+        KEPT_BACK.lower(), LACKING.lower(), MATCHED.lower(),
     )
 )  # fmt: skip
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_LATER = frozenset((429, *range(500, 600)))
+"""What a site answers when it can't, or will not now: no page. A part of one may well be broken for good."""
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _FIELD = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
@@ -54,8 +57,12 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
     found = archive.find(method, url, body, headers.get("content-type", ""))
     if found is None and method == "OPTIONS" and (wanted := headers.get("access-control-request-method")):
         return _preflight(wanted, headers)
+    if found is None and archive.kept_back(method, url):
+        return _kept_back(method, url, headers)
     if found is None:
         return _lacking(method, url, "the archive has no capture of it")
+    if found.capture.status in _LATER and lack_of(method, _lines(headers)) == "page":
+        return _lacking(method, url, f"the archive has a failure of the moment, status {found.capture.status}")
     if found.capture.cut:
         return _lacking(method, url, "the archive has only the beginning of it")
     if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.circles(url):
@@ -95,6 +102,22 @@ def _lacking(method: str, url: str, why: str) -> Answer:
     return Answer(status=404, reason="Not archived", headers=fields, data=page)
 
 
+def _kept_back(method: str, url: str, headers: Mapping[str, str]) -> Answer:
+    """What the guard answered as well."""
+    text = (
+        f"{method} {url} was not sent when the archive was made, for it might have changed something on a live site; "
+        "nothing is changed here"
+    )
+    told = not_sent(f"{text}.", page=is_navigation(method, _lines(headers)))
+    fields = [(KEPT_BACK, "1"), *told[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
+    return Answer(
+        status=403,
+        reason="Forbidden",
+        headers=(*fields, ("Access-Control-Allow-Credentials", "true"), ("Vary", "Origin")),
+        data=told[1],
+    )
+
+
 def _preflight(wanted: str, headers: Mapping[str, str]) -> Answer:
     """A browser's question before its request, which the archive answers, or lacks, by itself."""
     fields = (
@@ -104,6 +127,10 @@ def _preflight(wanted: str, headers: Mapping[str, str]) -> Answer:
         ("Access-Control-Allow-Headers", headers.get("access-control-request-headers", "*")),
     )
     return Answer(status=204, reason="No Content", headers=fields, data=b"")
+
+
+def _lines(headers: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers.items()]
 
 
 def _printable(value: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.archives.files import Place, places_of
-from pytest_webarena.archives.matching import body_digest, canonical, keys
+from pytest_webarena.archives.matching import body_digest, canonical, keys, spot
 from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
 from pytest_webarena.errors import UsageError
 
@@ -48,7 +48,8 @@ class Archive:
         self._whole: dict[str, Capture] = {}
         """Digest to a capture that holds the payload."""
         self.count = 0
-        for capture in read_captures(self._places):
+        self._kept_back: set[tuple[str, str]] = set()
+        for capture in read_captures(self._places, self._kept_back):
             self.count += 1
             if not capture.again:
                 self._whole.setdefault(capture.digest, capture)
@@ -104,6 +105,14 @@ class Archive:
         if self._at is None:
             return max(good, key=lambda each: each.time)
         return min(good, key=lambda each: abs(each.time - self._at))  # type: ignore[operator]
+
+    def kept_back(self, method: str, url: str) -> bool:
+        """Whether the guard of live sites kept the like from being sent while the archive was made, and never let one
+        through: what was sent with it counts for nothing then."""
+        at = spot(canonical(url))
+        if (method, at) not in self._kept_back:
+            return False
+        return not any(known == method and spot(each) == at for known, each, _ in self._captures)
 
     def circles(self, url: str) -> bool:
         """Whether ``url`` is a redirect that leads, over others maybe, to where one has been before: what the site

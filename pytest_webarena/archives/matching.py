@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-__all__ = ["body_digest", "canonical", "keys"]
+__all__ = ["body_digest", "canonical", "keys", "spot"]
 
 _PORTS = {"http": 80, "https": 443}
 _CLOCKS = frozenset(
@@ -53,6 +53,15 @@ def canonical(url: str) -> str:
     host = f"[{host}]" if ":" in host else host
     at = host if port in (None, _PORTS.get(scheme)) else f"{host}:{port}"
     return f"{scheme}://{at}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
+
+
+def spot(url: str) -> str:
+    """Where a canonical address is, whatever is asked there.
+
+    >>> spot("https://shop.test/track?n=1")
+    '//shop.test/track'
+    """
+    return url.partition("?")[0][url.index(":") + 1 :]
 
 
 def keys(url: str) -> Sequence[str]:

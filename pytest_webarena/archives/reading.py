@@ -13,7 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.archives.bodies import breaks_off, codings_of, unchunked
 from pytest_webarena.archives.files import Place, package_faults, places_of
-from pytest_webarena.archives.matching import body_digest, canonical
+from pytest_webarena.archives.matching import body_digest, canonical, spot
+from pytest_webarena.archives.writing import KEPT
 from pytest_webarena.errors import UsageError
 from pytest_webarena.text import shorten
 
@@ -114,8 +115,10 @@ def _damage() -> tuple[type[Exception], ...]:
     return (ArchiveLoadFailed, OSError, EOFError, zlib.error, ValueError, AttributeError)
 
 
-def read_captures(places: list[Place]) -> Iterator[Capture]:
-    """Every exchange in these files, in their order. `UsageError` for a file that is damaged, with the place."""
+def read_captures(places: list[Place], kept_back: set[tuple[str, str]] | None = None) -> Iterator[Capture]:
+    """Every exchange in these files, in their order. `UsageError` for a file that is damaged, with the place.
+
+    ``kept_back`` gets method and `spot` of requests that were not sent while they were made."""
     damage = _damage()
     for number, place in enumerate(places):
         requests: dict[str, tuple[str, str]] = {}
@@ -143,6 +146,8 @@ def read_captures(places: list[Place]) -> Iterator[Capture]:
                                 yield Capture(**{**found, "method": asked[0], "body": asked[1]})
                                 break
                         continue
+                    if record.rec_type == "metadata" and kept_back is not None and (method := _kept_back(record)):
+                        kept_back.add((method, spot(_address(record))))
                     if record.rec_type not in ("response", "revisit", "resource"):
                         continue
                     found = _capture(record, number)
@@ -191,6 +196,14 @@ def _address(record: Any) -> str:
     except ValueError:
         return ""
     return found if re.match(r"https?://[^/]", found) else ""
+
+
+def _kept_back(record: Any) -> str:
+    """The method of the request that a record says was not sent; empty for records that say something else."""
+    if not _address(record) or record.rec_headers.get_header("Content-Type") != "application/warc-fields":
+        return ""
+    name, _, method = record.content_stream().read(200).decode("latin-1").partition("\r\n")[0].partition(":")
+    return method.strip() if name == KEPT else ""
 
 
 def _capture(record: Any, place: int) -> dict[str, Any] | None:

@@ -12,13 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from pytest_webarena.archives.matching import body_digest, canonical
+from pytest_webarena.archives.matching import body_digest, canonical, spot
 from pytest_webarena.errors import UsageError
 
-__all__ = ["SITES", "WarcFile"]
+__all__ = ["KEPT", "SITES", "WarcFile"]
 
 SITES = "webarena-sites"
 """Key of the first record under which an archive of ours says, as JSON, which sites it is of."""
+
+KEPT = "webarena-kept-back"
+"""Key of a metadata record with the method of a request that the guard of live sites did not send."""
 
 _SECRET_ASKED = frozenset(("authorization", "cookie", "proxy-authorization"))
 _SECRET_ANSWERED = frozenset(("set-cookie", "set-cookie2", "www-authenticate"))
@@ -97,6 +100,16 @@ class WarcFile:
         self._file.write(response + request)
         self.written += 1
         return True
+
+    def add_kept_back(self, *, method: str, url: str, time: float) -> None:
+        """A request that was not sent, for it might have changed something: nobody lacks its answer."""
+        url = canonical(url)
+        mark = f"{method} {spot(url)}".encode()
+        if mark not in self._seen:
+            self._seen.add(mark)
+            fields = {"WARC-Target-URI": url.partition("?")[0], "Content-Type": "application/warc-fields"}
+            block = f"{KEPT}: {method}\r\n".encode("latin-1", "replace")
+            self._file.write(self._record("metadata", _moment(time), block, fields)[1])
 
     def _record(self, kind: str, moment: str, block: bytes, fields: Mapping[str, str]) -> tuple[str, bytes]:
         """Its name and its bytes."""

@@ -392,6 +392,7 @@ class SessionWork:
                 async with asyncio.timeout(60.0):
                     await context.tracing.stop(path=self._config.trace)
         try:
+            self._tabs.end_untold()
             async with asyncio.timeout(seconds):
                 await context.close()
         except (PlaywrightError, TimeoutError):

@@ -14,7 +14,9 @@ from pytest_webarena.signals import (
     DialogOpened,
     DomEvent,
     ElementRecord,
+    KeyPressed,
     Signal,
+    TabClosed,
     TargetRecord,
 )
 
@@ -128,6 +130,14 @@ class SignalLog:
         else:
             self.lost += 1
 
+    def add_key(self, signal: KeyPressed, size: int) -> None:
+        """Keep a key, if there is room for its ``size``."""
+        if size > self._room:
+            self.lost += 1
+            return
+        self._room -= size
+        self.add(signal)
+
     def add_event(self, signal: DomEvent, field: object, size: int) -> None:
         """Keep a DOM event, if there is room for its ``size``; input of the same field as the one before in its place,
         for whoever types letter by letter."""
@@ -154,6 +164,10 @@ class TabSignals:
         self._number = number
         self._opened = cause
         """Who opened it, until that has been told with its first address."""
+        self._by_page = cause == "page"
+        """Whether a page has opened it, which may then close it, too."""
+        self.ends_untold = False
+        """Whether the tab is closed by nobody who acts in it: with its session, or for want of an answer."""
         self._url = "about:blank"
         self._dialogs = 0
         self._open = 0
@@ -173,6 +187,19 @@ class TabSignals:
 
     def dom_event(self, happening: Happening) -> None:
         """Input made an event in one of its documents."""
+        if happening.event == "key":
+            pressed = KeyPressed(
+                time=self._log.now(),
+                tab=self._number,
+                url=self._url,
+                keys=happening.value or "",
+                target=happening.target,
+                chain=happening.chain,
+                whole=happening.whole,
+                frame=happening.frame,
+            )
+            self._log.add_key(pressed, happening.size)
+            return
         signal = DomEvent(
             time=self._log.now(),
             tab=self._number,
@@ -203,6 +230,13 @@ class TabSignals:
             self._url = url
             cause, self._opened = self._opened or cause, ""
             self._log.add(AddressChanged(time=self._log.now(), tab=self._number, url=url, cause=cause))
+
+    def closed(self) -> None:
+        """The tab was closed; unless nobody wanted that, it is told."""
+        if self.ends_untold:
+            return
+        cause: AddressCause = "" if self._by_page else "browser"
+        self._log.add(TabClosed(time=self._log.now(), tab=self._number, url=self._url, cause=cause))
 
     def dialog_opened(self, dialog: str, message: str, proposed: str) -> int:
         """A dialog came up; its number, for `dialog_closed`."""

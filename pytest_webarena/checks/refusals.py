@@ -11,7 +11,7 @@ from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.checks.plain_answers import unmarked
 from pytest_webarena.checks.text import normalise
 
-__all__ = ["declines", "takes_back"]
+__all__ = ["declines", "of_power", "takes_back"]
 
 _LONGEST = 600
 """Characters. A reason needs no more; who says more says other things, too."""
@@ -146,7 +146,7 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
         return False
     asked = normalise(question)  # whose words, said again, say nothing
     powers = _said((_CAN_NOT, _NO_RIGHT, _MORE), text, asked)
-    if not powers and _of_power(reason):
+    if not powers and of_power(reason):
         return bool(_said((_FUNCTION,), text, asked))
     return powers or _said((_THERE_IS_NONE,), text, asked)
 
@@ -197,7 +197,7 @@ def _new_numbers(text: str, question: str, reason: str) -> bool:
     return any(map(str.isdigit, text)) and any(token.value not in known for token in numbers_in(text))
 
 
-def _of_power(reason: str) -> bool:
+def of_power(reason: str) -> bool:
     """Whether a task's reason is that something can't or may not be done, not that it isn't there."""
     text = normalise(reason)
     return bool(_CAN_NOT.search(text) or _NO_RIGHT.search(text) or _POWER.search(text))

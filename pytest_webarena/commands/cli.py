@@ -137,6 +137,10 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("record", help="make a task by doing it, or read a solution out of a trial")
     )
 
+    from pytest_webarena.commands import ideas
+
+    ideas.add_arguments(commands.add_parser("ideas", help="have a model think of tasks; tasks of people's answers"))
+
     from pytest_webarena.commands import check
 
     check.add_arguments(

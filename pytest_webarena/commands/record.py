@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.actions import Action, Stop
+from pytest_webarena.actions import Action, Stop, Upload
 from pytest_webarena.commands.playing import open_runtime
-from pytest_webarena.errors import TaskFileError, UsageError, closest
+from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
+from pytest_webarena.recorder.keeping import Keeper, KeptRecording, read_kept, uploads_of
 from pytest_webarena.recorder.making import (
     Shown,
     do_again,
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="TRIAL",
-        help="a trial's folder, RUN/trials/…: read the solution out of it instead of out of a browser's window",
+        help="a trial's folder, RUN/trials/…, or a recording that was kept: read the solution out of it",
     )  # fmt: skip
     parser.add_argument("--answer", metavar="TEXT", help="the answer (default: asked for, or the trial's)")
     parser.add_argument("--all-checks", action="store_true", help="take all recommended checks without a question")
@@ -92,10 +93,20 @@ def run_record(options: argparse.Namespace) -> int:
         runtime = exits.enter_context(open_runtime(name, headed=headed, executable=options.browser_executable))
         if page:
             return record_on_page(task, runtime, _page_options(options, live=live, noise=noise_of(catalogue)))
-        shown = shown_of(evidence, options.answer) if evidence is not None else _watch(task, runtime, options)
+        keeper = Keeper(options.output, Path("recorded-files"), print)
+        watched = evidence is None
+        try:
+            shown = _watch(task, runtime, options, keeper) if watched else shown_of(evidence, options.answer)  # type: ignore[arg-type]
+        except (KeyboardInterrupt, TrialError):
+            keeper.tell()
+            raise
         if not shown.steps and not shown.answer:
             raise UsageError("expected something done in the browser, or an answer; found neither")
-        return _make(task, shown, runtime, options, noise_of(catalogue))
+        code = _make(task, shown, runtime, options, noise_of(catalogue))
+        if code == 0:
+            keeper.drop()
+        keeper.tell()
+        return code
 
 
 def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
@@ -137,18 +148,22 @@ def _make(
 ) -> int:
     """Do it again on fresh sites, ask which checks are meant, write the task, and try the whole of it."""
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    again = do_again(task, shown.steps, runtime, print, annotate=options.annotate)
+    kept = _kept(options.source)
+    names = [name for step in shown.steps if isinstance(step.action, Upload) for name in step.action.files]
+    uploads = uploads_of(names, kept.files) if kept is not None else {}
+    again = do_again(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
     steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
     steps.append((Stop(shown.answer), ""))
-    url = relative_url(shown.url, shown.sites)
+    url = relative_url(shown.url, shown.sites) or (again.url if kept is not None else "")
+    changes = shown.changes if kept is None else again.changes  # of one that was cut short nobody knows more
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=shown.changes, noise=noise,
+        changes=changes, noise=noise,
     )  # fmt: skip
     picked = _picked(checks, options)
-    keys = task_keys(task, mutates=any(app.total for app in shown.changes))
+    keys = task_keys(task, mutates=any(app.total for app in changes))
     text = _text(keys, picked, steps)
-    holding = _tried(text, runtime)
+    holding = _tried(text, runtime, uploads)
     whole = len(again.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
     if whole and holding and not passed and any(holding):
@@ -172,7 +187,7 @@ def _text(keys: Mapping[str, object], checks: Sequence[ProposedCheck], steps: Se
     return task_text(keys, [check.lines for check in checks], steps)
 
 
-def _tried(text: str, runtime: Runtime) -> list[bool] | None:
+def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[bool] | None:
     """Which of the checks hold after the solution was done on fresh sites; None for a task that can't be read."""
     try:
         [task] = parse_tasks(text)
@@ -180,14 +195,14 @@ def _tried(text: str, runtime: Runtime) -> list[bool] | None:
         print(f"\nthe task is not whole yet: {error}")
         return None
     print("\ntrying the task on fresh sites")
-    verdict = try_task(task, runtime, print)
+    verdict = try_task(task, runtime, print, uploads=uploads)
     return [bool(result.passed) for result in verdict.results[: len(task.checks)]]
 
 
 # --- where it comes from
 
 
-def _watch(task: Task, runtime: Runtime, options: argparse.Namespace) -> Shown:
+def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Keeper) -> Shown:
     print(f"Use the browser's window to do this:\n  {task.intent}\nEach step is told here. Enter ends it.\n")
     ended = threading.Event()
 
@@ -197,14 +212,24 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace) -> Shown:
 
     threading.Thread(target=wait_for_enter, daemon=True).start()
     with tryout(task, runtime, _quiet, Path("tryout"), by_hand=True) as trying:
-        follow(trying, ended, print)
+        follow(
+            trying, ended, print,
+            keep=lambda trying: keeper.look(trying, task, intent=task.intent, answer=options.answer or ""),
+        )  # fmt: skip
         answer = options.answer if options.answer is not None else input("the answer (empty: there is none): ").strip()
         trying.answered(answer)
         evidence = trying.evidence()
     return shown_of(evidence, answer)
 
 
+def _kept(source: Path | None) -> KeptRecording | None:
+    """A recording that was kept; None where there is none, or a trial's folder."""
+    return read_kept(source) if source is not None and source.is_file() else None
+
+
 def _evidence(folder: Path) -> Evidence:
+    if (kept := _kept(folder)) is not None:
+        return kept.evidence
     attempts = sorted(folder.glob("attempt-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     if not attempts:
         raise UsageError(
@@ -268,12 +293,16 @@ def _start_of(evidence: Evidence | None) -> list[str]:
 
 def _told(source: Path | None) -> str:
     """The intent of a recorded trial."""
+    if (kept := _kept(source)) is not None:
+        return kept.intent
     record = _record(source)
     return record.intent if record is not None else ""
 
 
 def _signed_in(source: Path | None) -> dict[str, str]:
     """Whom its task asked to be signed in, by site; nothing in records of older versions."""
+    if (kept := _kept(source)) is not None:
+        return dict(kept.user)
     record = _record(source)
     users = record.environment.get("users", {}) if record is not None else {}
     return dict(users) if isinstance(users, Mapping) else {}

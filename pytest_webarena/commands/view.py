@@ -1,4 +1,4 @@
-"""``webarena view``: a run as one HTML page, or all runs at an address, as they go."""
+"""``webarena view``: a run as one HTML page, all runs at an address as they go, or ideas for tasks as a form."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ __all__ = ["add_command"]
 def add_command(commands: Any) -> None:
     """Add the command to ``argparse``'s sub-parsers."""
     view = commands.add_parser("view", help="write one HTML page that shows a run, or serve all runs as they go")
-    view.add_argument("run_dir", **RUN_DIR)
-    view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
+    view.add_argument("run_dir", **{**RUN_DIR, "help": "default: the newest run here; or a file of webarena ideas"})
+    view.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html; of ideas: FILE.html"
+    )
     view.add_argument(
         "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
     )
+    view.add_argument(
+        "--answers", nargs=2, type=Path, metavar="ANSWERS",
+        help="of ideas: what two people say is right; the page is for a third, who decides where they differ",
+    )  # fmt: skip
     view.add_argument("--open", action="store_true", help="show it in the browser of this machine")
     view.add_argument(
         "--serve", action="store_true", help="show all runs of the project, as they go, at an address of this machine"
@@ -33,6 +39,10 @@ def add_command(commands: Any) -> None:
 
 
 def _view(options: argparse.Namespace) -> int:
+    if options.run_dir is not None and options.run_dir.suffix in (".yaml", ".yml"):
+        return _form(options)
+    if options.answers:
+        raise UsageError("--answers: expected a file of webarena ideas with it, found none")
     if options.serve:
         return _serve(options)
     from pytest_webarena.results.rundir import RunDir
@@ -48,6 +58,32 @@ def _view(options: argparse.Namespace) -> int:
     if options.open:
         _open(target.resolve().as_uri(), "file")
     return name_unreadable(run.read().unreadable)
+
+
+def _form(options: argparse.Namespace) -> int:
+    """The form for those who answer, or for the one who decides."""
+    from pytest_webarena.ideas.answers import read_said
+    from pytest_webarena.ideas.drafts import drafts_in
+    from pytest_webarena.ideas.form import write_form
+    from pytest_webarena.ideas.settling import differing, require_three
+
+    if options.serve or options.port:
+        raise UsageError("--serve: expected a run to be shown, found ideas; their form is one file, for each person")
+    drafts = drafts_in(options.run_dir)
+    said = [read_said(file, drafts) for file in options.answers or ()]
+    target = options.output or options.run_dir.with_suffix(".decide.html" if said else ".html")
+    if said:
+        first, second = said
+        require_three(drafts, first, second)
+        drafts = differing(drafts, first, second)
+        if not drafts:
+            print("there is nothing to be decided: where both have answered, they say the same")
+            return 0
+    write_form(drafts, target, source=options.run_dir.name, said=said)
+    print(f"{target}: {len(drafts)} ideas; for one person alone, who saves a file")
+    if options.open:
+        _open(target.resolve().as_uri(), "file")
+    return 0
 
 
 def _serve(options: argparse.Namespace) -> int:

@@ -10,8 +10,9 @@ import asyncio
 
 from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
-from pytest_webarena.gateway.lacking import LACKING, lack_of
+from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, lack_of
 from pytest_webarena.gateway.log import Entry, RequestLog
+from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.rest import Rest
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import Settings
@@ -206,7 +207,7 @@ class Exchange:
         self._came = None
         if self.wants_body:
             raise Intercepted(
-                "Not sent: live sites are only read",
+                NOT_SENT,
                 f"expected at most {_EXAMINED_LIMIT >> 20} MiB to be sent to what only reads, found more in "
                 f"{self._entry.url}: nothing was sent, for what it asks can't be known",
             )
@@ -354,10 +355,13 @@ class Exchange:
     def _note_archived(self, head: ResponseHead) -> None:
         """An archive that has nothing says so by a field, which is for us; its page is no site's. Whom a page of one
         sends on has not chosen to go there."""
-        kept = [field for field in head.fields if field.partition(":")[0] != LACKING]
+        said = {field.partition(":")[0] for field in head.fields} & {KEPT_BACK, LACKING}
         role = lack_of(self._request.method, self._request.fields)
-        if len(kept) < len(head.fields):
-            head.fields = kept
+        head.fields = [field for field in head.fields if field.partition(":")[0] not in said]
+        if KEPT_BACK in said:
+            why = f"{self._entry.method} {self._entry.url} was not sent to the live site that is archived"
+            self._entry.intercepted, self._entry.refused, self._entry.own = True, why, why
+        elif said:
             self._entry.lacks = "extra" if self._route.unneeded else role
             self._entry.own = f"{self._entry.method} {self._entry.url} is not archived"
         elif role == "page" and 300 <= head.status < 400 and self._route.sent_on is not None:

@@ -7,10 +7,13 @@ import json
 from collections.abc import Sequence
 from http import HTTPStatus
 
-__all__ = ["COMING", "SERVER", "answer", "answer_script"]
+__all__ = ["COMING", "NOT_SENT", "SERVER", "answer", "answer_script", "not_sent"]
 
 SERVER = "pytest-webarena-gateway"
 """Value of the Server field by which a page of the gateway differs from one of a site."""
+
+NOT_SENT = "Not sent: live sites are only read"
+"""Heads the page that says so."""
 
 COMING = "is being made ready. This page asks for it again."
 """What it says of a site that is still to come."""
@@ -61,13 +64,12 @@ def answer(
 
 def answer_script(status: int, text: str, *, origin: str = "", close: bool = False) -> tuple[str, bytes]:
     """The same for a script, as JSON; ``origin`` is told that it may read it."""
-    content = json.dumps({"error": "not sent", "by": SERVER, "message": text}).encode()
+    fields, content = not_sent(text, page=False)
     lines = [
         f"HTTP/1.1 {status} {_phrase(status)}",
         f"Server: {SERVER}",
-        "Content-Type: application/json",
+        *(f"{name}: {value}" for name, value in fields),
         f"Content-Length: {len(content)}",
-        "Cache-Control: no-store",
     ]
     if origin:
         lines += [f"Access-Control-Allow-Origin: {origin}", "Access-Control-Allow-Credentials: true", "Vary: Origin"]
@@ -75,6 +77,15 @@ def answer_script(status: int, text: str, *, origin: str = "", close: bool = Fal
         lines.append("Connection: close")
     head = "\r\n".join(lines) + "\r\n"
     return head, head.encode("latin-1") + b"\r\n" + content
+
+
+def not_sent(text: str, *, page: bool) -> tuple[list[tuple[str, str]], bytes]:
+    """Fields and content of what is answered for a request that was not sent: as a ``page``, or as JSON to a script."""
+    if page:
+        content = _PAGE.format(title=NOT_SENT, text=html.escape(text), sites="").encode()
+        return [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")], content
+    content = json.dumps({"error": "not sent", "by": SERVER, "message": text}).encode()
+    return [("Content-Type", "application/json"), ("Cache-Control", "no-store")], content
 
 
 def _phrase(status: int) -> str:

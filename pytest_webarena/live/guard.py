@@ -10,6 +10,7 @@ from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutat
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.lacking import lack_of
 from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
 from pytest_webarena.gateway.sent_on import SentOn
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
@@ -24,6 +25,8 @@ __all__ = ["Guard"]
 
 _HOSTS = 5000
 """Hosts of one trial. Pages can make up as many as they like."""
+_PURPOSES = "Vary: Accept, Sec-Fetch-Dest"
+"""Fields that say what a request is for: an answer is kept for requests of the same purpose alone."""
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 
 
@@ -115,7 +118,10 @@ class Guard:
         return bool(first and second) and first.partition(".")[0] == second.partition(".")[0]
 
     def note(self, route: Route, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
-        """Make what there is to be made of the head of an answer."""
+        """Make what there is to be made of the head of an answer.
+
+        What a page has loaded, browsers may show in a tab without asking again; ``Vary`` has them ask."""
+        head.fields = [*head.fields, _PURPOSES]
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
         page = lack_of(request.method, request.fields) == "page"
         if page and 300 <= head.status < 400 and (to := known.get("location")):
@@ -132,7 +138,7 @@ class Guard:
 
 def _intercepted(what: str, url: str) -> Intercepted:
     return Intercepted(
-        "Not sent: live sites are only read",
+        NOT_SENT,
         f"{what} {url} was not sent, for it may change something on a live site and the task does not allow it; "
         "nothing was changed there",
     )

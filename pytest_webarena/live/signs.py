@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-__all__ = ["captcha_frame", "refusal", "retry_after", "wall"]
+__all__ = ["captcha_frame", "refusal", "retry_after", "wall", "wall_of_page"]
 
 _LONGEST = 3600.0
 
@@ -34,6 +35,10 @@ _WALLS = re.compile(
     r"(?:is|are|to|from)|you have been blocked|request (?:has been|was) blocked",
     re.IGNORECASE,
 )
+_UNSEEN = re.compile(
+    r"<!--.*?-->|<(script|style|template|noscript|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE
+)
+_TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.DOTALL | re.IGNORECASE)
 _ROOM = 1500
 """Characters of text on a page that shows nothing but a wall. Longer ones may well be about captchas."""
 
@@ -93,3 +98,13 @@ def wall(text: str) -> str:
     text = " ".join(text.split())
     match = _WALLS.search(text) if len(text) <= _ROOM else None
     return match[0] if match else ""
+
+
+def wall_of_page(markup: str) -> str:
+    """The same of a page's markup, going by its title and what it shows.
+
+    >>> wall_of_page("<title>Shop</title><script>// verify you are human</script><p>Are you a robot?")
+    'Are you a robot'
+    """
+    title = match[1] if (match := _TITLE.search(markup)) else ""
+    return wall(html.unescape(f"{title} {_UNSEEN.sub(' ', markup)}"))

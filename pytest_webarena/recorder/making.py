@@ -78,12 +78,21 @@ def shown_of(evidence: Evidence, answer: str | None) -> Shown:
     )
 
 
-def follow(trying: Tryout, ended: threading.Event, say: Say, every: float = _LOOK) -> None:
-    """Tell the steps as they grow, until ``ended``; the last one with the next, or at the end: it may still grow."""
+def follow(
+    trying: Tryout,
+    ended: threading.Event,
+    say: Say,
+    every: float = _LOOK,
+    *,
+    keep: Callable[[Tryout], None] = lambda trying: None,
+) -> None:
+    """Tell the steps as they grow, until ``ended``; the last one with the next, or at the end: it may still grow.
+    ``keep`` is called at every look."""
     told = 0
     over = False
     while not over:
         over = ended.wait(every)
+        keep(trying)
         steps = steps_of(trying.signals(), before=trying.signals_before)
         for step in steps[told : len(steps) if over else len(steps) - 1]:
             say(f"  · {describe_step(step.action)}{remark(step.problem)}")

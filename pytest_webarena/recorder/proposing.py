@@ -15,9 +15,11 @@ from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.upkeep.proposed_changes import Noise, propose, without_noise
 
-__all__ = ["ProposedCheck", "proposed_checks"]
+__all__ = ["ProposedCheck", "answer_check", "answer_spec", "proposed_checks"]
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
+_DIGITS = 15
+"""Characters of a number that a float holds as it is written."""
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 100
 """Characters of a text that a query compares: a longer one is kept cut in the ledger."""
@@ -51,7 +53,7 @@ def proposed_checks(
     """
     found: list[ProposedCheck] = []
     if answer:
-        found.append(_answer(answer))
+        found.append(answer_check(answer))
     quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
     values = _Told({text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))))
     for app in quiet:
@@ -69,13 +71,22 @@ def proposed_checks(
     return found
 
 
-def _answer(answer: str) -> ProposedCheck:
-    if _NUMBER.fullmatch(answer):
-        number: Any = float(answer) if "." in answer else int(answer)
-        return ProposedCheck(
-            about=f"the answer is the number {answer}", lines=tuple(yaml_lines([{"answer": {"number": number}}]))
-        )
-    return ProposedCheck(about=f"the answer is {answer!r}", lines=tuple(yaml_lines([{"answer": {"exact": answer}}])))
+def answer_check(answer: str) -> ProposedCheck:
+    """That this is the answer."""
+    spec = answer_spec(answer)
+    about = f"the number {answer}" if "number" in spec else repr(answer)
+    return ProposedCheck(about=f"the answer is {about}", lines=tuple(yaml_lines([{"answer": spec}])))
+
+
+def answer_spec(answer: str) -> dict[str, str | int | float]:
+    """What the check ``answer`` is told: a number, if it is one that a float is sure to hold.
+
+    >>> answer_spec("12.50"), answer_spec("7"), answer_spec("Rye")
+    ({'number': 12.5}, {'number': 7}, {'exact': 'Rye'})
+    """
+    if not _NUMBER.fullmatch(answer) or len(answer) > _DIGITS:
+        return {"exact": answer}
+    return {"number": float(answer) if "." in answer else int(answer)}
 
 
 def _written(step: Action) -> Iterator[str]:
@@ -138,7 +149,8 @@ class _Told:
         """Whether a row's value was asked for, or somebody wrote it."""
         if value is None or isinstance(value, bool) or str(value) == "":
             return False
-        return str(value) in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
+        said = str(value).replace("\r\n", "\n")  # forms send the ends of lines otherwise than they are typed
+        return said in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
 
 
 def _starts(task: Task) -> list[str]:

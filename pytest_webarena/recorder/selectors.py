@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from pytest_webarena.signals import DomEvent, ElementRecord
+from pytest_webarena.signals import DomEvent, ElementRecord, KeyPressed
 from pytest_webarena.tasks.syntax import ROLES
 
 __all__ = ["ways_to"]
@@ -29,7 +29,7 @@ _LABEL = "internal:label"
 _ENTER = " >> internal:control=enter-frame >> "
 
 
-def ways_to(event: DomEvent) -> tuple[str, ...]:
+def ways_to(event: DomEvent | KeyPressed) -> tuple[str, ...]:
     """Playwright selectors for what ``event`` happened to, each at most once: role and name, label, text, test id, id,
     attributes, what is around it.
 
@@ -39,8 +39,9 @@ def ways_to(event: DomEvent) -> tuple[str, ...]:
     chain, place = event.chain, 0
     name, text = event.target.name, event.target.text
     in_field = event.target.tag in _FIELDS
-    if event.control is not None and event.control.place < len(chain) and not in_field:
-        place, name, text = event.control.place, event.control.name, event.control.text
+    control = event.control if isinstance(event, DomEvent) else None
+    if control is not None and control.place < len(chain) and not in_field:
+        place, name, text = control.place, control.name, control.text
     element = chain[place] if chain else None
     frame = _frame(chain)
     if frame is None:
@@ -52,7 +53,9 @@ def ways_to(event: DomEvent) -> tuple[str, ...]:
     return (*found, frame + last)
 
 
-def _ways(event: DomEvent, element: ElementRecord | None, place: int, name: str, text: str) -> Iterator[str]:
+def _ways(
+    event: DomEvent | KeyPressed, element: ElementRecord | None, place: int, name: str, text: str
+) -> Iterator[str]:
     role = event.target.role if place == 0 else _role(element)
     attributes = element.attributes if element is not None else {}
     words = " ".join(name.split())

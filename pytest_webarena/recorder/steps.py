@@ -9,7 +9,15 @@ from typing import Any
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
 from pytest_webarena.recorder.selectors import ways_to
-from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, DomEvent, Signal
+from pytest_webarena.signals import (
+    AddressChanged,
+    DialogClosed,
+    DialogOpened,
+    DomEvent,
+    KeyPressed,
+    Signal,
+    TabClosed,
+)
 
 __all__ = ["RecordedStep", "steps_of"]
 
@@ -19,6 +27,15 @@ _OPENS = 5.0
 """Seconds after a click in which a tab that comes up was opened by it."""
 _LEADS = 5.0
 """The same of an address that the history leads to: scripts go back, too."""
+_SCROLLS = frozenset({"ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", "Space", "Shift+Space"})
+"""Keys that move a page of which nothing has the focus."""
+_BROWSER = frozenset(
+    {f"{held}+{key}" for held in ("Control", "Meta") for key in "acdfhjlnptuvwxyz0123456789+-="}
+    | {f"{held}+Shift+{key}" for held in ("Control", "Meta") for key in ("N", "P", "T", "W", "I", "Delete")}
+    | {"Alt+ArrowLeft", "Alt+ArrowRight", "Alt+Home", "F1", "F3", "F6", "F7", "F10", "F11", "F12"}
+)
+"""Keys with which the browser does something that pages are told in other ways, or not at all."""
+_RELOADS = frozenset({"F5", "Shift+F5", "Control+F5", "Control+r", "Meta+r", "Control+Shift+R", "Meta+Shift+R"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +65,8 @@ def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedSte
     """What was done, in order. The first ``before`` signals came with the pages that were there at the start.
 
     Told are: addresses that were typed or that the history led to, clicks, texts as they were in the end, keys that
-    submit, choices, ticks, files, drags, answers to dialogs and the change from tab to tab. What follows from one of
-    these by itself is no step.
+    submit, other keys outside of fields, choices, ticks, files, drags, answers to dialogs, the change from tab to tab
+    and tabs that were closed. What follows from one of these by itself is no step.
     """
     reader = _Reader()
     for number, signal in enumerate(signals):
@@ -71,6 +88,8 @@ class _Reader:
         self._entered: DomEvent | None = None
         """The latest Enter."""
         self._prompt = ""
+        self._empty = False
+        """Whether the last tab was closed, and none has shown anything since."""
         self._history: dict[int, _History] = {}
 
     def read(self, signal: Signal, *, begun: bool) -> None:
@@ -81,6 +100,11 @@ class _Reader:
             self._prompt = signal.proposed if signal.dialog == "prompt" else ""
         elif begun and isinstance(signal, DialogClosed):
             self._closed(signal)
+        elif isinstance(signal, TabClosed):
+            self._tab_closed(signal, begun)
+        elif begun and isinstance(signal, KeyPressed):
+            self._in_tab(signal)
+            self._key(signal)
         elif begun and isinstance(signal, DomEvent):
             self._in_tab(signal)
             self._dom(signal)
@@ -102,7 +126,9 @@ class _Reader:
             if signal.cause == "page" or (not signal.cause and soon):
                 self._opened[signal.tab] = signal.time
                 return
-            self._add(actions.NewTab(), signal)
+            if not self._empty:  # where the last tab is closed, a new one comes by itself
+                self._add(actions.NewTab(), signal)
+            self._empty = False
             if signal.url != "about:blank":
                 self._add(actions.Goto(signal.url), signal)
             return
@@ -124,6 +150,17 @@ class _Reader:
         self._tabs.add(signal.tab)
         self._tab = signal.tab
         self._add(actions.FocusTab(sorted(self._tabs).index(signal.tab)), signal)
+
+    def _tab_closed(self, signal: TabClosed, begun: bool) -> None:
+        """A tab went; the last of the others is there then, as when a session closes one."""
+        by_page = not signal.cause and signal.time - self._acted <= _LEADS
+        if begun and signal.tab in self._tabs and not by_page:
+            self._in_tab(signal)
+            self._add(actions.CloseTab(), signal)
+        self._tabs.discard(signal.tab)
+        self._empty = not self._tabs
+        if self._tab == signal.tab and self._tabs:
+            self._tab = max(self._tabs)
 
     # --- dialogs
 
@@ -233,6 +270,24 @@ class _Reader:
             self.steps.pop()  # it went into the field, and so does the key
         self._add_aimed(lambda target: actions.Press("Enter", target), event)
 
+    def _key(self, pressed: KeyPressed) -> None:
+        """A key outside of what fields do with theirs; into what had the focus, if something had."""
+        anywhere = pressed.target.tag in ("body", "html")
+        if pressed.keys in _BROWSER or (anywhere and pressed.keys in _SCROLLS):
+            return
+        self._acted = pressed.time
+        if pressed.keys in _RELOADS:
+            self._add(actions.Reload(), pressed)
+            return
+        last = self.steps[-1] if self.steps else None
+        enters = last is not None and last.action == actions.Press("Enter", getattr(last.action, "target", None))
+        if pressed.keys.endswith("+Enter") and enters:
+            self.steps.pop()  # the same key, told as what it is by itself
+        if anywhere:
+            self._add(actions.Press(pressed.keys), pressed)
+            return
+        self._add_aimed(lambda target: actions.Press(pressed.keys, target), pressed)
+
     def _dropped(self, event: DomEvent) -> None:
         ways = ways_to(event)
         if self.steps and isinstance(self.steps[-1].action, actions.Drag) and ways:
@@ -245,7 +300,7 @@ class _Reader:
     def _add(self, action: Action, signal: Signal) -> None:
         self.steps.append(RecordedStep(action=action, url=signal.url, time=signal.time))
 
-    def _add_aimed(self, make: Any, event: DomEvent, *, instead: bool = False, problem: str = "") -> None:
+    def _add_aimed(self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = "") -> None:
         """A step at the event's element; ``instead`` of the last one, if that did the same kind of thing to it."""
         ways = ways_to(event)
         if not ways:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,9 +26,6 @@ __all__ = ["obstacles", "telling_obstacles", "wishes_of", "with_obstacles"]
 
 _SHOWN = 5
 _LISTED = 200
-_UNSEEN = re.compile(
-    r"<!--.*?-->|<(script|style|template|noscript|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE
-)
 _TURNS = 15
 """Redirects of one page. Browsers give up after 20."""
 _LOOKED = 3.0
@@ -88,8 +84,7 @@ def _wall(evidence: Evidence) -> str:
     """The words of the page that the trial ended on, if it is a wall and nothing else."""
     for tab in evidence.tabs:
         if tab.active and urlsplit(tab.url).scheme in ("http", "https"):
-            text = html.unescape(_UNSEEN.sub(" ", tab.html))
-            return signs.wall(f"{tab.title} {text}")
+            return signs.wall_of_page(f"<title>{html.escape(tab.title)}</title>{tab.html}")
     return ""
 
 

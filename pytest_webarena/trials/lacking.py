@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.outcome import Decided
 
@@ -33,13 +33,38 @@ def _listed(requests: Sequence[RequestRecord]) -> dict[str, str]:
 
 @contextmanager
 def telling_lacks(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
-    """What an archive lacked where a first page could not be had is told in ``environment``, the trial's."""
+    """What an archive lacked where a first page could not be had is told in ``environment``, the trial's. A solution
+    that can't be gone on with where something is lacking is no broken task: that becomes a `SiteError`."""
     try:
         yield
-    except SiteError:
-        if found := _listed(requests()):
+    except (SiteError, TaskError) as error:
+        found = _listed(requests())
+        if found:
             environment["not_archived"] = found
+        if isinstance(error, TaskError) and (missing := _decisive(found)):
+            raise _Lacking(f"{_told(missing)}\n{error}") from error
         raise
+
+
+class _Lacking(SiteError):
+    """Another attempt would meet the same."""
+
+    again = False
+    shortfall = "lacking"
+
+
+def _decisive(found: dict[str, str]) -> list[str]:
+    """Pages, then parts of pages."""
+    return [each for kind in ("page", "part") for each, what in found.items() if what == kind]
+
+
+def _told(missing: Sequence[str]) -> str:
+    names = ", ".join(shorten(each, 150) for each in missing[:_SHOWN])
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    return (
+        f"not archived: {names}{more}; nobody knows what the agent would have done with it. Add it to the archive "
+        "(webarena archive record, archive add)"
+    )
 
 
 def with_lacks(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
@@ -51,16 +76,8 @@ def with_lacks(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall
     it went, so going astray must not make its rate better: gates count it as not passed.
     """
     found = lacked(evidence)
-    pages = [each for each, what in found.items() if what == "page"]
-    parts = [each for each, what in found.items() if what == "part"]
-    misled = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
-    if not (misled or (decided.outcome == "failed" and (pages or parts))):
+    missing = _decisive(found)
+    misled = decided.outcome == "passed" and "page" in found.values() and says_unachievable(evidence.text_answer or "")
+    if not (misled or (decided.outcome == "failed" and missing)):
         return decided, ""
-    missing = [*pages, *parts]
-    names = ", ".join(shorten(each, 150) for each in missing[:_SHOWN])
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    message = (
-        f"not archived: {names}{more}; nobody knows what the agent would have done with it. Add it to the archive "
-        "(webarena archive record, archive add)"
-    )
-    return Decided("error", "site", f"{message}\n{decided.message}".rstrip()), "lacking"
+    return Decided("error", "site", f"{_told(missing)}\n{decided.message}".rstrip()), "lacking"

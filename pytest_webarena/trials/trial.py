@@ -281,7 +281,8 @@ def _gather(
             with telling_obstacles(stage.requests, told), telling_lacks(stage.requests, told):
                 stage.open_first_pages()
             ready.close()
-            with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:
+            so_far = _record(plan, progress, "failed", None, "", time.time())
+            with telling_lacks(stage.requests, told), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:

@@ -168,6 +168,11 @@ class Tryout:
         """How many of the signals were there before anybody did something."""
         return self._stage.session.signals.before
 
+    @property
+    def signals_lost(self) -> int:
+        """How many of them there was no room for."""
+        return self._stage.session.signals.lost
+
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""
         return self._stage.session.element_of(selector, patience)

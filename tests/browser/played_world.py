@@ -86,6 +86,10 @@ class World:
         if host == "cdn.leafcdn.net":
             kind = "text/css" if path.endswith("css") else "text/javascript"
             return 200, {"Content-Type": kind}, "" if path.endswith("css") else "document.body.dataset.cdn = 'yes'"
+        if path == "/kept":
+            return 200, {"Content-Type": "text/html", "Cache-Control": "max-age=3600"}, HOME
+        if path == "/framing":
+            return 200, {"Content-Type": "text/html"}, "<iframe src='https://agency.org/kept'></iframe>"
         if host == "redirect.evil.org":
             to = "http://169.254.169.254/latest/" if path == "/meta" else "http://127.0.0.1/home"
             return 302, {"Location": to}, ""

@@ -12,12 +12,24 @@ import pytest
 from playwright.sync_api import sync_playwright
 from websockets.sync.client import connect
 
-from pytest_webarena.actions import Back, Click, Drag, Element, FocusTab, Press, Select, Selector, Type
+from pytest_webarena.actions import (
+    Back,
+    Click,
+    CloseTab,
+    Drag,
+    Element,
+    FocusTab,
+    NewTab,
+    Press,
+    Select,
+    Selector,
+    Type,
+)
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
 from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
-from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent
+from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, KeyPressed, TabClosed
 from tests.browser.conftest import CALM, Web
 from tests.browser.test_driven import Watched
 from tests.processes import wait_until
@@ -687,3 +699,54 @@ def test_many_events_cost_no_more_than_they_may(show: Show) -> None:
     session.execute(Click(Selector("#plain")))
     assert time.monotonic() - began < 60
     assert [each[1] for each in said(session)] == ["#sort", "#plain"]
+
+
+KEYS = """<body><input id=line><input id=count type=number value=1><textarea id=note></textarea>
+<p id=rich contenteditable>x</p><button id=save>Save</button><select id=sort><option>a<option>b</select>
+<input type=checkbox id=box><a id=map href=#map>Map</a>"""
+
+
+def keys(session: Session) -> list[tuple[str, str]]:
+    return [(each.keys, each.target.selector) for each in session.signals.since() if isinstance(each, KeyPressed)]
+
+
+@pytest.mark.parametrize(
+    ("target", "pressed", "told"),
+    [
+        (
+            None,
+            ["j", "Escape", "Shift+G", "Control+k", "Control+Shift+R"],
+            ["j", "Escape", "G", "Control+k", "Control+Shift+R"],
+        ),
+        ("#map", ["ArrowDown", "Shift+F10"], ["ArrowDown", "Shift+F10"]),
+        ("#line", ["j", "ArrowDown", "Escape", "Control+a", "ArrowLeft"], ["ArrowDown", "Escape"]),
+        ("#line", ["Enter", "Control+Enter"], ["Control+Enter"]),
+        ("#note", ["ArrowDown", "Escape", "Control+Enter"], ["Escape", "Control+Enter"]),
+        ("#rich", ["j", "ArrowDown", "Escape"], ["Escape"]),
+        ("#count", ["ArrowUp", "Escape"], ["Escape"]),
+        ("#sort", ["ArrowDown"], []),
+        ("#box", ["Space"], []),
+        ("#save", ["Space", "Enter"], []),
+    ],
+)
+def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
+    show: Show, target: str | None, pressed: list[str], told: list[str]
+) -> None:
+    session = show(KEYS)
+    for each in pressed:
+        assert not session.execute(Press(each, Selector(f"css={target}") if target else None)).error
+    assert [key for key, _ in keys(session)] == told
+    assert {selector for _, selector in keys(session)} <= {target or "html > body"}
+    assert "key" not in {event for event, _, _ in said(session)}
+
+
+def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: Web) -> None:
+    session = show("<a href=/over target=_blank id=open>Open</a>")
+    session.execute(Click(Selector("css=#open")))
+    session.execute(CloseTab())
+    session.execute(NewTab())
+    session.execute(CloseTab())
+    closed = [each for each in session.signals.since() if isinstance(each, TabClosed)]
+    assert [(each.cause, each.url) for each in closed] == [("", f"{SITE}/over"), ("browser", "about:blank")]
+    session.open_tabs([web.put("/", "x")])
+    assert not [each for each in session.signals.since() if isinstance(each, TabClosed)]

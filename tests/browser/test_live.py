@@ -17,7 +17,7 @@ import pytest
 from tests.browser.played_world import CDN, SHOP
 from tests.inner import NEEDLESS
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
 ROOT = Path(__file__).parents[2]
 SITES = """
@@ -69,6 +69,11 @@ tasks:
     intent: What does the partner say?
     checks: [{answer: nothing}]
     solution: [{goto: "https://agency.org/"}, {stop: something}]
+  - id: kept
+    intent: What does the partner say?
+    start: https://www.teahouse.com/framing
+    checks: [{page: {includes: Tea house}}]
+    solution: [{wait: 1}, {goto: "https://agency.org/kept"}, {stop: done}]
   - id: named
     intent: What does the partner say?
     live: {domains: [agency.org]}
@@ -165,7 +170,7 @@ def in_world(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
     )
     print(done.stdout[-20_000:], done.stderr[-5000:])
     return done, json.loads(report.read_text())
@@ -223,6 +228,11 @@ def test_what_agents_see_and_what_sites_get(run: Run) -> None:
 def test_a_tab_that_goes_elsewhere_is_the_agents_doing(run: Run) -> None:
     assert run.outcome("foreign") == ("failed", None, "")
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
+
+
+def test_what_the_browser_has_kept_of_a_frame_is_no_way_there(run: Run) -> None:
+    assert run.outcome("kept") == ("failed", None, "")
+    assert run.world["asked"]["agency.org"].count("GET /kept") == 1  # by the frame
 
 
 @pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots", "script"])

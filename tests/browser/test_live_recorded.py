@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.test_live import in_world
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
 WEB = """
 defaults: {sites: [live], start: "https://www.teahouse.com/"}
@@ -52,3 +52,44 @@ def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> No
     assert "passed: 2 of 2 checks hold" in live
     posts = [line for lines in world["asked"].values() for line in lines if line.startswith("POST")]
     assert posts == ["POST /search"]  # once, by what was recorded
+
+
+HINDERED = """
+defaults: {sites: [live], start: "https://www.teahouse.com/"}
+tasks:
+  - id: wronged
+    intent: What does Assam cost?
+    checks: [{answer: "8.50"}, {network: {method: POST, url: "https://www.teahouse.com/track", none: true}}]
+    solution: [{wait: 1}, {stop: "9"}]
+""" + "".join(
+    f"""
+  - id: {name}
+    intent: What does it cost?
+    start: https://{name}.teahouse.com/
+    checks: [{{answer: "8.50"}}]
+    solution: [{{stop: "9"}}]
+"""
+    for name in ("captcha", "wall")
+)
+"""The start page reports that it was seen, which is not sent; the others turn visitors away."""
+
+
+def test_who_fails_on_an_archive_of_the_web_has_failed_there(tmp_path: Path) -> None:
+    """And who was turned away there is not to blame here."""
+    (tmp_path / "web.tasks.yaml").write_text(HINDERED)
+    common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
+              "--agent=oracle", "web.tasks.yaml"]  # fmt: skip
+    in_world(
+        tmp_path,
+        [
+            [*common, "--sites=live", "--record-archive=web.warc.gz", "--run-dir=live"],
+            [*common, "--sites=archive:web.warc.gz", "--run-dir=archived"],
+        ],
+    )
+    fared = {}
+    for run in ("live", "archived"):
+        records = [json.loads(file.read_text()) for file in (tmp_path / run).rglob("trial.json")]
+        fared[run] = {each["key"]["task"]: (each["outcome"], each["cause"]) for each in records}
+    blocked, lacking = ("error", "blocked"), ("error", "site")
+    assert fared["live"] == {"wronged": ("failed", None), "captcha": blocked, "wall": blocked}
+    assert fared["archived"] == {"wronged": ("failed", None), "captcha": lacking, "wall": lacking}

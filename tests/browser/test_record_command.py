@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.recorder.writing import as_step
+from pytest_webarena.tasks import load_tasks
 
 from ..processes import wait_until
 
@@ -72,6 +74,24 @@ def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Pop
     assert ask(address, "ask", {"what": "leave"}) == {}
     told, _ = recording.communicate(timeout=60)
     assert (recording.returncode, told) == (1, "nothing was made\n")
+
+
+def test_what_was_done_before_it_was_killed_is_gone_on_with(
+    recording: subprocess.Popen[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, address = address_of(recording)
+    assert ask(address, "change", {"intent": "Look at the notes."}) == {}
+    assert ask(address, "act", {"do": "goto", "address": "/calculator"}) == {"problem": ""}
+    kept = tmp_path / "recorded.recording.json"
+    wait_until(lambda: kept.exists() and "/calculator" in kept.read_text(), seconds=60)
+    recording.kill()
+    recording.wait()
+    made = tmp_path / "made.yaml"
+    assert main(["record", "--from", str(kept), "--all-checks", "-o", str(made)]) == 0, capsys.readouterr()
+    [task] = load_tasks(made)
+    assert (task.intent, [start.path for start in task.start]) == ("Look at the notes.", ["/scratchpad/"])
+    assert [as_step(step) for step in task.solution or ()] == [{"goto": "homepage:/calculator"}, "stop"]
+    assert kept.exists()
 
 
 def test_ctrl_c_ends_it_without_a_traceback(recording: subprocess.Popen[str]) -> None:

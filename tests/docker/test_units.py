@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,14 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.backends.docker.containers import Place, Running
+from pytest_webarena.sites.backends.docker.starting import Image, Starter
 from pytest_webarena.sites.catalogues.manifest import (
     AppManifest,
     ContainerStep,
     DockerManifest,
     HttpReady,
+    PortReady,
     SiteManifest,
 )
 from pytest_webarena.sites.catalogues.units import Unit, units_of
@@ -197,3 +201,39 @@ def test_a_snapshot_that_would_lack_a_volume_is_refused(
         run(units(Unit(parts)).prepare(unit.lead))
     finally:
         engine.images.remove(f"{tag}:1", force=True)
+
+
+def test_a_unit_is_not_ready_when_one_of_it_has_died_meanwhile(
+    unit: Unit, units: Callable[[Unit], DockerBackend], run: Run, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such replicas broke when they were leased, one after the other without end: a start that fails is given up."""
+    start = Starter.container
+
+    async def container(self: Starter, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
+        made = await start(self, app, image, name, place)
+        if app is unit.lead:
+            (db,) = [one for one in engine.containers.list() if re.fullmatch(f"{made.name[:-6]}db-[0-9a-f]+", one.name)]
+            db.kill()
+            db.wait()
+        return made
+
+    backend = units(unit)
+    run(backend.prepare(unit.lead))
+    monkeypatch.setattr(Starter, "container", container)
+    with pytest.raises(SiteError, match=r"db, which is one with web, was ready and has died before all were: .*137"):
+        run(backend.start(unit.lead, "web-1"))
+
+
+def test_an_app_that_listens_nowhere_is_told_how_to_say_that_it_is_ready(
+    unit: Unit, units: Callable[[Unit], DockerBackend], run: Run
+) -> None:
+    """As a compose file's worker, for which nothing is said there either."""
+    db, web = unit.apps
+    assert web.docker is not None
+    idle = replace(web.docker, command=("python3", "-u", "-c", "import time; time.sleep(999)"))
+    worker = replace(db, name="worker", ready=(PortReady(),), start_timeout=3.0, docker=replace(idle, post_start=()))
+    joined = units_of({"web": replace(web, depends_on=("worker",)), "worker": worker})["web"]
+    backend = units(joined)
+    run(backend.prepare(joined.lead))
+    with pytest.raises(SiteError, match=r"worker, which is one with web: .*'ready: \[\{exec: \[pgrep, …\]\}\]'"):
+        run(backend.start(joined.lead, "web-1"))

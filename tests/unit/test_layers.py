@@ -57,6 +57,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("cluster",),
     ("upkeep",),
     ("recorder",),
+    ("ideas",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),
     ("commands", "__main__"),

@@ -20,7 +20,9 @@ from pytest_webarena.signals import (
     DialogOpened,
     DomEvent,
     ElementRecord,
+    KeyPressed,
     Signal,
+    TabClosed,
     signal_from_json,
 )
 
@@ -45,6 +47,8 @@ SIGNALS: tuple[Signal, ...] = (
         whole=False,
         frame="http://a.test/inner",
     ),
+    KeyPressed(time=5.0, tab=0, url="http://a.test/", keys="Escape", target=TargetRecord(selector="body", tag="body")),
+    TabClosed(time=6.0, tab=1, url="http://a.test/", cause="browser"),
 )
 
 
@@ -54,7 +58,7 @@ def test_every_kind_can_be_read_back(signal: Signal) -> None:
 
 
 def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(ValueError, match=r"expected a signal's kind, one of address, .*dom, found 'smell'"):
+    with pytest.raises(ValueError, match=r"expected a signal's kind, one of address, .*dom, key, found 'smell'"):
         signal_from_json({"kind": "smell"})
 
 

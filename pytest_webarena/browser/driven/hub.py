@@ -165,7 +165,7 @@ class Hub:
             if isinstance(decision, Answer):
                 self._reply(client, id, outer, {"result": dict(decision.result)})
                 return
-            params = decision.params
+            params = client.sight(session).faithful(method, decision.params)
             if reason := client.sight(session).refuses(method, params):
                 self._refuse(client, id, outer, reason)
                 return

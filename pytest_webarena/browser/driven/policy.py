@@ -167,6 +167,8 @@ def _checked(method: str, params: Mapping[str, Any]) -> Decision:
             return Refuse(f"{method} is refused: there is one context, the task's; leave browserContextId out")
         kept = {key: value for key, value in params.items() if key not in ("forTab", "hidden")}
         return _to_web(method, {**kept, "url": params.get("url") or "about:blank"}, "url")
+    if method in ("Network.setExtraHTTPHeaders", "Fetch.continueRequest"):
+        params = _without_purposes(params)
     if method in ("Page.navigate", "Network.loadNetworkResource", "Fetch.continueRequest"):
         return _to_web(method, params, "url")
     if method == "Input.dispatchDragEvent":
@@ -176,6 +178,22 @@ def _checked(method: str, params: Mapping[str, Any]) -> Decision:
     if "browserContextId" in params and params["browserContextId"] is not None:
         return Pass({key: value for key, value in params.items() if key != "browserContextId"})
     return Pass(params)
+
+
+def _without_purposes(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without header fields that tell what a request is for (``Sec-Fetch-*``): that is the browser's to say. To secure
+    hosts it does so anyway, whatever it was given."""
+    match params.get("headers"):
+        case Mapping() as fields:
+            return {**params, "headers": {name: fields[name] for name in fields if not _is_purpose(name)}}
+        case [*pairs]:
+            kept = [each for each in pairs if not (isinstance(each, Mapping) and _is_purpose(each.get("name")))]
+            return {**params, "headers": kept}
+    return params
+
+
+def _is_purpose(name: object) -> bool:
+    return str(name).strip().lower().startswith("sec-fetch-")
 
 
 def _to_web(method: str, params: Mapping[str, Any], key: str) -> Decision:

@@ -17,6 +17,8 @@ __all__ = ["Sight"]
 
 _CONTEXTS = ("contextId", "executionContextId", "uniqueContextId")
 _PLACES = ("location", "start", "end")
+_PAUSED = 10_000
+"""Requests of a session that wait for it, and are remembered."""
 
 
 class Sight:
@@ -26,6 +28,8 @@ class Sight:
         self._contexts: set[object] = set()
         self._scripts: set[object] = set()
         self._calls: set[object] = set()
+        self._accepts: dict[object, str] = {}
+        """Requests for documents that wait for the session: what the browser accepts."""
 
     def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
         """What becomes of an event: it is shown, or hidden; ``resume``: and the page has to be let go on."""
@@ -49,7 +53,27 @@ class Sight:
                 self._calls = {call.get("callFrameId") for call in calls}
             case "Debugger.resumed":
                 self._calls = set()
+            case "Fetch.requestPaused" if params.get("resourceType") == "Document":
+                self._note_paused(params)
         return "show"
+
+    def _note_paused(self, params: Mapping[str, Any]) -> None:
+        fields = params.get("request", {}).get("headers", {})
+        self._accepts[params.get("requestId")] = next((fields[name] for name in fields if name.lower() == "accept"), "")
+        if len(self._accepts) > _PAUSED:
+            del self._accepts[next(iter(self._accepts))]
+
+    def faithful(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A command with the words by which the gateway knows what a request is for as the browser has them: plain http
+        tells tabs from what pages load by nothing else, and tabs may not go everywhere."""
+        if method != "Fetch.continueRequest":
+            return params
+        accepts = self._accepts.pop(str(params.get("requestId")), None)
+        given = params.get("headers")
+        if accepts is None or not isinstance(given, list):
+            return params
+        kept = [each for each in given if not (isinstance(each, Mapping) and str(each.get("name")).lower() == "accept")]
+        return {**params, "headers": [*kept, {"name": "Accept", "value": accepts}]}
 
     def answered(self, method: str, result: Mapping[str, Any]) -> None:
         """A command of the session was carried out."""

@@ -175,7 +175,7 @@ let plainWriting = null;  // what `writingIn` has of it
 let plainText = null;  // reads its text
 const isPlainText = el => plainText === areaValue || TEXTS.has(inputType(el));  // scripts may make another kind of it
 const onLetter = (event, type, el) => {
-  if (type === 'keydown') return event.key !== 'Enter';
+  if (type === 'keydown') return event.key !== 'Enter' && !LEFT.has(event.key);
   if (!event.isTrusted) return false;
   if (type === 'beforeinput') {
     plainWriting.announced = event.inputType;
@@ -190,6 +190,24 @@ const onLetter = (event, type, el) => {
   return true;
 };
 
+// Keys that write nothing. What a field does with its own is told by what becomes of its value.
+const LEFT = new Set(['Escape', 'ArrowUp', 'ArrowDown']);  // to the page, by a field for a line of text
+const HELD = new Set(['Alt', 'AltGraph', 'CapsLock', 'Control', 'Dead', 'Fn', 'Meta', 'NumLock', 'Process', 'Shift', 'Tab', 'Unidentified']);
+const isEdited = node => kindOf(node) === 1 && (attr(node, 'contenteditable') ?? 'false') !== 'false';
+const keysOf = (event, el, path) => {
+  const key = event.key, held = (event.ctrlKey ? 'Control+' : '') + (event.altKey ? 'Alt+' : '') + (event.metaKey ? 'Meta+' : '');
+  if (event.isComposing || !key || HELD.has(key)) return '';
+  const field = is(el, 'input') || is(el, 'textarea') || is(el, 'select') || path.some(isEdited);
+  if (key === 'Enter') return held && `${held}Enter`;  // alone it is an event of its own
+  if (field) {
+    const line = isText(el) && is(el, 'input') && inputType(el) !== 'number';
+    if (held || event.shiftKey || (key === 'Escape' ? !isText(el) && !path.some(isEdited) : !line || !LEFT.has(key))) return '';
+  }
+  if (key === ' ' && !held && (is(el, 'button') || is(el, 'summary'))) return '';  // it is clicked
+  const named = key === ' ' ? 'Space' : key;
+  return held + (event.shiftKey && (key.length > 1 || held) ? 'Shift+' : '') + named;
+};
+
 const onEvent = event => {
   const type = event.type, at = event.target;
   // Letters are many, and a field of text that the window is told of is in no shadow tree and has none to be found.
@@ -200,7 +218,7 @@ const onEvent = event => {
     plainWriting = writingIn(at);
     plainText = is(at, 'input') ? inputValue : areaValue;
   }
-  if (letter && type === 'keydown' && event.key !== 'Enter') return;
+  if (letter && type === 'keydown' && event.key !== 'Enter' && !LEFT.has(event.key)) return;
   if (seen.has(event)) return;
   seen.add(event);
   const path = letter ? [at] : event.composedPath();
@@ -261,6 +279,8 @@ const onEvent = event => {
   } else if (type === 'keydown') {
     entered = event.key === 'Enter' ? el : entered;
     if (event.key === 'Enter') tell(el, type, valueOf(el));
+    const keys = keysOf(event, el, path);
+    if (keys) tell(el, 'key', keys);
   } else if (CLICKS.has(type)) {
     tell(el, type, isBox(el) ? null : valueOf(el));
   } else {

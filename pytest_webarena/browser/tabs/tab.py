@@ -40,7 +40,7 @@ class Tab:
 
     def __init__(self, page: Page, dialogs: Dialogs, report: Callable[[PageEvent], None], signals: TabSignals) -> None:
         self.page = page
-        self._signals = signals
+        self.signals = signals
         self.dialogs = dialogs
         self.document = 0
         """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
@@ -144,7 +144,7 @@ class Tab:
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
             self._told, self._seen = self.page.url, url
-            self._signals.shows(url)
+            self.signals.shows(url)
 
     async def ask_address(self, seconds: float) -> None:
         """Have the page say its address."""
@@ -283,7 +283,7 @@ class Tab:
             }.items():
                 cdp.on(name, handler)
             await self.run(cdp.send("Page.enable"), seconds, "opening a tab", despite_dialog=True)
-            if self._signals.dom_events:
+            if self.signals.dom_events:
                 await self.run(self.dom_events.listen(cdp), seconds, "opening a tab", despite_dialog=True)
             tree = await self.run(cdp.send("Page.getFrameTree"), seconds, "opening a tab", despite_dialog=True)
         except PlaywrightError as error:
@@ -317,6 +317,8 @@ class Tab:
     def _end(self, reason: Exception) -> None:
         if not self._gone.done():
             self._gone.set_result(reason)
+        if isinstance(reason, TabClosed):
+            self.signals.closed()
         self.pulse()
 
     def _new_document(self) -> None:
@@ -353,7 +355,7 @@ class Tab:
         # Links and scripts lead to another place in the same document without a start that is told.
         cause: AddressCause = self._cause or "page"
         self._cause = ""
-        self._signals.shows(url, cause if self._is_chromium else "")
+        self.signals.shows(url, cause if self._is_chromium else "")
 
     def _on_started(self, event: dict[str, Any]) -> None:
         if self._is_main(event):

@@ -126,7 +126,7 @@ class Tabs:
 
     async def close(self, tab: Tab) -> None:
         """Close a tab; if it was current, the last one becomes so, or a new empty one."""
-        await self._close_page(tab)
+        await self._close_page(tab, told=True)
         self._tabs = [each for each in self._tabs if each is not tab]
         if self._current is tab:
             self._current = self._tabs[-1] if self._tabs else await self.open()
@@ -136,6 +136,11 @@ class Tabs:
         for tab in [each for each in self._tabs if each not in keep]:
             await self._close_page(tab)
         self._tabs, self._current = list(keep), keep[0]
+
+    def end_untold(self) -> None:
+        """The tabs go with the session: nobody has closed them."""
+        for tab in self._tabs:
+            tab.signals.ends_untold = True
 
     async def close_all(self) -> None:
         """Close every tab; there is none then until the next one is opened."""
@@ -180,7 +185,9 @@ class Tabs:
         await tab.attach(limit.left())
         return tab
 
-    async def _close_page(self, tab: Tab) -> None:
+    async def _close_page(self, tab: Tab, *, told: bool = False) -> None:
+        """``told``: it is signalled, for somebody wanted it."""
+        tab.signals.ends_untold = not told
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
         except (TabClosed, PageCrashed, PlaywrightError):

@@ -12,8 +12,9 @@ import yaml
 
 from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import addressed, describe_step
-from pytest_webarena.errors import TaskFileError, UsageError, WebArenaError
+from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
+from pytest_webarena.recorder.keeping import Keeper
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
 from pytest_webarena.recorder.making import (
     Again,
@@ -67,10 +68,13 @@ class PageOptions:
 def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     """Serve the page until its author leaves it. 0 if the task passed in its last trial, else 1."""
     panel = Panel(task.intent, options.answer, task.sites)
+    place = options.output
+    files = place.parent / f"{place.stem}-files" if place is not None else Path("recorded-files")
+    keeper = Keeper(place, files, options.say)
     with PageServer(panel, port=options.port, live=options.live) as server:
         options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
         options.open(server.address)
-        recording = _Recording(task, runtime, options, panel, server)
+        recording = _Recording(task, runtime, options, panel, server, files, keeper)
         with contextlib.suppress(KeyboardInterrupt):
             while recording.goes_on():
                 pass
@@ -78,7 +82,16 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
 
 
 class _Recording:
-    def __init__(self, task: Task, runtime: Runtime, options: PageOptions, panel: Panel, server: PageServer) -> None:
+    def __init__(
+        self,
+        task: Task,
+        runtime: Runtime,
+        options: PageOptions,
+        panel: Panel,
+        server: PageServer,
+        files: Path,
+        keeper: Keeper,
+    ) -> None:
         self._task, self._runtime, self._options = task, runtime, options
         self._panel, self._server = panel, server
         self._shown: Shown | None = None
@@ -86,8 +99,7 @@ class _Recording:
         self._checks: list[ProposedCheck] = []
         self._nodes: list[ProposedNode] = []
         self._result: Result | None = None
-        place = options.output
-        self._files = place.parent / f"{place.stem}-files" if place is not None else Path("recorded-files")
+        self._files, self._keeper = files, keeper
 
     def goes_on(self) -> bool:
         """The next thing that is wanted; False when that is to leave."""
@@ -103,6 +115,7 @@ class _Recording:
                     self._write()
                 case "again":
                     self._shown = self._again = None
+                    self._keeper.drop()
                 case "leave":
                     return False
         except WebArenaError as error:
@@ -113,6 +126,9 @@ class _Recording:
         """Say on the terminal what came of it."""
         self._panel.enter("over")
         result = self._result
+        if result is not None and (result.written or (result.passed and result.text)):
+            self._keeper.drop()
+        self._keeper.tell()
         if result is None or not result.text:
             self._options.say("nothing was made")
             return 1
@@ -130,22 +146,34 @@ class _Recording:
             sites = trying.sites
             self._server.hand = Hand(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
             self._panel.begin()
+            self._keeper.begin()
             try:
                 asked = self._follow(trying)
             finally:
                 self._server.hand = None
             if asked.what == "finish":
                 self._panel.say("looking at what has changed on the sites")
-                trying.answered(self._panel.edits.answer)
-                self._shown = shown_of(trying.evidence(), self._panel.edits.answer)
+                self._shown = self._seen(trying)
                 self._panel.steps_are(self._shown.steps)
         return asked
+
+    def _seen(self, trying: Tryout) -> Shown:
+        """What was done; also where the browser is gone, or a site, for the steps are known all the same."""
+        answer = self._panel.edits.answer
+        trying.answered(answer)
+        try:
+            return shown_of(trying.evidence(), answer)
+        except TrialError as error:
+            self._options.say(f"the browser, or a site, is gone ({error}); the steps are known all the same")
+            steps = steps_of(trying.signals(), before=trying.signals_before)
+            return Shown(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
 
     def _follow(self, trying: Tryout) -> Asked:
         told: set[str] = set()
         asked = None
         while asked is None:
             asked = self._panel.asked(_LOOK)
+            self._keeper.look(trying, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
             steps = steps_of(trying.signals(), before=trying.signals_before)
             self._panel.steps_are(steps)
             for step in steps if asked is not None else steps[:-1]:

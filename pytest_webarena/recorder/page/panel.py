@@ -209,7 +209,9 @@ class Panel:
                 "choosing": ("prove", "again", "try", "write", "leave"),
             }.get(phase, ())
             if what not in allowed:
-                raise UsageError(f"expected one of {', '.join(allowed) or 'nothing'} while {phase}, found {what!r}")
+                if not allowed:
+                    raise UsageError("expected to be asked when nothing is being done, found something going on; wait")
+                raise UsageError(f"expected one of {', '.join(allowed)} while {phase}, found {what!r}")
             if what in ("finish", "prove", "try") and not intent:
                 raise UsageError("expected to be told what the agent is to do, found nothing; write it at the top")
             if what == "try" and not (_numbers(said.get("checks"), checks) or _numbers(said.get("nodes"), nodes)):

@@ -10,6 +10,7 @@ from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unr
 from pytest_webarena.sites.backends.base import Backend, KeepsLogs, Rows
 from pytest_webarena.sites.broker.held import Held
 from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue
 
 __all__ = ["Holdings"]
@@ -102,7 +103,10 @@ class Holdings:
         name = site or next(iter(held.sites))
         if name not in held.sites:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
-        return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
+        app = self._catalogue.apps[held.sites[name].app]
+        if app.backend == ARCHIVE:
+            raise SiteError(f"{name} is archived, and an archive has no database: only the site itself can be asked")
+        return await self._pool.query(held.lease, app.name, database, sql, write=write)
 
     async def logs(self, lease: str, site: str, lines: int) -> str:
         """The end of the log of the app behind a leased site."""

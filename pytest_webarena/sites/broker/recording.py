@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
+from pytest_webarena.archives.bodies import codings_of, decoded
 from pytest_webarena.archives.writing import WarcFile
+from pytest_webarena.gateway.heads import header_pairs
 from pytest_webarena.gateway.log import Entry
+from pytest_webarena.live import signs
+from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue
 
 __all__ = ["Recording"]
@@ -25,22 +30,35 @@ class Recording:
                 for name, site in catalogue.sites.items()
             },
         )
+        self._abroad = any(app.backend == LIVE for app in catalogue.apps.values())
         self.problem = ""
         """Why not everything could be kept; empty while it could."""
 
     def keep(self, entry: Entry) -> None:
         """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
+        if entry.intercepted and not self.problem:
+            self._write(lambda: self._file.add_kept_back(method=entry.method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
+            return
+        if entry.obstacle:  # what turned a visitor away would turn away whoever visits the archive
             return
         sent = bytes(entry.body.data) if entry.body is not None else b""
         got = bytes(entry.reply.data) if entry.reply is not None else b""
         if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
             return
-        try:
-            self._file.add(
+        if self._abroad and (why := _wall(entry.response_head, got)):
+            _log.info("%s is not kept: it is a wall (%s)", entry.url, why)
+            return
+        self._write(
+            lambda: self._file.add(
                 method=entry.method, url=entry.url, asked=entry.request_head, sent=sent, answered=entry.response_head,
                 got=got, time=entry.time,
-            )  # fmt: skip
+            )
+        )  # fmt: skip
+
+    def _write(self, add: Callable[[], object]) -> None:
+        try:
+            add()
         except OSError as error:
             self.problem = f"{self._file.path}: expected to write what sites answered, found: {error.strerror}"
             _log.error("%s", self.problem)
@@ -48,3 +66,15 @@ class Recording:
     def close(self) -> None:
         """No more."""
         self._file.close()
+
+
+def _wall(head: str, got: bytes) -> str:
+    """The words by which a page that was answered shows itself to be a wall and nothing else; empty if it is none."""
+    fields = header_pairs(head)
+    kind = next((value for name, value in fields if name.lower() == "content-type"), "")
+    if not kind.lower().startswith("text/html"):
+        return ""
+    try:
+        return signs.wall_of_page(decoded(got, codings_of(fields)).decode("utf-8", "replace"))
+    except (ValueError, EOFError):
+        return ""

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
@@ -145,6 +146,11 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
     _complain([replace(problem, expected=problem.expected.replace("'tasks'", "'apps'")) for problem in problems])
     assert root is not None  # an empty file is a problem
     reading = Reading(str(path))
+    if isinstance(root, MapNode) and "services" in (keys := reading.entries(root)) and "apps" not in keys:
+        raise UsageError(
+            f"{path}: expected a catalogue, found a compose file: each of its services becomes an app, as in the "
+            f"example of an application with a database and a worker at {docs('your-app')}"
+        )
     try:
         file = FILE.read(root, reading)
     except TooManyProblems:

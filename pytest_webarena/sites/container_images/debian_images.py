@@ -61,13 +61,21 @@ class DebianRecipe:
     content: str
     """``module:function`` that gives the other files: name to content. Loaded when needed, as the apps of manifests
     are: the invented world belongs to the embedded sites."""
+    shared: tuple[str, ...] = ()
+    """Files beside the recipes' folders that several of them need."""
 
+
+_PHP = ("visitor.php",)
 
 DEBIAN_RECIPES: Mapping[str, DebianRecipe] = MappingProxyType(
     {
-        "debian-mediawiki": DebianRecipe(folder="mediawiki", content="pytest_webarena.embedded.handbook:content"),
+        "debian-mediawiki": DebianRecipe(
+            folder="mediawiki", content="pytest_webarena.embedded.handbook:content", shared=_PHP
+        ),
         "debian-redmine": DebianRecipe(folder="redmine", content="pytest_webarena.embedded.works:content"),
-        "debian-wordpress": DebianRecipe(folder="wordpress", content="pytest_webarena.embedded.courier:content"),
+        "debian-wordpress": DebianRecipe(
+            folder="wordpress", content="pytest_webarena.embedded.courier:content", shared=_PHP
+        ),
     }
 )
 
@@ -96,7 +104,8 @@ def _files(recipe: DebianRecipe) -> dict[str, bytes]:
     own = _FILES / recipe.folder
     module, _, function = recipe.content.partition(":")
     made: Mapping[str, bytes] = getattr(import_module(module), function)()
-    return {path.name: path.read_bytes() for path in own.iterdir() if path.is_file()} | dict(made)
+    paths = [*own.iterdir(), *(_FILES / name for name in recipe.shared)]
+    return {path.name: path.read_bytes() for path in paths if path.is_file()} | dict(made)
 
 
 def _build(

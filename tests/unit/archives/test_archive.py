@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zipfile
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.files import package_faults
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.lacking import LACKING
+from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING
 from tests.unit.archives.helpers import opened, write
 
 HOME = "https://shop.test/"
@@ -121,7 +122,30 @@ def test_a_failure_of_the_moment_is_no_answer_where_there_is_a_better_one(tmp_pa
     good = write(tmp_path / "good.warc", ("GET", HOME, b"good"), time=1)
     bad = write(tmp_path / "bad.warc", ("GET", HOME, b"bad"), status="503 Busy", time=2)
     assert answer(Archive([good, bad]), "GET", HOME, {}).data == b"good"
-    assert answer(Archive([bad]), "GET", HOME, {}).status == 503
+    only = Archive([bad])
+    assert answer(only, "GET", HOME, {"accept": "*/*"}).status == 503
+    # Who wants to see the page would take it for the page.
+    page = answer(only, "GET", HOME, {"accept": "text/html,*/*"})
+    assert (lacks(page), b"failure of the moment, status 503" in page.data) == (True, True)
+
+
+def test_what_the_guard_kept_back_is_kept_back_again(tmp_path: Path) -> None:
+    """On the live site nobody lacked its answer."""
+    path = tmp_path / "a.warc.gz"
+    with WarcFile(path, sites={}) as file:
+        file.add_kept_back(method="POST", url=f"{HOME}track?at=1", time=1)
+        file.add_kept_back(method="POST", url=f"{HOME}find", time=1)
+    archive = Archive([path, write(tmp_path / "b.warc.gz", ("POST", f"{HOME}find?q=1", b"found"))])
+    script, tab = {"origin": "https://shop.test", "sec-fetch-mode": "cors"}, {"accept": "text/html,*/*"}
+    made = answer(archive, "POST", f"{HOME}track?at=2", script, b"what=2")
+    assert (made.status, lacks(made), said(made, KEPT_BACK)) == (403, False, "1")
+    assert (json.loads(made.data)["error"], said(made, "Access-Control-Allow-Origin")) == (
+        "not sent",
+        "https://shop.test",
+    )
+    assert b"<h1>Not sent: live sites are only read</h1>" in answer(archive, "POST", f"{HOME}track", tab).data
+    for method, where in (("PUT", "track"), ("POST", "tracks"), ("POST", "find")):  # the last was let through once
+        assert lacks(answer(archive, method, f"{HOME}{where}", script, b"what=2")), where
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.serving import ArchiveServer
-from pytest_webarena.errors import UsageError
+from pytest_webarena.archives.writing import WarcFile
+from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
-from pytest_webarena.trials.lacking import with_lacks
+from pytest_webarena.trials.lacking import telling_lacks, with_lacks
 from pytest_webarena.trials.outcome import Decided
 from tests.unit.archives.helpers import opened, write
 from tests.unit.gateway.conftest import World, world  # noqa: F401
@@ -52,6 +54,36 @@ def test_through_the_gateway(world: World, tmp_path: Path) -> None:  # noqa: F81
         world.run(session.close())
         server.close()
     assert not server.running
+
+
+def test_what_was_kept_back_counts_as_such(world: World, tmp_path: Path) -> None:  # noqa: F811
+    with WarcFile(tmp_path / "a.warc", sites={}) as file:
+        file.add_kept_back(method="POST", url="http://shop.test/track", time=1)
+    server = ArchiveServer(Archive([tmp_path / "a.warc"]))
+    session = world.session()
+    world.route(session, server.port, "shop.test", archived=True)
+    browser = world.browser(session)
+    try:
+        browser.send(b"POST http://shop.test/track HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 3\r\n\r\na=b")
+        status, head, _ = browser.response()
+        assert (status, "Webarena-Archive-Kept-Back" in head) == (403, False)
+        (seen,) = world.requests(session)
+        assert (seen.intercepted, seen.lacks, seen.request_body) == (True, "", "a=b")
+        assert "was not sent to the live site" in seen.refused
+    finally:
+        world.run(session.close())
+        server.close()
+
+
+def test_a_solution_that_comes_to_what_is_lacking_is_no_broken_task() -> None:
+    told: dict[str, object] = {}
+    with pytest.raises(SiteError, match=r"not archived: GET http://shop.test/0.*\nstep 2 failed") as error:  # noqa: SIM117
+        with telling_lacks(lambda: evidence("page").requests, told):
+            raise TaskError("step 2 failed")
+    assert (error.value.cause, error.value.shortfall, error.value.again) == ("site", "lacking", False)
+    assert told == {"not_archived": {"GET http://shop.test/0": "page"}}
+    with pytest.raises(TaskError), telling_lacks(lambda: evidence("extra").requests, told):
+        raise TaskError("step 2 failed")
 
 
 def test_a_site_that_is_no_archive_can_not_say_that_it_lacks_something(world: World) -> None:  # noqa: F811

@@ -116,3 +116,19 @@ def test_who_wants_a_context_is_told_which_there_is() -> None:
     refused = decide("Target.createBrowserContext", {})
     assert isinstance(refused, Refuse)
     assert "browser.contexts[0]" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "kept"),
+    [
+        ("Network.setExtraHTTPHeaders", {"sec-fetch-dest": "image", "X-A": "1"}, {"X-A": "1"}),
+        (
+            "Fetch.continueRequest",
+            [{"name": "Sec-Fetch-Dest", "value": "image"}, {"name": "X-A", "value": "1"}, "odd"],
+            [{"name": "X-A", "value": "1"}, "odd"],
+        ),
+    ],
+)
+def test_what_a_request_is_for_is_the_browsers_to_say(method: str, given: Any, kept: Any) -> None:
+    """By plain http it would be believed, and a tab go where only what pages load may come from."""
+    assert decide(method, {"headers": given}) == Pass({"headers": kept})

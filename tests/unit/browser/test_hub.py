@@ -67,3 +67,18 @@ def test_an_agent_that_was_just_coming_is_sent_away_as_well() -> None:
         assert late.sessions == {}
 
     asyncio.run(work())
+
+
+def test_an_agent_that_continues_a_request_for_a_page_continues_that_of_a_page() -> None:
+    async def work() -> None:
+        browser = FakeBrowser()
+        agent, heard = client(trusted=False)
+        assert await browser.hub.join(agent)
+        asked = {"requestId": "r1", "resourceType": "Document", "request": {"headers": {"Accept": "text/html"}}}
+        browser.hub.received({"method": "Fetch.requestPaused", "params": asked, "sessionId": agent.root})
+        assert heard[0]["method"] == "Fetch.requestPaused"
+        changed = {"requestId": "r1", "headers": [{"name": "Accept", "value": "image/png"}]}
+        await browser.hub.command(agent, {"id": 1, "method": "Fetch.continueRequest", "params": changed})
+        assert browser.said[-1]["params"]["headers"] == [{"name": "Accept", "value": "text/html"}]
+
+    asyncio.run(work())

@@ -38,7 +38,7 @@ async def work() -> int:
 @pytest.mark.usefixtures("nothing_unawaited")
 def test_a_call_that_comes_while_the_loop_ends_leaves_nothing_unawaited(monkeypatch: pytest.MonkeyPatch) -> None:
     thread = LoopThread("tested")
-    busy, scheduled = threading.Event(), threading.Event()
+    started, busy, scheduled = threading.Event(), threading.Event(), threading.Event()
     schedule = asyncio.run_coroutine_threadsafe
 
     def scheduling(*args: Any) -> concurrent.futures.Future[Any]:
@@ -47,7 +47,8 @@ def test_a_call_that_comes_while_the_loop_ends_leaves_nothing_unawaited(monkeypa
         return future
 
     monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", scheduling)
-    thread._loop.call_soon_threadsafe(busy.wait)
+    thread._loop.call_soon_threadsafe(lambda: (started.set(), busy.wait()))
+    assert started.wait(60)  # what comes in the same turn of the loop would still be run
     with concurrent.futures.ThreadPoolExecutor() as pool:
         called = pool.submit(lambda: thread.call(work(), timeout=60, what="working"))
         assert scheduled.wait(60)

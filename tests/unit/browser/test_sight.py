@@ -96,3 +96,16 @@ def test_what_the_harness_is_told_is_told_to_nobody_else(sight: Sight) -> None:
 def test_objects_of_all_scripts_are_not_handed_out() -> None:
     assert isinstance(decide("HeapProfiler.getObjectByHeapObjectId", {"objectId": "1"}), Refuse)
     assert isinstance(decide("HeapProfiler.addInspectedHeapObject", {"heapObjectId": "1"}), Refuse)
+
+
+@pytest.mark.parametrize(("kind", "accepts"), [("Document", "text/html"), ("Image", "image/png")])
+def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(sight: Sight, kind: str, accepts: str) -> None:
+    """The gateway has nothing else to know it by where a host speaks plain http."""
+    sight.told(
+        "Fetch.requestPaused",
+        {"requestId": "r1", "resourceType": kind, "request": {"headers": {"accept": "text/html", "X-A": "1"}}},
+    )
+    given = [{"name": "accept", "value": "image/png"}, {"name": "X-A", "value": "2"}]
+    made = sight.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
+    assert {each["name"].lower(): each["value"] for each in made["headers"]} == {"accept": accepts, "x-a": "2"}
+    assert sight.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}

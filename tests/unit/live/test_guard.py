@@ -61,6 +61,14 @@ def test_tabs_stay_on_the_domains(played: Played) -> None:
     assert played.ask(named, played.url(CDN, "/page"), *TAB)[0] == 200
 
 
+def test_what_a_page_has_loaded_is_kept_for_that_alone(played: Played) -> None:
+    """A browser would show a frame's document in a tab without asking anybody."""
+    played.host(CDN, lambda _: b"HTTP/1.1 200 OK\r\nVary: Origin\r\nContent-Length: 2\r\n\r\nhi")
+    head = played.ask(played.enter("example.com"), played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe")[1]
+    assert "Vary: Origin\r\n" in head
+    assert "Vary: Accept, Sec-Fetch-Dest" in head
+
+
 CLOSED = (
     "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "198.18.0.1",
     "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%lo", "fd00:ec2::254", "::ffff:127.0.0.1",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,58 +23,74 @@ SHOP, EVIL = "shop.example.com", "evil.example.org"
 class Relay:
     """A proxy with one answer, which opens tunnels where that is 200."""
 
-    def __init__(self, listener: socket.socket, stack: ExitStack) -> None:
-        self.listener, self.stack = listener, stack
+    def __init__(self, listener: socket.socket) -> None:
+        self.listener = listener
         self.answer = b"HTTP/1.1 200 Connection established\r\n\r\n"
         self.heads: list[str] = []
+        self._sockets: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._start(self._serve)
 
     @property
     def address(self) -> Proxy:
         return Proxy(host="127.0.0.1", port=self.listener.getsockname()[1], login="ann:tea")
 
-    def serve(self) -> None:
+    def close(self) -> None:
+        """No connection is left, nor one that is only being made: the site's loop would end with it half open."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:  # grows while it is gone through
+            while thread.is_alive():
+                for each in list(self._sockets):
+                    with suppress(OSError):
+                        each.shutdown(socket.SHUT_RDWR)
+                thread.join(0.05)
+
+    def _start(self, target: Callable[..., None], *args: Any) -> None:
+        thread = threading.Thread(target=target, args=args, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self) -> None:
         while True:
             try:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            self.stack.callback(client.close)
-            threading.Thread(target=self._deal, args=(client,), daemon=True).start()
+            self._sockets.append(client)
+            self._start(self._deal, client)
 
     def _deal(self, client: socket.socket) -> None:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += (got := client.recv(4096))
-            if not got:
+        with client, suppress(OSError):
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += (got := client.recv(4096))
+                if not got:
+                    return
+            self.heads.append(head.decode())
+            client.sendall(self.answer)
+            if not self.answer.startswith(b"HTTP/1.1 200"):
                 return
-        self.heads.append(head.decode())
-        client.sendall(self.answer)
-        if not self.answer.startswith(b"HTTP/1.1 200"):
-            client.close()
-            return
-        host, port = head.split()[1].decode().rsplit(":", 1)
-        site = socket.create_connection((host, int(port)), timeout=10)
-        self.stack.callback(site.close)
-        threading.Thread(target=_pump, args=(client, site), daemon=True).start()
-        _pump(site, client)
+            host, port = head.split()[1].decode().rsplit(":", 1)
+            with socket.create_connection((host, int(port)), timeout=10) as site:
+                self._sockets.append(site)
+                back = threading.Thread(target=_pump, args=(client, site), daemon=True)
+                back.start()
+                _pump(site, client)
+                back.join()
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    try:
+    """Until one of both is closed."""
+    with suppress(OSError):
         while data := source.recv(4096):
             target.sendall(data)
+    with suppress(OSError):
         target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
 
 
 @pytest.fixture
 def relay() -> Iterator[Relay]:
-    with ExitStack() as stack:
-        listener = stack.enter_context(closing(socket.create_server(("127.0.0.1", 0))))
-        stack.callback(listener.shutdown, socket.SHUT_RDWR)
-        found = Relay(listener, stack)
-        threading.Thread(target=found.serve, daemon=True).start()
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener, closing(Relay(listener)) as found:
         yield found
 
 

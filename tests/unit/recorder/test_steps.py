@@ -17,7 +17,9 @@ from pytest_webarena.signals import (
     DialogOpened,
     DomEvent,
     ElementRecord,
+    KeyPressed,
     Signal,
+    TabClosed,
     TargetRecord,
 )
 
@@ -58,6 +60,17 @@ class Browser:
         at: Mapping[str, Any] = {"tab": 0, "url": "http://a.test/"}
         opened = DialogOpened(time=next(self.clock), dialog=kind, message="?", proposed=proposed, **at)
         self.signals += [opened, DialogClosed(time=next(self.clock), accepted=accepted, text=text, **at)]
+
+    def key(self, keys: str, tag: str = "body", **attributes: str) -> None:
+        role, name = ROLES.get(tag, "generic"), attributes.pop("name", "")
+        target = TargetRecord(selector=tag, role=role, name=name, tag=tag)
+        chain = (ElementRecord(tag=tag, attributes=attributes, nth=1, nth_of_type=1, of_type=1),)
+        self.signals.append(
+            KeyPressed(time=next(self.clock), tab=0, url="http://a.test/", keys=keys, target=target, chain=chain)
+        )
+
+    def closes(self, tab: int, cause: Any = "browser") -> None:
+        self.signals.append(TabClosed(time=next(self.clock), tab=tab, url="http://a.test/", cause=cause))
 
     def steps(self, before: int = 0) -> list[Any]:
         return [as_step(step.action) for step in steps_of(self.signals, before=before)]
@@ -280,3 +293,88 @@ def test_a_frame_is_entered_first(browser: Browser) -> None:
     browser.dom("click", "button", name="Pay", around=around)
     [step] = steps_of(browser.signals)
     assert step.ways[0] == 'css=#pay >> internal:control=enter-frame >> role=button[name="Pay"s]'
+
+
+def test_keys_outside_of_fields_are_pressed_where_the_focus_was(browser: Browser) -> None:
+    browser.key("j")
+    browser.key("Control+Shift+Escape")
+    browser.key("ArrowDown", "a", href="/map", name="Map")
+    browser.key("Escape", "input", **FIELD)
+    assert browser.steps() == [
+        {"press": "j"},
+        {"press": "Control+Shift+Escape"},
+        {"press": {'role=link[name="Map"s]': "ArrowDown"}},
+        {"press": {"css=#title": "Escape"}},
+    ]
+
+
+def test_keys_that_scroll_or_that_are_the_browser_s_are_no_steps(browser: Browser) -> None:
+    for keys in (
+        "ArrowDown",
+        "PageUp",
+        "Space",
+        "Control+c",
+        "Meta+v",
+        "Control+l",
+        "F12",
+        "Alt+ArrowLeft",
+        "Control++",
+    ):
+        browser.key(keys)
+    assert browser.steps() == []
+    browser.key("F5")
+    browser.key("Control+Shift+R")
+    assert browser.steps() == ["reload", "reload"]
+
+
+def test_enter_with_another_key_is_that_key_and_not_enter(browser: Browser) -> None:
+    browser.dom("input", "textarea", "Rye", **FIELD)
+    browser.dom("keydown", "textarea", "Rye", **FIELD)
+    browser.key("Control+Enter", "textarea", **FIELD)
+    assert browser.steps() == [{"fill": {"css=#title": "Rye"}}, {"press": {"css=#title": "Control+Enter"}}]
+
+
+def test_a_tab_that_somebody_closes_is_a_step_and_the_last_of_the_others_is_there_then(browser: Browser) -> None:
+    browser.shows("http://a.test/", cause="browser", tab=0)
+    browser.dom("click", "a", href="/map", name="Map")
+    browser.shows("http://a.test/map", tab=1)
+    browser.wait(1)
+    browser.dom("click", "button", name="Zoom", tab=1)
+    browser.wait(6)
+    browser.closes(1, cause="")
+    browser.dom("click", "button", name="Save")
+    assert browser.steps(before=1) == [
+        {"click": 'role=link[name="Map"s]'},
+        {"click": 'role=button[name="Zoom"s]'},
+        "close_tab",
+        {"click": 'role=button[name="Save"s]'},
+    ]
+
+
+def test_a_tab_that_closes_itself_when_it_is_done_is_no_step(browser: Browser) -> None:
+    browser.shows("http://a.test/", cause="browser", tab=0)
+    browser.dom("click", "a", href="/pick", name="Pick")
+    browser.shows("http://a.test/pick", tab=1)
+    browser.dom("click", "button", name="This one", tab=1)
+    browser.closes(1, cause="")
+    browser.dom("click", "button", name="Save")
+    assert browser.steps(before=1) == [
+        {"click": 'role=link[name="Pick"s]'},
+        {"click": 'role=button[name="This one"s]'},
+        {"click": 'role=button[name="Save"s]'},
+    ]
+
+
+def test_tabs_are_counted_without_those_that_are_closed(browser: Browser) -> None:
+    for tab in range(3):
+        browser.shows(f"http://a.test/{tab}", cause="browser", tab=tab)
+    browser.closes(0)
+    browser.dom("click", "button", name="Save", tab=1)
+    assert browser.steps(before=3) == ["close_tab", {"tab": 0}, {"click": 'role=button[name="Save"s]'}]
+
+
+def test_where_the_last_tab_is_closed_a_new_one_comes_by_itself(browser: Browser) -> None:
+    browser.shows("http://a.test/", cause="browser", tab=0)
+    browser.closes(0)
+    browser.shows("http://a.test/map", cause="browser", tab=1)
+    assert browser.steps(before=1) == ["close_tab", {"goto": "http://a.test/map"}]

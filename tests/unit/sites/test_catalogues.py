@@ -146,6 +146,12 @@ def test_contradictions_are_found(tmp_path: Path, change: tuple[str, str], messa
         load_catalogue(write(tmp_path / "sites.yaml", MINIMAL.replace(*change)))
 
 
+def test_a_compose_file_is_known_for_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "compose.yaml", "services: {db: {image: postgres}}\n")
+    with pytest.raises(UsageError, match=r"found a compose file: each of its services becomes an app.*your-app\.html"):
+        load_catalogue(path)
+
+
 def test_an_empty_file_has_no_apps(tmp_path: Path) -> None:
     assert "expected a mapping with the key 'apps', found an empty file" in problems(tmp_path, "# nothing\n")
 

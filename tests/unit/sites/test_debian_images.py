@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -193,6 +194,15 @@ def test_what_takes_minutes_tells_how_far_it_is() -> None:
 def test_a_build_that_fails_says_what_was_said_last() -> None:
     with pytest.raises(SiteError, match=r"(?s)returned a non-zero code: 100\n.*Get:1 http://mirror.example"):
         build(Engine(), base="full")
+
+
+def test_an_image_gets_what_recipes_share() -> None:
+    """`COPY .` takes all there is; a script that asks for what is not there would fail half-way."""
+    for name, recipe in DEBIAN_RECIPES.items():
+        files = debian_images._files(recipe)
+        asked = b"".join(content for path, content in files.items() if path.endswith((".php", ".sh", ".rb")))
+        for wanted in re.findall(rb"(?:__DIR__ \. '/|\$here/)([a-z]+\.[a-z]+)", asked):
+            assert wanted.decode() in files, name
 
 
 def test_every_app_of_the_catalogue_has_its_recipe() -> None:

@@ -6,13 +6,16 @@ import hashlib
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN, is_orphan, owner_labels
 from pytest_webarena.sites.cleanup.reaper import identity
@@ -80,3 +83,21 @@ def test_orphans_are_those_whose_owner_is_known_to_be_dead() -> None:
     assert not is_orphan({RUN: "r2"})  # not labelled by us
     pid, start, boot = identity().split("/")
     assert is_orphan({**labels, OWNER: f"{pid}/{start}/{boot}0"})  # before the last boot
+
+
+@pytest.mark.parametrize(("refusals", "told"), [(3, ""), (1_000, "can't pause the container 0123456789ab: .*")])
+def test_a_container_that_can_not_be_frozen_at_once_is_frozen_later(
+    monkeypatch: pytest.MonkeyPatch, refusals: int, told: str
+) -> None:
+    """On a busy machine; nobody's trial is to pay for it."""
+    left = iter(range(refusals))
+
+    def pause(container: str) -> None:
+        if next(left, None) is not None:
+            raise APIError("Cannot pause container: OCI runtime pause failed: unable to freeze: unknown")
+
+    monkeypatch.setattr(containers, "_FREEZE_PAUSE", 0)
+    inspected = {"State": {"Running": True}}
+    client: Any = SimpleNamespace(api=SimpleNamespace(pause=pause, inspect_container=lambda container: inspected))
+    with pytest.raises(SiteError, match=told) if told else nullcontext():
+        containers.set_paused(client, "0123456789abcdef", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,10 @@ __all__ = [
 
 _LOG_LINES = 20
 _NANO = 1_000_000_000
+_UNFROZEN = "unable to freeze"
+_FREEZES = 20
+"""Attempts to freeze a container."""
+_FREEZE_PAUSE = 0.1
 
 
 class NoSuchProgram(SiteError):
@@ -273,11 +278,17 @@ def execute(client: DockerClient, container: str, arguments: Sequence[str]) -> E
 
 def set_paused(client: DockerClient, container: str, paused: bool) -> None:
     """Freeze all its processes, or let them go on. `SiteError` when the engine refuses."""
-    try:
-        (client.api.pause if paused else client.api.unpause)(container)
-    except ENGINE_ERRORS as error:
-        why = end_of(client, container, paused=True) or explain(error)
-        raise SiteError(f"can't {'pause' if paused else 'resume'} the container {container[:12]}: {why}") from None
+    for attempt in range(1, _FREEZES + 1):
+        try:
+            (client.api.pause if paused else client.api.unpause)(container)
+        except ENGINE_ERRORS as error:
+            # On a busy machine the kernel may take longer than the engine waits for it, which then lets all go on.
+            if _UNFROZEN in explain(error) and attempt < _FREEZES:
+                time.sleep(_FREEZE_PAUSE)
+                continue
+            why = end_of(client, container, paused=True) or explain(error)
+            raise SiteError(f"can't {'pause' if paused else 'resume'} the container {container[:12]}: {why}") from None
+        return
 
 
 def remove(client: DockerClient, container: str) -> None:

@@ -18,6 +18,7 @@ from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
 from pytest_webarena.sites.backends.docker.own_address import HTTP_PORT
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.catalogues.manifest import PortReady
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -34,6 +35,9 @@ PROGRAM_SECONDS = 30.0
 GRACE = 10.0
 """Seconds beyond that limit until the container counts as hung."""
 _MOMENT = 1.0
+_LISTENS_NOWHERE = (
+    "; if it listens nowhere, as a worker, say by what program it is known to be ready: 'ready: [{exec: [pgrep, …]}]'"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +168,8 @@ class Starter:
             if await died():
                 raise  # its text says all
             logs = await self._access.call(lambda: containers.last_lines(client, running.id))
-            raise SiteError("\n".join([str(error), *logs])) from None
+            hint = _LISTENS_NOWHERE if not app.sites and PortReady() in (checks or app.ready) else ""
+            raise SiteError("\n".join([f"{error}{hint}", *logs])) from None
 
     async def execute(self, running: Running, *arguments: str) -> Executed:
         """Run a program inside that keeps its own limit of time."""

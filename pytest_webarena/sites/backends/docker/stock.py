@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.docker import snapshots, volumes
+from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
 from pytest_webarena.sites.backends.docker.engine import connect
 from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
 from pytest_webarena.sites.backends.docker.starting import Image, Starter, section
@@ -142,7 +142,18 @@ class Stock:
                 waiting = next(app.name for app in unit.apps if app.name not in running)
                 raise type(error)(f"{waiting}, which is one with {unit.lead.name}: {error}") from None
             raise
+        await self._require_alive(unit, running)
         return running
+
+    async def _require_alive(self, unit: Unit, running: Mapping[str, Running]) -> None:
+        """`SiteError`, after which all go, when one has died since it was ready: as a worker whose database, while it
+        sets itself up, takes questions but no connections."""
+        client = self._access.client()
+        for app in unit.others:
+            if why := await self._access.call(partial(containers.end_of, client, running[app.name].id)):
+                self._access.remove_soon(*running.values())
+                told = f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
+                raise SiteError(told)
 
     def discard(self, running: Mapping[str, Running]) -> None:
         """Remove a unit's containers in the background; their place is free for the next ones."""

@@ -42,3 +42,17 @@ a2disconf -q mediawiki || true
 sed -i 's/StartServers.*/StartServers 4/;s/MinSpareServers.*/MinSpareServers 2/;s/MaxSpareServers.*/MaxSpareServers 6/' \
     /etc/apache2/mods-available/mpm_prefork.conf
 chmod 755 $here/start
+
+# What PHP has compiled is kept, for starts and first pages would compile all of it again; the visits leave no other trace.
+compiled=/var/cache/webarena
+mkdir -p $compiled
+chown www-data: $compiled
+echo "opcache.file_cache = $compiled" > /etc/php/8.2/apache2/conf.d/99-webarena.ini
+cp -a $data /var/tmp/before
+setsid $here/start & # a group of its own, all of which Apache ends
+site=$!
+php $here/visit.php
+kill $site
+wait $site || true
+rm -rf $data
+mv /var/tmp/before $data

@@ -1,0 +1,171 @@
+"""What people say is right: one file for each, made apart; two that say the same, or a third who decides."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from pytest_webarena.checks.refusals import of_power
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.tasks import Task
+from pytest_webarena.tasks.addresses import parse_address
+from pytest_webarena.text import clip
+
+__all__ = ["Said", "Says", "address_of", "person_of", "read_said", "same", "told"]
+
+Says = Literal["answer", "impossible", "bad"]
+"""``answer``: this is right. ``impossible``: it can't be done, for this reason. ``bad``: it is no good as a task."""
+
+_LARGEST = 5_000_000
+_LONGEST = 10_000
+"""Characters of an answer."""
+_NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?", re.ASCII)
+_OWN = re.compile(r"https?://([A-Za-z0-9][A-Za-z0-9_-]*)\.test(?::\d+)?(?=/|\Z)/?")
+"""How the sites are called in every browser of ours."""
+_KEYS = ("task", "digest", "by", "says", "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one person says of one draft."""
+
+    task: str
+    by: str
+    says: Says
+    text: str
+    """The answer, the address, or the reason. Empty for an idea of kind ``content`` that is worth doing."""
+
+
+def read_said(file: Path, drafts: Sequence[Task]) -> dict[str, Said]:
+    """What one person says, by draft; the last word on each counts. `UsageError` says what is wrong, and where."""
+    known = {task.id: task for task in drafts}
+    found: dict[str, Said] = {}
+    for number, line in enumerate(_lines(file), 1):
+        if not line.strip():
+            continue
+        where = f"{file}, line {number}"
+        said, digest = _read(line, where)
+        task = known.get(said.task)
+        if task is None:
+            raise UsageError(f"{where}: {closest(said.task, [*known])}")
+        if digest != task.digest:
+            raise UsageError(
+                f"{where}: expected an answer to {said.task} as it is now, found one to another text of it; "
+                "answer it again (webarena view writes the form anew)"
+            )
+        if wrong := _unfit(said, task):
+            raise UsageError(f"{where}: {said.task}: {wrong}")
+        found[said.task] = said
+    if not found:
+        raise UsageError(f"{file}: expected answers as the form of webarena view saves them, found none")
+    names = sorted({each.by for each in found.values()})
+    if len({_name(name) for name in names}) > 1:
+        raise UsageError(f"{file}: expected the answers of one person, found {', '.join(names)}; a file for each")
+    return found
+
+
+def person_of(said: Mapping[str, Said]) -> str:
+    """Whose answers they are."""
+    return next(iter(said.values())).by
+
+
+def same(one: Said, other: Said, task: Task) -> bool:
+    """Whether two people say the same of a draft: so that each one's answer is certainly the other's.
+
+    Case, spaces, a last full stop and zeros behind a number make no difference; the order of lines none either. Reasons
+    why a thing can't be done are held against each other in what a check makes of them: that it may not or can't be
+    done, or that there is no such thing.
+    """
+    if one.says != other.says:
+        return False
+    if one.says == "bad" or (one.says == "answer" and task.category == "content"):
+        return True
+    if one.says == "impossible":
+        return of_power(one.text) == of_power(other.text)
+    if task.category == "navigation":
+        return _address(one.text, task) == _address(other.text, task)
+    return sorted(map(_flat, one.text.splitlines())) == sorted(map(_flat, other.text.splitlines()))
+
+
+def told(said: Said) -> str:
+    """What somebody says, in words."""
+    text = said.text.replace("\n", "; ")
+    match said.says:
+        case "impossible":
+            return f"it can't be done: {text}"
+        case "bad":
+            return f"it is no good as a task: {text}"
+        case "answer":
+            return f"the answer is {text}" if text else "it is worth doing"
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise UsageError(f"{file}: expected at most {_LARGEST} bytes of answers, found {file.stat().st_size}")
+        return file.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no UTF-8 text"
+        raise UsageError(f"{file}: expected a file with answers, found: {reason}") from None
+
+
+def _read(line: str, where: str) -> tuple[Said, str]:
+    try:
+        data: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        raise UsageError(f"{where}: expected a line of JSON, found {clip(line, 40)!r}") from None
+    texts: dict[str, Any] = {key: data.get(key) for key in _KEYS} if isinstance(data, dict) else {}
+    if not texts or not all(isinstance(value, str) for value in texts.values()):
+        raise UsageError(f"{where}: expected the texts {', '.join(_KEYS)}, found {clip(line, 60)!r}")
+    if texts["says"] not in get_args(Says):
+        raise UsageError(f"{where}: says: expected {', '.join(get_args(Says))}, found {clip(texts['says'], 40)!r}")
+    by, text = " ".join(texts["by"].split()), texts["text"].strip()
+    if not by or not by.isprintable() or len(by) > 80:
+        raise UsageError(f"{where}: by: expected a name of at most 80 characters, found {clip(texts['by'], 40)!r}")
+    if len(text) > _LONGEST:
+        raise UsageError(f"{where}: text: expected at most {_LONGEST} characters, found {len(text)}")
+    lines = "\n".join(" ".join(each.split()) for each in text.splitlines() if each.strip())
+    if not lines.replace("\n", "").isprintable():
+        raise UsageError(f"{where}: text: expected one that can be printed, found {clip(text, 40)!r}")
+    return Said(task=texts["task"], by=by, says=cast(Says, texts["says"]), text=lines), texts["digest"]
+
+
+def _unfit(said: Said, task: Task) -> str:
+    """What is wrong with an answer to this draft; empty if nothing is."""
+    if said.says == "answer" and task.category == "content":
+        return "" if not said.text else "expected no answer to something that is to be done, found one"
+    if not said.text:
+        return "expected the answer, or a reason, found none"
+    if said.says == "answer" and task.category == "navigation" and _address(said.text, task) is None:
+        sites = ", ".join(task.sites)
+        return f"expected an address such as /path or site:/path on {sites}, found {clip(said.text, 60)!r}"
+    return ""
+
+
+def _address(text: str, task: Task) -> tuple[str, str] | None:
+    """Which page of which site; None for what is none."""
+    found = parse_address(_OWN.sub(r"\1:/", text) if "://" in text else text)
+    if found is None or not found.path.startswith("/") or (found.site or task.sites[0]) not in task.sites:
+        return None
+    return found.site or task.sites[0], found.path.rstrip("/") or "/"
+
+
+def address_of(said: Said, task: Task) -> str:
+    """An address that somebody gave, as task files have it."""
+    site, path = _address(said.text, task) or ("", said.text)
+    return path if site in ("", task.sites[0]) else f"{site}:{path}"
+
+
+def _flat(text: str) -> str:
+    plain = " ".join(unicodedata.normalize("NFKC", text).split()).casefold().removesuffix(".")
+    return f"{Decimal(plain).normalize():f}" if _NUMBER.fullmatch(plain) else plain
+
+
+def _name(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,107 @@
+"""Ideas for tasks: a look at embedded sites, and the form in a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Dialog, Page, sync_playwright
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.ideas.drafts import draft_text
+from pytest_webarena.ideas.form import write_form
+from pytest_webarena.ideas.proposing import Idea
+from pytest_webarena.tasks import load_tasks
+
+from ..model_server import model_server, say
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(180)]
+
+KETTLE = {"kind": "information", "template": "What is on in {month}?", "fillings": [{"month": "June"}], "pages": [1]}
+
+
+def test_a_model_is_shown_what_a_visitor_sees(
+    tmp_path: Path, browser_executable: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "ideas.yaml"
+    command = ["ideas", "propose", "homepage:/calendar/", "--model=m", "--key-env=none", "--pages=4", "-o", str(target)]
+    with model_server([say(json.dumps({"ideas": [KETTLE]}))]) as server:
+        assert main([*command, "--url", server.url, "--browser-executable", browser_executable]) == 0
+        prompt = server.prompt(0)
+    assert prompt.count("\nPAGE ") == 4
+    assert "Mara" in prompt, "it is looked at as somebody who is signed in"
+    assert 'PAGE 1: {"site": "homepage", "address": "/calendar/' in prompt
+    [task] = load_tasks(target)
+    assert (task.intent, task.skip) == ("What is on in June?", "an idea that nobody has answered yet")
+    assert "1 request, cost unknown" in capsys.readouterr().err
+
+
+@pytest.fixture
+def page(browser_executable: str) -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_executable)
+        yield browser.new_page()
+        browser.close()
+
+
+@pytest.fixture
+def form(tmp_path: Path) -> Path:
+    hostile = "<img> How much?"
+    ideas = [
+        Idea(kind="information", template=hostile, intents=(hostile,), pages=()),
+        Idea(kind="content", template="Add a note.", intents=("Add a note.",), pages=()),
+    ]
+    text = draft_text(ideas, sites=["homepage"], users={}, made_of={"model": "m", "prompt": "p"}, head=[])
+    (tmp_path / "ideas.yaml").write_text(text)
+    write_form(load_tasks(tmp_path / "ideas.yaml"), tmp_path / "form.html", source="ideas.yaml")
+    return tmp_path / "form.html"
+
+
+def saved(page: Page, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save", exact=True).click()
+    target = folder / download.value.suggested_filename
+    download.value.save_as(target)
+    return target
+
+
+def test_what_somebody_says_in_the_form_is_saved_and_can_be_gone_on_with(page: Page, form: Path) -> None:
+    page.goto(form.as_uri())
+    assert page.get_by_text("<img> How much?").is_visible(), "what a model says is text"
+    page.get_by_role("button", name="Save", exact=True).click()
+    assert "Say who you are" in page.locator("#said").inner_text()
+    page.get_by_label("Your name").fill("Ada L.")
+    first, second = page.locator("fieldset").all()
+    first.get_by_label("The answer:").check()
+    first.get_by_role("textbox").fill("12.50\n")
+    second.get_by_label("It is worth doing.").check()
+    assert not second.get_by_role("textbox").is_visible()
+    assert page.locator("#said").inner_text() == "2 of 2 answered, not saved yet"
+    file = saved(page, form.parent)
+    assert file.name == "answers-ada-l.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(line["by"], line["says"], line["text"]) for line in lines] == [
+        ("Ada L.", "answer", "12.50"),
+        ("Ada L.", "answer", ""),
+    ]
+    page.goto(form.as_uri())
+    page.get_by_label("Go on with a file").set_input_files(file)
+    page.get_by_text("2 taken over from answers-ada-l.jsonl").wait_for()
+    assert page.locator("fieldset").first.get_by_role("textbox").input_value() == "12.50"
+    assert page.get_by_label("Your name").input_value() == "Ada L."
+
+
+def test_a_page_with_answers_that_are_not_saved_is_not_left_unasked(page: Page, form: Path) -> None:
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.goto(form.as_uri())
+    page.locator("fieldset").first.get_by_label("It is no good as a task").check()
+    page.on("dialog", stay)
+    page.reload()
+    assert asked == ["beforeunload"]

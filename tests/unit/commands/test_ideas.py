@@ -1,0 +1,272 @@
+"""``webarena ideas`` and its form: answers made apart, held against each other, and made tasks of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.ideas.drafts import draft_text
+from pytest_webarena.ideas.proposing import Idea, Kind
+from pytest_webarena.tasks import Task, load_tasks
+
+IDEAS: tuple[tuple[Kind, str], ...] = (
+    ("information", "How much is it?"),
+    ("information", "Who wrote </script><b>it</b>?"),
+    ("navigation", "Show me the cart."),
+    ("content", "Add a note."),
+)
+PRICE, WRITER, CART, NOTE = "how-much-is-it", "who-wrote-script-b-it-b", "show-me-the-cart", "add-a-note"
+
+
+@pytest.fixture
+def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    ideas = [Idea(kind=kind, template=text, intents=(text,), pages=()) for kind, text in IDEAS]
+    made_of = {"model": "m", "prompt": "p"}
+    Path("ideas.yaml").write_text(draft_text(ideas, sites=["shop", "wiki"], users={}, made_of=made_of, head=["Ideas"]))
+    return Path("ideas.yaml")
+
+
+def said(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
+    """A person's file of answers, and what it is called."""
+    digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
+    lines = [
+        {"task": task, "digest": digests.get(task, ""), "by": by, "says": says, "text": text, **rest}
+        for task, (says, text) in answers.items()
+    ]
+    name = f"{by or 'nobody'}.jsonl"
+    Path(name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return name
+
+
+def settle(*arguments: str) -> tuple[int, dict[str, Task]]:
+    Path("tasks.yaml").unlink(missing_ok=True)
+    code = main(["ideas", "settle", "ideas.yaml", *arguments, "-o", "tasks.yaml"])
+    return code, {task.id: task for task in load_tasks("tasks.yaml")} if Path("tasks.yaml").exists() else {}
+
+
+def one(task: str, first: tuple[str, str], second: tuple[str, str]) -> Task | None:
+    """What becomes of a draft of which two people say this."""
+    return settle(said("ada", {task: first}), said("ben", {task: second}))[1].get(task)
+
+
+ALL = {
+    PRICE: ("answer", "12.50"),
+    WRITER: ("impossible", "it does not say"),
+    CART: ("answer", "/cart/"),
+    NOTE: ("answer", ""),
+}
+
+
+def test_what_two_people_agree_on_becomes_tasks(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, tasks = settle(said("ada", ALL), said("ben", {**ALL, CART: ("answer", "http://shop.test/cart")}))
+    assert (code, [*tasks]) == (0, [PRICE, WRITER, CART, NOTE])
+    assert {task.review.state(task.digest) for task in tasks.values() if task.review} == {"agreed"}
+    assert {id: task.skip for id, task in tasks.items() if task.skip} == {
+        NOTE: "worth doing; it has to be shown how: webarena record"
+    }
+    text = Path("tasks.yaml").read_text()
+    assert "- answer: {number: 12.5}" in text
+    assert "- answer: {unachievable: it does not say}" in text
+    assert '{url: "/cart"}' in text
+    assert f"webarena record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
+
+
+def test_a_task_that_is_changed_afterwards_is_not_the_one_that_was_reviewed(drafts: Path) -> None:
+    settle(said("ada", ALL), said("ben", ALL))
+    Path("tasks.yaml").write_text(Path("tasks.yaml").read_text().replace("12.5", "13"))
+    [price, *_] = load_tasks("tasks.yaml")
+    assert price.review is not None
+    assert price.review.state(price.digest) == "changed since"
+
+
+@pytest.mark.parametrize(
+    ("task", "first", "second"),
+    [
+        (PRICE, ("answer", "12.50"), ("answer", "12.5")),
+        (PRICE, ("answer", "Copper  Kettle"), ("answer", "copper kettle.")),
+        (PRICE, ("answer", "tea\njam"), ("answer", "jam\n\n tea")),
+        (PRICE, ("impossible", "there is no such price"), ("impossible", "no price is there")),
+        (CART, ("answer", "/cart?x=1"), ("answer", "shop:/cart?x=1")),
+    ],
+)
+def test_answers_that_are_certainly_the_same(
+    drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str]
+) -> None:
+    settled = one(task, first, second)
+    assert settled is not None
+    assert settled.review is not None
+    assert settled.review.state(settled.digest) == "agreed"
+
+
+@pytest.mark.parametrize(
+    ("task", "first", "second"),
+    [
+        (PRICE, ("answer", "12.50"), ("answer", "$12.50")),
+        (PRICE, ("answer", "1.10"), ("answer", "1.01")),
+        (PRICE, ("answer", "tea\njam"), ("answer", "tea")),
+        (PRICE, ("answer", "tea"), ("impossible", "tea")),
+        (PRICE, ("answer", "tea"), ("bad", "tea")),
+        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
+        (CART, ("answer", "/cart"), ("answer", "wiki:/cart")),
+        (CART, ("answer", "/cart?x=1"), ("answer", "/cart")),
+    ],
+)
+def test_answers_that_may_differ_wait_for_a_third_and_no_run_plays_them(
+    drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    settled = one(task, first, second)
+    assert settled is not None
+    assert settled.skip == "ada and ben say different things; somebody else decides"
+    assert settled.review is not None
+    assert settled.review.state(settled.digest) == "disputed"
+    assert "webarena view ideas.yaml --answers ada.jsonl ben.jsonl" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("decided", "verdicts", "state"),
+    [
+        (("answer", "2"), ["disagrees", "agrees"], "adjudicated"),
+        (("answer", "3"), ["disagrees", "disagrees"], "adjudicated"),
+        (("bad", "prices change"), ["disagrees", "disagrees"], "rejected"),
+    ],
+)
+def test_a_third_decides(drafts: Path, decided: tuple[str, str], verdicts: list[str], state: str) -> None:
+    files = said("ada", {**ALL, PRICE: ("answer", "1")}), said("ben", {**ALL, PRICE: ("answer", "2")})
+    code, tasks = settle(*files, "--decided", said("cleo", {PRICE: decided}))
+    assert code == 0
+    review = tasks[PRICE].review
+    assert review is not None
+    assert [each.verdict for each in review.reviewers] == verdicts
+    assert review.state(tasks[PRICE].digest) == state
+    assert bool(tasks[PRICE].skip) == (state == "rejected")
+
+
+def test_nobody_s_answer_stands_in_a_file_before_the_other_has_answered(drafts: Path) -> None:
+    code, tasks = settle(said("ada", {**ALL, PRICE: ("answer", "4711")}), said("ben", {CART: ("answer", "/cart")}))
+    assert code == 1
+    assert tasks[PRICE].skip == "an idea that only ada has answered yet"
+    assert "4711" not in Path("tasks.yaml").read_text()
+
+
+def test_what_both_find_no_good_is_left_out_and_told(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = {**ALL, PRICE: ("bad", "prices change")}
+    _, tasks = settle(said("ada", answers), said("ben", answers))
+    assert [*tasks] == [WRITER, CART, NOTE]
+    assert f"left out: {PRICE}: no good as a task, both say" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["ada", "ADA", "m", "M"])
+def test_nobody_has_two_parts(drafts: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("first.jsonl").write_text(Path(said("ada", ALL)).read_text())
+    assert settle("first.jsonl", said(name, ALL)) == (2, {})
+    assert f"found {name} twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nonsense", "line 1: expected a line of JSON"),
+        ("[" * 9000, "line 1: expected a line of JSON"),
+        ("[1]", "expected the texts task, digest, by, says, text"),
+        ({"text": 7}, "expected the texts"),
+        ({"says": "perhaps"}, "says: expected answer, impossible, bad, found 'perhaps'"),
+        ({"by": " "}, "by: expected a name"),
+        ({"by": "a\x1b[2J"}, "by: expected a name"),
+        ({"text": "\x07"}, "can be printed"),
+        ({"text": "x" * 10_001}, "at most 10000 characters"),
+        ({"text": " "}, "expected the answer, or a reason, found none"),
+        ({"digest": "0"}, "found one to another text of it"),
+        ({"task": "how-much-is-itt"}, "did you mean 'how-much-is-it'"),
+        ({"task": NOTE, "text": "yes"}, "expected no answer to something that is to be done"),
+        ({"task": CART, "text": "the cart"}, "expected an address such as /path or site:/path on shop, wiki"),
+        ({"task": CART, "text": "forum:/cart"}, "expected an address"),
+        ({"task": CART, "text": "http://evil.test/cart"}, "expected an address"),
+        ("", "expected answers as the form of webarena view saves them, found none"),
+    ],
+)
+def test_a_file_that_no_form_has_saved_is_told(
+    drafts: Path, line: Any, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
+    if isinstance(line, dict):
+        whole = {"task": PRICE, "by": "ben", "says": "answer", "text": "1", **line}
+        line = json.dumps({"digest": digests.get(whole["task"], ""), **whole})
+    Path("ben.jsonl").write_text(line)
+    assert settle(said("ada", ALL), "ben.jsonl") == (2, {})
+    assert why in capsys.readouterr().err
+
+
+def test_answers_of_several_people_in_one_file_are_not_apart(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mixed = Path(said("ben", {PRICE: ALL[PRICE]})).read_text() + Path(said("cleo", {CART: ALL[CART]})).read_text()
+    Path("mixed.jsonl").write_text(mixed)
+    assert settle(said("ada", ALL), "mixed.jsonl") == (2, {})
+    assert "expected the answers of one person, found ben, cleo" in capsys.readouterr().err
+
+
+def test_a_decision_on_what_nobody_disputes_is_told(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert settle(said("ada", ALL), said("ben", ALL), "--decided", said("cleo", {PRICE: ("answer", "9")}))[0] == 2
+    assert f"found one on {PRICE}, where they don't" in capsys.readouterr().err
+
+
+def test_nothing_is_written_over(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ideas", "settle", "ideas.yaml", said("ada", ALL), said("ben", ALL), "-o", "ideas.yaml"]) == 2
+    assert "expected a file that is not there yet" in capsys.readouterr().err
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path(page).read_text(), re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_the_form_of_who_answers_has_nobody_s_answers(drafts: Path) -> None:
+    said("ada", ALL)
+    assert main(["view", "ideas.yaml"]) == 0
+    data = data_of("ideas.html")
+    assert [(idea["task"], idea["said"]) for idea in data["ideas"]] == [(id, []) for id in (PRICE, WRITER, CART, NOTE)]
+    assert data["ideas"][1]["intent"] == "Who wrote </script><b>it</b>?"
+    assert "12.50" not in Path("ideas.html").read_text()
+
+
+def test_the_form_of_who_decides_has_what_differs_and_no_names(
+    drafts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = said("ada", ALL), said("ben", {**ALL, PRICE: ("answer", "13")})
+    assert main(["view", "ideas.yaml", "--answers", *files]) == 0
+    [idea] = data_of("ideas.decide.html")["ideas"]
+    assert sorted(each["told"] for each in idea["said"]) == ["the answer is 12.50", "the answer is 13"]
+    assert "ada" not in json.dumps(idea)
+    assert main(["view", "ideas.yaml", "--answers", files[0], said("cleo", ALL)]) == 0
+    assert "there is nothing to be decided" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["view", "ideas.yaml", "--serve"], "--serve: expected a run to be shown, found ideas"),
+        (["view", "--answers", "a", "b"], "--answers: expected a file of webarena ideas with it"),
+        (["view", "other.yaml"], "expected ideas as webarena ideas propose writes them"),
+        (["ideas", "propose", "x", "--model=m", "-o", "ideas.yaml"], "expected a file that is not there yet"),
+        (["ideas", "propose", "homepag", "--model=m", "-o", "n.yaml"], "did you mean 'homepage'"),
+        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--pages=0"], "--pages: expected at least 1"),
+        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--max-cost=0"], "--max-cost: expected dollars"),
+        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--user", "homepage=x"], "found: "),
+        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--url=ftp://x"], "expected an http(s) address"),
+    ],
+)
+def test_what_can_t_be_used_is_said_before_anything_begins(
+    drafts: Path, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-used-anywhere")
+    task = "{id: a, intent: x, sites: [], checks: [{answer: x}]}"
+    Path("other.yaml").write_text(f"tasks: [{task}]\n")
+    assert main(arguments) == 2
+    assert why in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""What a recording keeps of what sites answered: nothing by which they turned their visitor away."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.archives.archive import Archive
+from pytest_webarena.gateway.framing import Capture
+from pytest_webarena.gateway.log import Entry
+from pytest_webarena.sites.broker.recording import Recording
+
+HOME = "https://tea.example/"
+WALL = b"<title>Tea</title><script>var about = 'tea';</script><p>Please verify you are human to go on."
+
+
+def exchange(url: str = HOME, *, method: str = "GET", got: bytes = b"<h1>Tea</h1>", fields: str = "") -> Entry:
+    entry = Entry(method, url, f"{method} / HTTP/1.1\r\n")
+    entry.status, entry.whole = 200, True
+    entry.response_head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{fields}"
+    entry.reply = Capture(1 << 20)
+    entry.reply.data += got
+    entry.response_bytes = len(got)
+    return entry
+
+
+def recorded(path: Path, *entries: Entry, backend: str = "live") -> Archive:
+    catalogue: Any = SimpleNamespace(sites={}, apps={"tea": SimpleNamespace(backend=backend)})
+    recording = Recording(path / "a.warc.gz", catalogue)
+    for entry in entries:
+        recording.keep(entry)
+    recording.close()
+    assert not recording.problem
+    return Archive([path / "a.warc.gz"])
+
+
+@pytest.mark.parametrize("backend", ["live", "process"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_wall_of_a_live_site_is_not_kept(tmp_path: Path, packed: bool, backend: str) -> None:
+    """Whoever plays the archive later would fail before it. What own sites say is theirs."""
+    wall = exchange(got=gzip.compress(WALL), fields="Content-Encoding: gzip\r\n") if packed else exchange(got=WALL)
+    assert recorded(tmp_path, wall, backend=backend).count == (0 if backend == "live" else 1)
+
+
+def test_what_turns_visitors_away_is_not_kept(tmp_path: Path) -> None:
+    refused = exchange()
+    refused.hinder("blocked", "status 403")
+    assert recorded(tmp_path, refused).count == 0
+
+
+def test_what_was_not_sent_is_known_to_have_been_wanted(tmp_path: Path) -> None:
+    kept_back = exchange(f"{HOME}track?n=1", method="POST")
+    kept_back.intercepted, kept_back.refused, kept_back.own = True, "it was not sent", "it was not sent"
+    archive = recorded(tmp_path, exchange(), kept_back)
+    assert archive.count == 1
+    assert archive.kept_back("POST", "http://tea.example/track?n=2")
+    assert not archive.kept_back("POST", HOME)
+    assert not archive.kept_back("PUT", f"{HOME}track")

@@ -195,7 +195,7 @@ def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
 def test_a_text_of_several_lines_is_the_one_that_was_written_however_the_form_has_sent_it() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "body": "two\r\ncoats"})
     assert lines_of(changed(added))[0] == (
-        '*- state: {sql: "select count(*) from notes where body = \'two\\r\\ncoats\'", equals: 1}'
+        "*- state: {sql: \"select count(*) from notes where body = 'two\\r\\ncoats'\", equals: 1}"
     )
 
 

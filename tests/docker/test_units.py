@@ -212,7 +212,9 @@ def test_a_unit_is_not_ready_when_one_of_it_has_died_meanwhile(
     async def container(self: Starter, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
         made = await start(self, app, image, name, place)
         if app is unit.lead:
-            (db,) = [one for one in engine.containers.list() if re.fullmatch(f"{made.name[:-6]}db-[0-9a-f]+", one.name)]
+            (db,) = [
+                one for one in engine.containers.list() if re.fullmatch(f"{made.name[:-6]}db-[0-9a-f]+", str(one.name))
+            ]
             db.kill()
             db.wait()
         return made

@@ -6,16 +6,18 @@ import hashlib
 import json
 import subprocess
 import sys
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from docker.errors import APIError
+from docker.errors import APIError, NotFound
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.cleanup import remove_labelled
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN, is_orphan, owner_labels
 from pytest_webarena.sites.cleanup.reaper import identity
@@ -101,3 +103,38 @@ def test_a_container_that_can_not_be_frozen_at_once_is_frozen_later(
     client: Any = SimpleNamespace(api=SimpleNamespace(pause=pause, inspect_container=lambda container: inspected))
     with pytest.raises(SiteError, match=told) if told else nullcontext():
         containers.set_paused(client, "0123456789abcdef", True)
+
+
+def test_what_a_run_has_made_is_removed_side_by_side_kind_by_kind() -> None:
+    """Two containers are gone only once both are being removed, and their network only after them."""
+    both, gone = threading.Barrier(2, timeout=30), []
+
+    def made(name: str, *, refusal: Exception | None = None, wait: bool = False) -> Any:
+        def remove(**how: Any) -> None:
+            if wait:
+                both.wait()
+            if refusal is not None:
+                raise refusal
+            gone.append(name)
+
+        return SimpleNamespace(name=name, id=name, remove=remove)
+
+    containers = [made("app", wait=True), made("db", wait=True), made("late", refusal=NotFound("no such container"))]
+    engine: Any = SimpleNamespace(
+        containers=SimpleNamespace(list=lambda **how: containers),
+        networks=SimpleNamespace(list=lambda **how: [made("network")]),
+        volumes=SimpleNamespace(list=lambda **how: []),
+        api=SimpleNamespace(images=lambda **how: [{"Id": "gone"}]),
+        images=SimpleNamespace(get=no_such_image),
+    )
+    removed = remove_labelled("run=x", client=engine, settle=0)
+    assert sorted(removed.containers) == ["app", "db"]
+    assert (removed.networks, removed.images, gone[-1]) == (("network",), (), "network")
+    engine.networks = SimpleNamespace(list=lambda **how: [made("busy", refusal=APIError("has active endpoints"))])
+    engine.containers = SimpleNamespace(list=lambda **how: [])
+    with pytest.raises(SiteError, match=r"(?s)labelled run=x:\nnetworks busy: has active endpoints"):
+        remove_labelled("run=x", client=engine, settle=0, patience=0)
+
+
+def no_such_image(name: str) -> None:
+    raise NotFound(name)

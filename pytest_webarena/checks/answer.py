@@ -320,6 +320,9 @@ def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> s
     return whys[0] if whys and all(whys) else ""
 
 
+_PATH = re.compile(r"(?<![\w/.])(?!and/or\b)[A-Za-z][\w.-]*/[A-Za-z][\w.-]*")
+
+
 def _named_beside(wanted: TextMatch, answer: str, question: str) -> str:
     """What an answer names in one list with what is wanted; empty when it names nothing more."""
     from pytest_webarena.checks.upstream.references import names_more
@@ -328,7 +331,15 @@ def _named_beside(wanted: TextMatch, answer: str, question: str) -> str:
     # Of a name of which a part is enough, all of it: what follows is no other one.
     whole = (re.search(rf"(?i:{re.escape(each)})(?: [A-Z][\w'-]*)*", answer) for each in wanted.includes)
     names = tuple(found[0] if found else each for found, each in zip(whole, wanted.includes, strict=True))
-    return names_more(names, answer, question_of(question))
+    asked = question_of(question)
+    more = names_more(names, answer, asked)
+    if more and any(more in each.casefold() for each in names):  # a path, of which the last part is taken for a name
+        stand_ins = tuple(f"Wanted{'x' * number}" for number in range(len(names)))
+        for name, stand_in in zip(names, stand_ins, strict=True):
+            answer = re.sub(re.escape(name), stand_in, answer, flags=re.IGNORECASE)
+        other = _PATH.search(answer)
+        more = other[0] if other else names_more(stand_ins, answer, asked)
+    return more
 
 
 def _says_none(text: str, question: str) -> bool:

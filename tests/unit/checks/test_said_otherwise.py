@@ -124,6 +124,19 @@ def test_an_address_too_many() -> None:
     assert not passes(check, "ann@x.test and bob@x.test", asked)
 
 
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("ann.lee/rye-timer", True),
+        ("It is `ann.lee/rye-timer`, with 9 stars.", True),
+        ("ann.lee/rye-timer and makers/quern", False),
+        ("ann.lee/rye-timer and Quote Checker", False),
+    ],
+)
+def test_a_path_is_no_name_beside_itself(answer: str, right: bool) -> None:
+    assert passes("{includes: ann.lee/rye-timer, only: true}", answer, "Which project has the most stars?") is right
+
+
 def test_only_goes_with_includes() -> None:
     with pytest.raises(TaskFileError, match="'only' beside 'includes'"):
         passes("{number: 4, only: true}", "4", "How many?")

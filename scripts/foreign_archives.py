@@ -41,7 +41,11 @@ FAULTS: dict[str, tuple[bytes, bytes]] = {
 def run(*command: str | Path, cwd: Path) -> str:
     """Output of a command; a sentence in its place when it fails."""
     done = subprocess.run([str(each) for each in command], cwd=cwd, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr if done.returncode == 0 else f"FAILED ({done.returncode}): {done.stderr[-300:]}"
+    return (
+        done.stdout + done.stderr
+        if done.returncode == 0
+        else f"FAILED ({done.returncode}): {(done.stderr or done.stdout)[-300:]}"
+    )
 
 
 def written(path: Path) -> Path:

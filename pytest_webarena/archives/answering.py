@@ -54,14 +54,18 @@ class Answer:
 
 def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
     """What the archive answers to a request; ``headers`` with names in lower case."""
-    found = archive.find(method, url, body, headers.get("content-type", ""))
+    if headers.get("upgrade", "").lower() == "websocket":
+        kept_back = archive.kept_back("WEBSOCKET", url)
+        return _kept_back("WebSocket", url, headers) if kept_back else _lacking("WebSocket", url, "none is archived")
+    page = lack_of(method, _lines(headers)) == "page"
+    found = archive.find(method, url, body, headers.get("content-type", ""), page=page)
     if found is None and method == "OPTIONS" and (wanted := headers.get("access-control-request-method")):
         return _preflight(wanted, headers)
     if found is None and archive.kept_back(method, url):
         return _kept_back(method, url, headers)
     if found is None:
         return _lacking(method, url, "the archive has no capture of it")
-    if found.capture.status in _LATER and lack_of(method, _lines(headers)) == "page":
+    if page and found.capture.status in _LATER:
         return _lacking(method, url, f"the archive has a failure of the moment, status {found.capture.status}")
     if found.capture.cut:
         return _lacking(method, url, "the archive has only the beginning of it")

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.archives.files import Place, places_of
-from pytest_webarena.archives.matching import body_digest, canonical, keys, spot
+from pytest_webarena.archives.matching import body_digest, canonical, keys, same_page, spot
 from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
 from pytest_webarena.errors import UsageError
 
@@ -49,13 +49,17 @@ class Archive:
         """Digest to a capture that holds the payload."""
         self.count = 0
         self._kept_back: set[tuple[str, str]] = set()
+        sent: set[tuple[str, str]] = set()
         for capture in read_captures(self._places, self._kept_back):
             self.count += 1
             if not capture.again:
                 self._whole.setdefault(capture.digest, capture)
             self._captures.setdefault((capture.method, capture.url, capture.body), []).append(capture)
+            if capture.method != "GET":
+                sent.add((capture.method, spot(capture.url)))
             for key in keys(capture.url)[1:]:
                 self._alike.setdefault((capture.method, key, capture.body), {})[capture.url] = None
+        self._kept_back -= sent
         self.origins: tuple[str, ...] = tuple(sorted({_origin(url) for _, url, _ in self._captures}))
         """Schemes, hosts and ports that it has something of."""
         self._lock = threading.Lock()
@@ -77,10 +81,13 @@ class Archive:
                 found[url if method == "GET" else f"{method} {url}"] = len(ways)
         return found
 
-    def find(self, method: str, url: str, body: bytes = b"", content_type: str = "") -> Found | None:
+    def find(
+        self, method: str, url: str, body: bytes = b"", content_type: str = "", *, page: bool = False
+    ) -> Found | None:
         """The capture that answers a request; None when there is none. A HEAD is answered by what a GET got.
 
-        Captures of other methods than GET only where the archive knows what was sent.
+        ``page``: it is for a page to be shown, not for what one loads. Captures of other methods than GET only where
+        the archive knows what was sent.
         """
         method = "GET" if method == "HEAD" else method
         digest = body_digest(body, content_type)
@@ -89,7 +96,8 @@ class Archive:
         if captures := self._good(method, exact, digest):
             return Found(capture=self._nearest(captures), how="exact")
         for key, how in zip(others, ("scheme", "query"), strict=False):
-            urls = self._alike.get((method, key, digest), {})
+            alike = self._alike.get((method, key, digest), {})
+            urls = [one for one in alike if how != "query" or not page or same_page(url, one)]
             if captures := [each for one in urls for each in self._good(method, one, digest)]:
                 return Found(capture=self._nearest(captures), how=how)
         return None
@@ -109,10 +117,7 @@ class Archive:
     def kept_back(self, method: str, url: str) -> bool:
         """Whether the guard of live sites kept the like from being sent while the archive was made, and never let one
         through: what was sent with it counts for nothing then."""
-        at = spot(canonical(url))
-        if (method, at) not in self._kept_back:
-            return False
-        return not any(known == method and spot(each) == at for known, each, _ in self._captures)
+        return (method, spot(canonical(url))) in self._kept_back
 
     def circles(self, url: str) -> bool:
         """Whether ``url`` is a redirect that leads, over others maybe, to where one has been before: what the site

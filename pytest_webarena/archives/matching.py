@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-__all__ = ["body_digest", "canonical", "keys", "spot"]
+__all__ = ["body_digest", "canonical", "keys", "same_page", "spot"]
 
 _PORTS = {"http": 80, "https": 443}
 _CLOCKS = frozenset(
@@ -69,7 +69,8 @@ def keys(url: str) -> Sequence[str]:
 
     1. The address itself. 2. The same by the other scheme, on the default port. 3. Its parameters in any order, without
     numbers that keep caches away and without marks of campaigns, and with escapes written as RFC 3986 has them. No
-    parameter that may decide what a page shows is ever passed over: another search is another page.
+    parameter that may decide what a page shows is ever passed over: another search is another page. Of pages themselves
+    numbers decide, too (`same_page`).
 
     >>> keys("http://shop.test/find?q=a&_=1700000000&utm_source=x")[1:]
     ['scheme //shop.test/find?q=a&_=1700000000&utm_source=x', 'query //shop.test/find?q=a']
@@ -80,6 +81,26 @@ def keys(url: str) -> Sequence[str]:
     kept = sorted(part for part in query.split("&") if part and not _passes(part)) if mark else []
     found.append(spelled(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
     return found
+
+
+def same_page(url: str, other: str) -> bool:
+    """Whether two addresses that share their last key are one page's: a page may well be about a moment, where what
+    pages load has a clock to keep caches away.
+
+    >>> same_page("http://shop.test/?at=1&utm_source=x", "http://shop.test/?at=1")
+    True
+    >>> same_page("http://shop.test/prices?ts=1700000000", "http://shop.test/prices?ts=1600000000")
+    False
+    """
+    return _told(url) == _told(other)
+
+
+def _told(url: str) -> list[str]:
+    return sorted(
+        spelled(part)
+        for part in url.partition("?")[2].split("&")
+        if part and not _CAMPAIGNS.fullmatch(part.partition("=")[0].lower())
+    )
 
 
 def spelled(text: str) -> str:

@@ -15,7 +15,7 @@ from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.numbers import final_answer, mask_words
 from pytest_webarena.checks.opposed import opposed
-from pytest_webarena.checks.plain_answers import closed_up, unaccented, unmarked
+from pytest_webarena.checks.plain_answers import spelt_alike, unaccented, unmarked
 from pytest_webarena.checks.refusals import declines, takes_back
 from pytest_webarena.checks.settled import normalise_kept, places_of, settles, within
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
@@ -266,10 +266,9 @@ def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
     plain = without_powers(unmarked(answer)) if wanted.number is not None else unmarked(answer)
     if " & " in plain and "&" not in str(wanted):
         plain = plain.replace(" & ", " and ")
-    why = _judge_plain(wanted, answer, plain, question)
-    if why and wanted.number is not None and (other := converted(question, plain)):
-        return _judge_plain(wanted, other, other, question) and why
-    return why
+    if wanted.number is not None and (other := converted(question, plain)):
+        return _judge_plain(wanted, other, other, question)
+    return _judge_plain(wanted, answer, plain, question)
 
 
 def _judge_plain(wanted: TextMatch, answer: str, plain: str, question: str) -> str:
@@ -282,14 +281,14 @@ def _judge_plain(wanted: TextMatch, answer: str, plain: str, question: str) -> s
 
 
 def _readings(wanted: TextMatch, answer: str, plain: str) -> Iterator[tuple[TextMatch, str]]:
-    """What is compared with what: as it is written, without Markdown, in plain letters, with amounts as one word."""
+    """What is compared with what: as it is written, without Markdown, in plain letters, spelt alike."""
     if "~~" not in answer:
         yield wanted, answer
     yield wanted, plain
     if bare := unaccented(wanted):
         yield bare, plain
-    if together := closed_up(wanted, plain):
-        yield together
+    if alike := spelt_alike(wanted, plain):
+        yield alike
 
 
 def _judge_words(wanted: TextMatch, text: str, question: str) -> str:
@@ -321,12 +320,26 @@ def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> s
     return whys[0] if whys and all(whys) else ""
 
 
+_PATH = re.compile(r"(?<![\w/.])(?!and/or\b)[A-Za-z][\w.-]*/[A-Za-z][\w.-]*")
+
+
 def _named_beside(wanted: TextMatch, answer: str, question: str) -> str:
     """What an answer names in one list with what is wanted; empty when it names nothing more."""
     from pytest_webarena.checks.upstream.references import names_more
     from pytest_webarena.checks.upstream.stated_numbers import question_of
 
-    return names_more(wanted.includes, answer, question_of(question))
+    # Of a name of which a part is enough, all of it: what follows is no other one.
+    whole = (re.search(rf"(?i:{re.escape(each)})(?: [A-Z][\w'-]*)*", answer) for each in wanted.includes)
+    names = tuple(found[0] if found else each for found, each in zip(whole, wanted.includes, strict=True))
+    asked = question_of(question)
+    more = names_more(names, answer, asked)
+    if more and any(more in each.casefold() for each in names):  # a path, of which the last part is taken for a name
+        stand_ins = tuple(f"Wanted{'x' * number}" for number in range(len(names)))
+        for name, stand_in in zip(names, stand_ins, strict=True):
+            answer = re.sub(re.escape(name), stand_in, answer, flags=re.IGNORECASE)
+        other = _PATH.search(answer)
+        more = other[0] if other else names_more(stand_ins, answer, asked)
+    return more
 
 
 def _says_none(text: str, question: str) -> bool:

@@ -17,7 +17,7 @@ _UNITS = {
     "|pound pounds lb lbs|ounce ounces oz",
     "area": "hectare hectares ha|acre acres",
     "volume": "litre litres liter liters l|millilitre millilitres milliliter milliliters ml",
-    "money": "crown crowns kr kronor krone kroner|euro euros eur \u20ac|dollar dollars usd $",
+    "money": "crown crowns kr kronor krone kroner|euro euros eur \u20ac|dollar dollars usd $|cent cents|penny pence",
     "share": "% percent",
 }
 _CANONICAL = {
@@ -110,6 +110,8 @@ _WAYS = (
     (r"older", r"younger"),
     (r"faster|quicker|sooner", r"slower"),
     (r"heavier", r"lighter"),
+    (r"r[io]sen?|grew|grown?|increased?", r"fewer|less"),
+    (r"shr[aiu]nk|f[ae]ll|dropp?|decreased?", r"more|higher"),
     (r"open", r"closed"),
     (r"dearer|more expensive", r"cheaper"),
     (

@@ -32,13 +32,17 @@ _SPELT = {
     "millilitre": r"ml|millilit(?:re|er)s?",
     "litre": r"l|lit(?:re|er)s?",
 }
+_HOURS_AND = re.compile(
+    r"(?<![\w.,:])(\d{1,3})\s?(?:h|hrs?|hours?)\s?([0-5]?\d)(?![\w.,:]*\d|\s?[^\W\d_])", re.IGNORECASE
+)
+"""Minutes behind hours need no name."""
 _NUMBER = r"(?<![\w.,:/-])(\d{1,6}(?:\.\d{1,6})?|an?|one|half an?)"
 
 
 def converted(question: str, text: str) -> str:
     """``text`` with its only amount told in the unit that ``question`` asks for; empty when there is nothing to do.
 
-    Hours and minutes may stand together. Where several amounts of the kind stand, none is touched.
+    Hours and minutes may stand together, and are one amount then. Where there are several, none is touched.
 
     >>> converted("How many minutes is it?", "It takes 1 h 5 min."), converted("How many grams?", "0.89 kg")
     ('It takes 65 minute.', '890 gram')
@@ -47,6 +51,7 @@ def converted(question: str, text: str) -> str:
     family = next((each for each in _FAMILIES if asked in each), None)
     if family is None or asked is None:
         return ""
+    text = _HOURS_AND.sub(r"\1 h \2 min", text) if family is _TIMES else text
     units = "|".join(f"(?P<{unit}>{_SPELT[unit]})" for unit in family)
     one = re.compile(rf"{_NUMBER}[\s\u00a0-]?(?:{units})(?![\w\u00b2\u00b3^])", re.IGNORECASE)
     found = list(one.finditer(text))

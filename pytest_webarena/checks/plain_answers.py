@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pytest_webarena.checks.text import TextMatch
 
-__all__ = ["closed_up", "emphasised", "unaccented", "unmarked"]
+__all__ = ["emphasised", "spelt_alike", "unaccented", "unmarked"]
 
 _STRUCK = re.compile(r"~~(?=\S).*?(?<=\S)~~", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.MULTILINE)
@@ -88,18 +88,22 @@ def _bare(text: str) -> str:
 _AMOUNT = re.compile(r"(?<=\d)[ \u00a0\u202f](?=(?:kg|g|mg|l|ml|cl|m|mm|cm|km|lm|W|h|min)\b)")
 
 
-def closed_up(match: TextMatch, text: str) -> tuple[TextMatch, str] | None:
-    """Condition and text with units right behind their numbers, as many write them; None: they make no difference.
+def spelt_alike(match: TextMatch, text: str) -> tuple[TextMatch, str] | None:
+    """Condition and text with units right behind their numbers and "and" for "&"; None: that makes no difference.
 
-    >>> closed_up(TextMatch(exact="Jam, 250 g"), "Jam, 250g")[0].exact
-    'Jam, 250g'
+    >>> spelt_alike(TextMatch(exact="Jam & Jelly, 250 g"), "Jam and Jelly, 250g")[0].exact
+    'Jam and Jelly, 250g'
     """
-    closed = replace(
+    alike = replace(
         match,
-        exact=None if match.exact is None else _AMOUNT.sub("", match.exact),
-        includes=tuple(_AMOUNT.sub("", each) for each in match.includes),
-        excludes=tuple(_AMOUNT.sub("", each) for each in match.excludes),
-        one_of=tuple(_AMOUNT.sub("", each) for each in match.one_of),
+        exact=None if match.exact is None else _alike(match.exact),
+        includes=tuple(map(_alike, match.includes)),
+        excludes=tuple(map(_alike, match.excludes)),
+        one_of=tuple(map(_alike, match.one_of)),
     )
-    plain = _AMOUNT.sub("", text)
-    return None if (closed, plain) == (match, text) else (closed, plain)
+    plain = _alike(text)
+    return None if (alike, plain) == (match, text) else (alike, plain)
+
+
+def _alike(text: str) -> str:
+    return _AMOUNT.sub("", text).replace(" & ", " and ")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
+from pytest_webarena.checks.asked_units import asked_unit, unit_behind
 from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.checks.plain_answers import unmarked
 from pytest_webarena.checks.text import normalise
@@ -158,6 +159,8 @@ def takes_back(rest: str, question: str, reason: str = "") -> bool:
     """
     text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")
     if _BROKEN.search(text) or _DEED.search(text) or _is_a_name(rest, question, reason):
+        return True
+    if (first := re.match(r"\d[\d.,]*", text)) and unit_behind(text, first.end()) == asked_unit(question) != "":
         return True
     if not _new_numbers(text, question, reason):
         return _GUESS.search(text) is not None and not _said((_CAN_NOT, _NO_RIGHT, _MORE, _THERE_IS_NONE), text, "")

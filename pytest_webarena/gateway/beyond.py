@@ -19,13 +19,16 @@ class Beyond:
     """Asked by a gateway with archived sites for hosts that nothing serves (`routes.Guarded`). Where an agent goes by
     itself is refused as anywhere; what pages load from there, and pages that they lead to, are lacking."""
 
-    def __init__(self, routes: RouteTable, *, read: bool, unneeded: tuple[str, ...] = ()) -> None:
-        """``read``: whether TLS is ended here. ``unneeded``: hosts, with all below, whose absence decides nothing."""
-        self._routes, self._read, self._unneeded, self._hosts = routes, read, unneeded, 0
+    def __init__(
+        self, routes: RouteTable, *, read: bool, unneeded: tuple[str, ...] = (), home: tuple[str, ...] = ()
+    ) -> None:
+        """``read``: whether TLS is ended here. ``unneeded``: hosts, with all below, whose absence decides nothing.
+        ``home``: such where the trial begins, or may go on the site that is archived: all of them lacks."""
+        self._routes, self._read, self._unneeded, self._home, self._hosts = routes, read, unneeded, home, 0
 
     def of(self, routes: RouteTable) -> Beyond:
         """The same for another gateway."""
-        return Beyond(routes, read=self._read, unneeded=self._unneeded)
+        return Beyond(routes, read=self._read, unneeded=self._unneeded, home=self._home)
 
     def route(self, host: str, port: int) -> Route:
         """A way that nothing is sent on."""
@@ -38,7 +41,7 @@ class Beyond:
     def judge(self, route: Route, request: RequestHead, path: str) -> None:
         """Raise `NotArchived` for what a page of an archived site wants, else `Refused`."""
         lack = lack_of(request.method, request.fields)
-        if not self._is_of_page(request, route.url + path, lack):
+        if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, lack)):
             raise _foreign(route.host)
         lack = "extra" if is_below(route.host, self._unneeded) else lack
         raise NotArchived(f"{request.method} {route.url}{path} is not archived, nor anything of {route.host}", lack)

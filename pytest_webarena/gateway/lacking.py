@@ -19,8 +19,9 @@ style sheet, a frame, data); an ``extra`` that only decorates or reports (pictur
 nothing."""
 
 _PARTS = frozenset(
-    ("script", "style", "iframe", "frame", "object", "embed", "worker", "sharedworker", "serviceworker", "empty")
+    ("script", "style", "iframe", "frame", "object", "embed", "worker", "sharedworker", "websocket", "empty")
 )  # fmt: skip
+"""No service workers: pages work without, as in all browsers but those that agents drive by themselves."""
 
 
 def lack_of(method: str, fields: Sequence[str]) -> Lack:

@@ -62,6 +62,8 @@ class Guard:
         url = route.url + path
         if lack_of(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
             self._elsewhere(route, url, self._sender(request, url))
+        if not self.terms.is_home(route.host) and _is_the_browsers(request):
+            raise Refused(f"{route.host} can't be reached", f"the browser asks {route.host} by itself, for no page")
         query = path.partition("?")[2]
         if not unsafe and hidden_method(request.method, query):
             unsafe = f"{request.method} as another method"
@@ -134,6 +136,13 @@ class Guard:
             entry.hinder("blocked", "a captcha")
         elif page and head.status >= 500:
             entry.hinder("site", f"status {head.status}")
+
+
+def _is_the_browsers(request: RequestHead) -> bool:
+    """Whether a browser asks for something for its own services (forms to fill in, hints, lists): no page is behind it,
+    nor is it to be shown."""
+    known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
+    return (known.get("sec-fetch-site"), known.get("sec-fetch-dest")) == ("none", "empty")
 
 
 def _intercepted(what: str, url: str) -> Intercepted:

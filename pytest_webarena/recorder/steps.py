@@ -71,7 +71,7 @@ def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedSte
     reader = _Reader()
     for number, signal in enumerate(signals):
         reader.read(signal, begun=number >= before)
-    return tuple(reader.steps)
+    return reader.made()
 
 
 class _Reader:
@@ -91,6 +91,13 @@ class _Reader:
         self._empty = False
         """Whether the last tab was closed, and none has shown anything since."""
         self._history: dict[int, _History] = {}
+
+    def made(self) -> tuple[RecordedStep, ...]:
+        """The steps. Where no tab is left the browser was closed, or is gone: that is no part of what was done."""
+        steps = list(self.steps)
+        while self._empty and steps and isinstance(steps[-1].action, actions.CloseTab | actions.FocusTab):
+            steps.pop()
+        return tuple(steps)
 
     def read(self, signal: Signal, *, begun: bool) -> None:
         """The next signal."""

@@ -63,8 +63,9 @@ tasks:
 * **`webarena try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
   grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
   screenshot, `r` for fresh sites. After each action the checks are judged and what changed is told, with the reasons;
-  `c` tells all of them again. `--headed` opens a window instead, and speaks whenever a check changes while you use
-  it. Commands may also be steps as solutions have them (`click: role=button[name="Save"]`). `--solution` replays the
+  `c` tells all of them again; `w [42]` or `w SELECTOR` the selectors that find an element and no other. `--headed`
+  opens a window instead, and speaks whenever a check changes while you use it. Commands may also be steps as solutions
+  have them (`click: role=button[name="Save"]`). `--solution` replays the
   solution and exits with 1 when it does not pass; `--go-on` does the steps of it that work and reads commands at the
   page where it stops: do the failing step by hand, and `s` goes on with the next one. `--record FILE` writes all that
   was done, in whatever way, as a `solution` with selectors that last

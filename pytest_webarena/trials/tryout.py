@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.actions import Action, Stop, answers_dialogs, as_record
+from pytest_webarena.actions import Action, Element, Hover, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
@@ -39,6 +41,7 @@ or as a solution has it, e.g.  click: role=button[name="Save"]   fill: {css=#tit
 or one of:
   s, solution   do the next step of the task's solution      a, all    do all that are left
   c, checks     judge the checks, every reason told again     o, see    print what an agent sees
+  w, which      by what an element is found, e.g.  w [42]     w css=#title
   p, picture    save a screenshot and say where               r, reset  begin again on fresh sites
   q, quit       leave                                         h, help   this"""
 
@@ -180,6 +183,24 @@ class Tryout:
     def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
         """What each selector finds in the current tab now; nothing is done to it."""
         return self._stage.session.sightings(selectors)
+
+    def which(self, text: str) -> tuple[str, ...]:
+        """Selectors that find an element and no other, the most lasting first. ``text``: its number, as an agent is
+        shown it, over which the mouse is moved; or a selector. `TaskError` where there is none."""
+        session = self._stage.session
+        if number := re.fullmatch(r"\[?\s*(\d+)\s*\]?", text):
+            outcome = session.execute(Hover(Element(number[1])))
+            if outcome.error:
+                raise TaskError(outcome.error)
+            target = outcome.target
+        else:
+            target = self.find(text)
+        if target is None:
+            raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
+        ways = [way for way in _ways_to(target, text) if way]
+        seen = dict(zip(ways, session.sightings(ways), strict=False))
+        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].alone), -1)
+        return tuple(way for way, found in seen.items() if found.alone and found.element == itself)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the present state, or only what it says anew; whether it is a pass."""
@@ -327,8 +348,24 @@ def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Calla
             while trying.steps_left and trying.next_step():
                 pass
             trying.show_checks(changes=True)
+        case _ if (asked := re.fullmatch(r"(?:w|which)\s+(\S.*)", command)) is not None:
+            found = trying.which(asked[1])
+            say("\n".join(found) or "nothing finds it alone: its role, name, text and place are others', too")
         case _:
             _do(trying, command, say, parse)
+
+
+def _ways_to(target: TargetRecord, text: str) -> tuple[str, ...]:
+    """By what somebody may find an element again."""
+    name, words = " ".join(target.name.split()), " ".join(target.text.split())
+    return (
+        f"role={target.role}[name={json.dumps(name, ensure_ascii=False)}s]"
+        if target.role and 0 < len(name) < 80
+        else "",
+        f"text={json.dumps(words, ensure_ascii=False)}" if 1 < len(words) < 80 and not words.endswith("…") else "",
+        "" if text.strip("[] ").isdecimal() else text,
+        f"css={target.selector}" if target.selector else "",
+    )
 
 
 def _do(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:

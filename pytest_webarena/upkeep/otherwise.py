@@ -25,6 +25,7 @@ __all__ = ["Known", "Way", "nodes_otherwise", "ways_to_find", "ways_to_step"]
 KNOWN_VERSION = 1
 _TELLING = re.compile(r"(role=\w+\[\s*name|text=|id=|data-testid=)")
 """How a selector's last part begins that says enough by itself."""
+_NAMED = re.compile(r'role=(\w+)\[\s*name\s*=\s*"((?:[^"\\]|\\.)*)"\s*[is]?\s*\]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,19 @@ def ways_to_step(step: Action, known: TargetRecord | None) -> tuple[Way, ...]:
         return (Way(action=step),)
     aimed: Any = step
     found = [Way(action=step)]
-    for how, selector, role, name in _elsewhere(target.selector, known):
-        found.append(Way(action=replace(aimed, target=Selector(selector)), how=how, role=role, name=name))
+    told = {target.selector}
+    for how, selector, role, name in (*_beside(target), *_elsewhere(target.selector, known)):
+        if selector not in told:
+            told.add(selector)
+            found.append(Way(action=replace(aimed, target=Selector(selector)), how=how, role=role, name=name))
     return tuple(found)
+
+
+def _beside(target: Selector) -> Iterator[tuple[str, str, str, str]]:
+    """What a recording keeps beside the selector: that it found this element and no other, when it was recorded."""
+    for selector in target.also:
+        named = _NAMED.fullmatch(selector)
+        yield f"its also, {selector}", selector, *((named[1], _unquoted(named[2])) if named else ("", ""))
 
 
 def ways_to_find(locate: str, known: TargetRecord | None = None) -> tuple[Way, ...]:
@@ -102,8 +113,8 @@ def _elsewhere_at_all(selector: str, known: TargetRecord | None) -> Iterator[tup
     last = selector.rpartition(">>")[2].strip()
     if _TELLING.match(last):
         yield f"{_kind(last)}, elsewhere on the page", last, "", ""
-        if named := re.fullmatch(r'role=\w+\[\s*name\s*=\s*"((?:[^"\\]|\\.)*)"\s*[is]?\s*\]', last):
-            yield "text", f"text={_quoted(_unquoted(named[1]))}", "", ""
+        if named := _NAMED.fullmatch(last):
+            yield "text", f"text={_quoted(_unquoted(named[2]))}", "", ""
     if known is not None:
         text = " ".join(known.text.split())
         if 1 < len(text) < 80 and not text.endswith("…"):

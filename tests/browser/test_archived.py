@@ -13,7 +13,7 @@ import pytest
 from pytest_webarena.archives.writing import WarcFile
 from tests.inner import SUM_TASK, run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
 TASKS = """
 defaults: {sites: [homepage], mutates: false}
@@ -50,6 +50,14 @@ tasks:
     intent: What is there?
     checks: [{answer: {unachievable: there is no such page}}]
     solution: [{goto: /nowhere}, {stop: "N/A"}]
+  - id: gap
+    intent: What is there?
+    checks: [{answer: "42"}]
+    solution: [{goto: /nowhere}, {click: "css=#there"}, {stop: "42"}]
+  - id: rows
+    intent: What is there?
+    checks: [{answer: "42"}, {state: {sql: select 1, equals: 1}}]
+    solution: [{stop: "42"}]
   - id: secure
     sites: [docs]
     intent: Is it secure?
@@ -127,7 +135,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[
                 answered=f"HTTP/1.1 {301 if b'moved' in got else 200} x\r\nContent-Type: text/html\r\n{fields}",
                 got=got, time=1,
             )  # fmt: skip
-    run_pytest(folder, "tasks.yaml", "sum.yaml", "astray.yaml", "--agent=oracle", "--run-dir=old", "--sites=sites.yaml")
+    run_pytest(
+        folder,
+        "tasks.yaml",
+        "sum.yaml",
+        "astray.yaml",
+        "--agent=oracle",
+        "--run-dir=old",
+        "--sites=sites.yaml",
+        "--wide=4",
+        timeout=600,
+    )
     checked = subprocess.run(
         [sys.executable, "-m", "warcio.cli", "check", folder / "recorded.warc.gz"], check=False, capture_output=True
     )
@@ -144,7 +162,8 @@ def test_verdicts_are_those_of_the_site(runs: dict[str, dict[str, tuple[str, str
 def test_what_lacks_is_nobodys_failure(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
     old = runs["old"]
     assert old["astray"] == old["misled"] == ("error", "site", "lacking")
-    assert old["opened"][:2] == ("error", "site")
+    assert old["gap"] == ("error", "site", "lacking")
+    assert old["opened"][:2] == old["rows"][:2] == ("error", "site")
     assert old["unneeded"] == ("passed", None, "")
     assert old["foreign"] == old["advert"] == ("failed", None, "")
     assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "lacking"))

@@ -750,3 +750,34 @@ def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: We
     assert [(each.cause, each.url) for each in closed] == [("", f"{SITE}/over"), ("browser", "about:blank")]
     session.open_tabs([web.put("/", "x")])
     assert not [each for each in session.signals.since() if isinstance(each, TabClosed)]
+
+
+MASKED = """<body><input id=day placeholder=hh:mm><input id=other><button id=go>Go</button><script>
+day.onkeydown = event => {
+  if (!/^[0-9]$/.test(event.key)) return;
+  event.preventDefault();
+  const digits = (day.value.replace(/\\D/g, '') + event.key).slice(0, 4);
+  day.value = digits.length > 2 ? digits.slice(0, 2) + ':' + digits.slice(2) : digits;
+};
+</script>"""
+
+
+def test_what_a_masked_field_makes_of_keys_is_told_when_it_is_left(show: Show) -> None:
+    session = show(MASKED)
+    session.execute(Type(Selector("css=#day"), "1230"))
+    session.execute(Click(Selector("css=#go")))
+    assert said(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
+
+
+def test_what_a_masked_field_makes_of_keys_is_told_when_nothing_more_comes(show: Show) -> None:
+    session = show(MASKED)
+    session.execute(Type(Selector("css=#day"), "1230"))
+    wait_until(lambda: ("change", "#day", "12:30") in said(session), seconds=30)
+
+
+def test_what_scripts_write_into_fields_in_which_nobody_struck_a_key_is_not_told(show: Show) -> None:
+    session = show(MASKED.replace("day.onkeydown", "other.onkeydown = () => { other.value = 'mine'; }; day.onkeydown"))
+    session.execute(Press("a", Selector("css=#day")))
+    session.execute(Click(Selector("css=#other")))
+    session.execute(Click(Selector("css=#go")))
+    assert [(event, value) for event, _, value in said(session) if event == "change"] == [("change", "a")]

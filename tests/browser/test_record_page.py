@@ -39,7 +39,9 @@ def runtime(browser_executable: str | None) -> Iterator[Runtime]:
 
 
 @pytest.fixture
-def record(runtime: Runtime, browser_executable: str | None, monkeypatch: pytest.MonkeyPatch) -> Record:
+def record(runtime: Runtime, browser_executable: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
+    monkeypatch.chdir(tmp_path)  # what is recorded is kept here
+
     def record(text: str, act: Any, **options: Any) -> tuple[int, list[str]]:
         [task] = parse_tasks(text)
         task = replace(task, checks=())

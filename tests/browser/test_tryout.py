@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,22 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
 def test_a_task_that_is_not_there(tasks: Path, capsys: pytest.CaptureFixture[str], name: str, message: str) -> None:
     assert main(["try", name.format(file=tasks)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_by_what_an_element_is_found_is_told(
+    tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = ["w css=nav >> text=Calculator", "w css=#nothing-like-it", "o", "q"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
+    assert main(["try", f"{tasks}::sum"]) == 0
+    said = capsys.readouterr().out
+    assert '\nrole=link[name="Calculator"s]\ncss=nav >> text=Calculator\ncss=nav' in said
+    assert 'text="Calculator"' not in said, "that is on the page twice"
+    assert "expected an element that is there, found none that is css=#nothing-like-it" in said
+    number = re.search(r"\[(\d+)\] searchbox", said)
+    assert number is not None
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"o\nw [{number[1]}]\nw [99999]\nq\n"))
+    assert main(["try", f"{tasks}::sum"]) == 0
+    said = capsys.readouterr().out
+    assert 'role=searchbox[name="Search the manuals"s]\ncss=' in said
+    assert "There is no element [99999]" in said

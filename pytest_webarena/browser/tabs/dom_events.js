@@ -108,7 +108,7 @@ const tell = (el, event, value, sign, letter, ready) => {
 
 const LISTENED = [
   'click', 'dblclick', 'auxclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'keydown', 'pointerdown',
-  'pointerup', 'dragstart', 'drop', 'SIGN',
+  'pointerup', 'dragstart', 'drop', 'focusout', 'SIGN',
 ];
 const LETTERS = new Set(['keydown', 'beforeinput', 'input']);
 const seen = new WeakSet();  // events: those of shadow trees come by more than once
@@ -168,6 +168,38 @@ const onPointer = (event, el) => {
   }
 };
 
+// Masked fields take the keys themselves and write what they like. No event tells of that; it is told when the field is
+// left, or when nothing has come for a while.
+const STILL = 1000;  // milliseconds
+let struck = null;  // a field in which keys were struck that wrote nothing yet
+let struckValue = '';  // what was in it
+let struckAt = 0;
+let struckWaits = false;
+const tellStruck = () => {
+  const el = struck;
+  if (el === null) return;
+  const value = isConnected(el) ? valueOf(el) : null;
+  if (value === null || value === struckValue) return;
+  struckValue = value;
+  tell(el, 'change', value);
+};
+const lookStruck = () => {
+  const left = struck === null ? 0 : struckAt + STILL - performance.now();
+  struckWaits = left > 0;
+  if (struckWaits) setTimeout(lookStruck, left);
+  else tellStruck();
+};
+const strike = el => {
+  struckAt = performance.now();
+  if (struck === el) return;
+  tellStruck();
+  struck = el;
+  struckValue = valueOf(el);
+  if (struckWaits) return;
+  struckWaits = true;
+  setTimeout(lookStruck, STILL);
+};
+
 // More may follow at once.
 const isSmall = ({data, inputType}) => data ? data.length === 1 : `${inputType}`.startsWith('delete');
 let plain = null;  // such a field, as long as the same one is written in
@@ -175,9 +207,11 @@ let plainWriting = null;  // what `writingIn` has of it
 let plainText = null;  // reads its text
 const isPlainText = el => plainText === areaValue || TEXTS.has(inputType(el));  // scripts may make another kind of it
 const onLetter = (event, type, el) => {
+  if (type === 'keydown' && event.isTrusted) strike(el);
   if (type === 'keydown') return event.key !== 'Enter' && !LEFT.has(event.key);
   if (!event.isTrusted) return false;
   if (type === 'beforeinput') {
+    struck = null;
     plainWriting.announced = event.inputType;
     return true;
   }
@@ -218,6 +252,7 @@ const onEvent = event => {
     plainWriting = writingIn(at);
     plainText = is(at, 'input') ? inputValue : areaValue;
   }
+  if (letter && type === 'keydown' && event.isTrusted && event.key !== 'Enter') strike(at);
   if (letter && type === 'keydown' && event.key !== 'Enter' && !LEFT.has(event.key)) return;
   if (seen.has(event)) return;
   seen.add(event);
@@ -250,6 +285,12 @@ const onEvent = event => {
     return;
   }
   if (!trusted || (type === 'auxclick' && event.button !== 1)) return;
+  if (type === 'beforeinput' || type === 'input') struck = null;
+  if (type === 'focusout' || type === 'pointerdown' || type === 'submit' || (type === 'keydown' && event.key === 'Enter')) tellStruck();
+  if (type === 'focusout') {
+    struck = null;
+    return;
+  }
   if (type === 'pointerdown' || type === 'pointerup') {
     onPointer(event, el);
   } else if (type === 'beforeinput') {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from urllib.parse import urlsplit
 
-from pytest_webarena.errors import TaskError
+from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.beyond import Beyond
+from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.sites.backends.base import Backend, WorldBackend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
@@ -31,13 +34,26 @@ def of_this_machine(
     return [site for site in sites if not is_live(apps[site.app], backend)]
 
 
-def enter_beyond(session: GatewaySession, apps: Iterable[AppManifest], *, read: bool) -> None:
-    """Have a gateway tell what pages of archived sites want of other hosts, if one of ``apps`` is archived. Where the
-    world is open, that is asked. ``read``: whether TLS is ended at the gateway."""
+def enter_beyond(
+    session: GatewaySession, apps: Iterable[AppManifest], wishes: LiveWishes | None, *, read: bool
+) -> None:
+    """Have a gateway tell what pages of archived sites want of other hosts, and what a task does that names its own, if
+    one of ``apps`` is archived. Where the world is open, that is asked. ``read``: whether TLS is ended at the
+    gateway."""
     archived = [app for app in apps if app.backend == ARCHIVE]
     if archived and session.routes.world is None:
         unneeded = tuple(host for app in archived for host in unneeded_of(app))
-        session.enter(Beyond(session.routes, read=read, unneeded=unneeded))
+        session.enter(Beyond(session.routes, read=read, unneeded=unneeded, home=_home(wishes)))
+
+
+def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
+    """Where a task's tabs may go on live sites: what it starts on, with all of the same domain, and what it names."""
+    if wishes is None:
+        return ()
+    hosts = [host for start in wishes.starts if (host := urlsplit(start).hostname)]
+    with suppress(UsageError):  # whoever has only archives need not have the list of domains
+        hosts += [domain for host in hosts if (domain := registrable(host))]
+    return (*hosts, *(wishes.terms.domains if wishes.terms is not None else ()))
 
 
 def join_worlds(session: GatewaySession, other: GatewaySession) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_webarena.archives.bodies import codings_of, decoded
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.gateway.heads import header_pairs
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log import SAFE_METHODS, Entry
 from pytest_webarena.live import signs
 from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue
@@ -36,8 +36,8 @@ class Recording:
 
     def keep(self, entry: Entry) -> None:
         """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
-        if entry.intercepted and not self.problem:
-            self._write(lambda: self._file.add_kept_back(method=entry.method, url=entry.url, time=entry.time))
+        if entry.intercepted and not self.problem and (method := _written(entry)):
+            self._write(lambda: self._file.add_kept_back(method=method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return
         if entry.obstacle:  # what turned a visitor away would turn away whoever visits the archive
@@ -66,6 +66,15 @@ class Recording:
     def close(self) -> None:
         """No more."""
         self._file.close()
+
+
+def _written(entry: Entry) -> str:
+    """The method of a request that may write; empty for a GET in disguise: others at its address may only read."""
+    if any(
+        name.lower() == "upgrade" and value.lower() == "websocket" for name, value in header_pairs(entry.request_head)
+    ):
+        return "WEBSOCKET"
+    return "" if entry.method in SAFE_METHODS else entry.method
 
 
 def _wall(head: str, got: bytes) -> str:

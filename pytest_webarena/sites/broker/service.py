@@ -116,7 +116,7 @@ class LeaseService:
             served, self.catalogue.apps, self._backends.get
         ):  # also those of apps that the asked ones depend on: pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
-        enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), read=trusts)
+        enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:

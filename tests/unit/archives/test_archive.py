@@ -90,6 +90,16 @@ def test_what_makes_one_is_not_archived(tmp_path: Path, method: str, asked: str)
     assert (made.status, lacks(made)) == (404, True)
 
 
+def test_a_page_about_another_moment_is_another_page(tmp_path: Path) -> None:
+    """Whoever asks for the wrong one must not be shown the right one."""
+    archive = opened(tmp_path / "a.warc.gz", ("GET", f"{HOME}prices?ts=1700000000&of=tea", b"8.50"))
+    asked, page = f"{HOME}prices?of=tea&ts=1600000000", {"accept": "text/html,*/*"}
+    assert answer(archive, "GET", asked, {"accept": "*/*"}).data == b"8.50"
+    assert lacks(answer(archive, "GET", asked, page))
+    same = f"{HOME}prices?utm_source=mail&of=tea&ts=1700000000"
+    assert answer(archive, "GET", same, page).data == b"8.50"
+
+
 def test_forms_are_told_apart_by_what_was_sent(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc.gz", ("POST", f"{HOME}find", b"found tea"), sent=b"q=tea")
     assert answer(archive, "POST", f"{HOME}find", {}, b"q=tea").data == b"found tea"
@@ -135,6 +145,11 @@ def test_what_the_guard_kept_back_is_kept_back_again(tmp_path: Path) -> None:
     with WarcFile(path, sites={}) as file:
         file.add_kept_back(method="POST", url=f"{HOME}track?at=1", time=1)
         file.add_kept_back(method="POST", url=f"{HOME}find", time=1)
+        file.add_kept_back(method="WEBSOCKET", url=f"{HOME}live", time=1)
+        file.add(
+            method="GET", url=HOME, asked="GET / HTTP/1.1\r\n", sent=b"", answered="HTTP/1.1 200 OK\r\n", got=b"x",
+            time=1,
+        )  # fmt: skip
     archive = Archive([path, write(tmp_path / "b.warc.gz", ("POST", f"{HOME}find?q=1", b"found"))])
     script, tab = {"origin": "https://shop.test", "sec-fetch-mode": "cors"}, {"accept": "text/html,*/*"}
     made = answer(archive, "POST", f"{HOME}track?at=2", script, b"what=2")
@@ -144,6 +159,10 @@ def test_what_the_guard_kept_back_is_kept_back_again(tmp_path: Path) -> None:
         "https://shop.test",
     )
     assert b"<h1>Not sent: live sites are only read</h1>" in answer(archive, "POST", f"{HOME}track", tab).data
+    upgrade = {"upgrade": "websocket"}
+    assert said(answer(archive, "GET", f"{HOME}live", upgrade), KEPT_BACK) == "1"
+    for url in (HOME, f"{HOME}other"):  # a page is no answer to it
+        assert lacks(answer(archive, "GET", url, upgrade))
     for method, where in (("PUT", "track"), ("POST", "tracks"), ("POST", "find")):  # the last was let through once
         assert lacks(answer(archive, method, f"{HOME}{where}", script, b"what=2")), where
 

@@ -34,7 +34,7 @@ def session(world: World, tmp_path: Path) -> Iterator[GatewaySession]:
     server = ArchiveServer(archive)
     session = world.session()
     world.call(session.route, "docs.example", "127.0.0.1", server.port, archived=True)
-    world.call(session.enter, Beyond(session.routes, read=True, unneeded=("ads.example",)))
+    world.call(session.enter, Beyond(session.routes, read=True, unneeded=("ads.example",), home=("begun.example",)))
     yield session
     server.close()
 
@@ -56,6 +56,7 @@ def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[
         ("http://video.example/frame", (PAGE, REFERRED), "page"),
         ("http://video.example/", (PAGE, "Sec-Fetch-Dest: document", "Sec-Fetch-Site: cross-site"), "page"),
         ("http://video.example/", (PAGE, "Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: cross-site"), "part"),
+        ("http://www.begun.example/", (PAGE,), "page"),  # where the trial begins
     ],
 )
 def test_what_pages_want_is_lacking(

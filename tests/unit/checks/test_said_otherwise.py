@@ -21,6 +21,7 @@ def passes(check: str, answer: str, intent: str) -> bool:
         ("65", "It takes 1 h 5 min.", _MINUTES),
         ("65", "1 hour and 5 minutes", _MINUTES),
         ("60", "one hour", _MINUTES),
+        ("88", "1 h 28", _MINUTES),
         ("30", "half an hour", _MINUTES),
         ("24", "24 min by bicycle", _MINUTES),
         ("890", "0.89 kg", "How many grams does the rucksack weigh?"),
@@ -35,6 +36,11 @@ def test_an_amount_in_another_unit_of_its_kind(number: str, answer: str, intent:
     ("number", "answer", "intent"),
     [
         ("60", "60 hours", _MINUTES),
+        ("28", "1 h 28 min", _MINUTES),
+        ("28", "1 hour and 28 minutes", _MINUTES),
+        ("28", "1 h 28", _MINUTES),
+        ("30", "30 cents", "How much, in crowns, is owed?"),
+        ("45", "45 fewer", "By how much did the number of hives rise?"),
         ("60", "not 1 hour", _MINUTES),
         ("60", "1 hour or 2 hours", _MINUTES),
         ("65", "5 min 1 h", _MINUTES),
@@ -99,10 +105,36 @@ def test_one_name_too_many(answer: str) -> None:
     assert not passes(_NAMED, answer, _WHICH)
 
 
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("Lantern and Loam, Rahmani Pharmacy", True),
+        ("Rahmani; Lantern & Loam", True),
+        ("Lantern & Loam, Rahmani Pharmacy, Corner Bakery", False),
+        ("Corner Bakery, Rahmani Pharmacy and Lantern & Loam", False),
+    ],
+)
+def test_parts_of_names_are_enough_and_all_of_them_no_other_name(answer: str, right: bool) -> None:
+    assert passes('{includes: ["Lantern & Loam", Rahmani], only: true}', answer, "Which shops are open?") is right
+
+
 def test_an_address_too_many() -> None:
     check, asked = "{includes: ann@x.test, only: true}", "What is her e-mail address?"
     assert passes(check, "Ann Lee <ann@x.test>", asked)
     assert not passes(check, "ann@x.test and bob@x.test", asked)
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("ann.lee/rye-timer", True),
+        ("It is `ann.lee/rye-timer`, with 9 stars.", True),
+        ("ann.lee/rye-timer and makers/quern", False),
+        ("ann.lee/rye-timer and Quote Checker", False),
+    ],
+)
+def test_a_path_is_no_name_beside_itself(answer: str, right: bool) -> None:
+    assert passes("{includes: ann.lee/rye-timer, only: true}", answer, "Which project has the most stars?") is right
 
 
 def test_only_goes_with_includes() -> None:
@@ -124,3 +156,11 @@ def test_only_goes_with_includes() -> None:
 def test_a_name_is_no_reason(answer: str, right: bool) -> None:
     asked = "In which workshop were the cups of the Kettle Chapel made?"
     assert passes("{unachievable: the store names no workshop}", answer, asked) is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"), [("N/A; 12 minutes from the next one", False), ("N/A: it names no way", True)]
+)
+def test_a_value_in_the_unit_that_is_asked_for_is_no_reason(answer: str, right: bool) -> None:
+    asked = "How many minutes is it to the airport?"
+    assert passes("{unachievable: the map has no airport}", answer, asked) is right

@@ -61,6 +61,16 @@ def test_tabs_stay_on_the_domains(played: Played) -> None:
     assert played.ask(named, played.url(CDN, "/page"), *TAB)[0] == 200
 
 
+def test_a_browser_calls_nobody_for_itself(played: Played) -> None:
+    """Full browsers have services of their maker's; one that an agent drives has no other way out than the trial's."""
+    played.host(CDN)
+    session = played.enter("example.com")
+    fields = ("Sec-Fetch-Site: none", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: empty")
+    assert played.ask(session, played.url(CDN, "/v1/forms"), *fields)[0] == 403
+    assert (played.last(session).refused, played.asked(CDN)) == (f"the browser asks {CDN} by itself, for no page", [])
+    assert played.ask(session, played.url(CDN, "/v1/forms"), "Sec-Fetch-Site: cross-site", *fields[1:])[0] == 200
+
+
 def test_what_a_page_has_loaded_is_kept_for_that_alone(played: Played) -> None:
     """A browser would show a frame's document in a tab without asking anybody."""
     played.host(CDN, lambda _: b"HTTP/1.1 200 OK\r\nVary: Origin\r\nContent-Length: 2\r\n\r\nhi")

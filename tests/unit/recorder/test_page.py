@@ -295,3 +295,11 @@ def test_what_was_proved_is_stale_after_an_edit(panel: Panel) -> None:
     panel.tell(Result(passed=True, about="passed"))
     panel.change({"give": key(panel, 1), "value": "Oats"})
     assert panel.snapshot()["stale"] is True
+
+
+def test_what_is_asked_while_something_is_going_on_is_told_to_wait() -> None:
+    panel = Panel("Buy tea.", "", ["shop"])
+    panel.begin()
+    panel.ask({"what": "finish"})
+    with pytest.raises(UsageError, match="found something going on; wait"):
+        panel.ask({"what": "finish"})

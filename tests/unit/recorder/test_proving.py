@@ -178,6 +178,7 @@ def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges
 
 def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
     steps: list[Action] = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
+    steps.append(Type(Selector("css=#body"), "two\ncoats"))
     found = proposed_checks(TASK, answer=answer, url=url, steps=steps, changes=changes, noise={})
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
 
@@ -189,6 +190,13 @@ def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
         "*- changes: {notes: {added: 1, filled: [shop_id, title, made]}}",
         " - url: /x",
     ]
+
+
+def test_a_text_of_several_lines_is_the_one_that_was_written_however_the_form_has_sent_it() -> None:
+    added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "body": "two\r\ncoats"})
+    assert lines_of(changed(added))[0] == (
+        "*- state: {sql: \"select count(*) from notes where body = 'two\\r\\ncoats'\", equals: 1}"
+    )
 
 
 def test_changed_and_removed_rows_are_told_by_their_keys() -> None:

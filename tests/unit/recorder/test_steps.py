@@ -378,3 +378,12 @@ def test_where_the_last_tab_is_closed_a_new_one_comes_by_itself(browser: Browser
     browser.closes(0)
     browser.shows("http://a.test/map", cause="browser", tab=1)
     assert browser.steps(before=1) == ["close_tab", {"goto": "http://a.test/map"}]
+
+
+def test_a_browser_that_is_closed_or_gone_is_no_step(browser: Browser) -> None:
+    for tab in range(2):
+        browser.shows(f"http://a.test/{tab}", cause="browser", tab=tab)
+    browser.dom("click", "button", name="Save")
+    browser.closes(1)
+    browser.closes(0)
+    assert browser.steps(before=2) == [{"click": 'role=button[name="Save"s]'}]

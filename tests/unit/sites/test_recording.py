@@ -60,3 +60,14 @@ def test_what_was_not_sent_is_known_to_have_been_wanted(tmp_path: Path) -> None:
     assert archive.kept_back("POST", "http://tea.example/track?n=2")
     assert not archive.kept_back("POST", HOME)
     assert not archive.kept_back("PUT", f"{HOME}track")
+
+
+def test_a_get_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:
+    disguised, socket = exchange(f"{HOME}q?_method=delete"), exchange(f"{HOME}live")
+    socket.request_head = "GET /live HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    for each in (disguised, socket):
+        each.intercepted, each.refused, each.own = True, "it was not sent", "it was not sent"
+    archive = recorded(tmp_path, disguised, socket)
+    assert not archive.kept_back("GET", f"{HOME}q?a=1")
+    assert not archive.kept_back("GET", f"{HOME}live")
+    assert archive.kept_back("WEBSOCKET", f"{HOME}live")

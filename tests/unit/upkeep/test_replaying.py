@@ -43,6 +43,23 @@ def test_a_selector_that_says_what_it_is_called_is_looked_for_elsewhere() -> Non
     assert selectors(Click(Selector("css=#gone >> css=button"))) == ["css=#gone >> css=button"]
 
 
+def test_what_a_recording_kept_beside_a_step_is_looked_at_first() -> None:
+    also = ('role=button[name="Order"s]', "css=#order", "css=main > button")
+    ways = ways_to_step(Click(Selector("css=#gone", also=also)), BUTTON)
+    assert [way.action.target.selector for way in ways] == [  # type: ignore[union-attr]
+        "css=#gone",
+        'role=button[name="Order"s]',
+        "css=#order",
+        "css=main > button",
+        'role=button[name="Buy now"s]',
+        'text="Buy now"',
+    ]
+    assert [(way.how, way.role, way.name) for way in ways[1:3]] == [
+        ('its also, role=button[name="Order"s]', "button", "Order"),
+        ("its also, css=#order", "", ""),
+    ]
+
+
 def test_a_step_without_a_selector_has_one_way() -> None:
     assert [way.action for way in ways_to_step(Goto("/x"), BUTTON)] == [Goto("/x")]
 

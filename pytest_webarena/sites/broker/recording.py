@@ -36,7 +36,8 @@ class Recording:
 
     def keep(self, entry: Entry) -> None:
         """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
-        if entry.intercepted and not self.problem and (method := _written(entry)):
+        # What its body alone kept back says nothing of others that are sent there.
+        if entry.intercepted and not entry.by_body and not self.problem and (method := _written(entry)):
             self._write(lambda: self._file.add_kept_back(method=method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return

@@ -62,6 +62,13 @@ def test_what_was_not_sent_is_known_to_have_been_wanted(tmp_path: Path) -> None:
     assert not archive.kept_back("PUT", f"{HOME}track")
 
 
+def test_a_body_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:
+    """A mutation of what may read is kept back; queries there are sent on, and an archive without them lacks them."""
+    mutation = exchange(f"{HOME}graphql", method="POST")
+    mutation.intercepted, mutation.refused, mutation.own, mutation.by_body = True, "not sent", "not sent", True
+    assert not recorded(tmp_path, exchange(), mutation).kept_back("POST", f"{HOME}graphql")
+
+
 def test_a_get_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:
     disguised, socket = exchange(f"{HOME}q?_method=delete"), exchange(f"{HOME}live")
     socket.request_head = "GET /live HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -270,3 +271,22 @@ def test_what_can_t_be_used_is_said_before_anything_begins(
     Path("other.yaml").write_text(f"tasks: [{task}]\n")
     assert main(arguments) == 2
     assert why in capsys.readouterr().err
+
+
+def test_what_is_told_can_be_pasted_into_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody has looked at what a model wrote with a shell in mind."""
+    monkeypatch.chdir(tmp_path)
+    intent = "Add a note that it's $(touch ran)."
+    idea = Idea(kind="content", template=intent, intents=(intent,), pages=())
+    text = draft_text([idea], sites=["shop"], users={}, made_of={"model": "m", "prompt": "p"}, head=["Ideas"])
+    Path("ideas.yaml").write_text(text)
+    [draft] = load_tasks("ideas.yaml")
+    answers = {draft.id: ("answer", "")}
+    settle(said("ada", answers), said("ben", answers))
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("to be shown: ")]
+    pasted = f"webarena() {{ printf '%s\\n' \"$@\"; }}; {line.removeprefix('to be shown: ')}"
+    words = subprocess.run(["sh", "-c", pasted], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert words == ["record", "shop", "--id", draft.id, "--intent", intent]
+    assert not Path("ran").exists()

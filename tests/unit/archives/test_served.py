@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_what_was_kept_back_counts_as_such(world: World, tmp_path: Path) -> None
 def test_what_the_task_s_own_terms_would_have_let_through_is_lacking(
     world: World,  # noqa: F811
     tmp_path: Path,
-    terms: dict[str, tuple[str, ...]],
+    terms: dict[str, Any],
     body: bytes,
     lacks: str,
 ) -> None:

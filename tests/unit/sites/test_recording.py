@@ -28,8 +28,12 @@ def exchange(url: str = HOME, *, method: str = "GET", got: bytes = b"<h1>Tea</h1
     return entry
 
 
-def recorded(path: Path, *entries: Entry, backend: str = "live") -> Archive:
-    catalogue: Any = SimpleNamespace(sites={}, apps={"tea": SimpleNamespace(backend=backend)})
+def app(backend: str, host: str) -> SimpleNamespace:
+    return SimpleNamespace(backend=backend, sites=(SimpleNamespace(host=host),))
+
+
+def recorded(path: Path, *entries: Entry, backend: str = "live", **more: SimpleNamespace) -> Archive:
+    catalogue: Any = SimpleNamespace(sites={}, apps={"tea": app(backend, "tea.example"), **more})
     recording = Recording(path / "a.warc.gz", catalogue)
     for entry in entries:
         recording.keep(entry)
@@ -44,6 +48,13 @@ def test_a_wall_of_a_live_site_is_not_kept(tmp_path: Path, packed: bool, backend
     """Whoever plays the archive later would fail before it. What own sites say is theirs."""
     wall = exchange(got=gzip.compress(WALL), fields="Content-Encoding: gzip\r\n") if packed else exchange(got=WALL)
     assert recorded(tmp_path, wall, backend=backend).count == (0 if backend == "live" else 1)
+
+
+@pytest.mark.parametrize("own", ["tea.example", "shop.test"])
+def test_what_own_sites_say_beside_live_ones_is_theirs(tmp_path: Path, own: str) -> None:
+    backend, beside = ("process", "live") if own == "tea.example" else ("live", "process")
+    made = recorded(tmp_path, exchange(got=WALL), backend=backend, other=app(beside, "shop.test"))
+    assert made.count == (own == "tea.example")
 
 
 def test_what_turns_visitors_away_is_not_kept(tmp_path: Path) -> None:

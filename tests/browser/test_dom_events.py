@@ -741,7 +741,7 @@ def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
 
 
 HIDDEN = """<body><x-login id=login></x-login><div id=box></div><div id=frame tabindex=0></div>
-<x-list id=list tabindex=0></x-list><div id=grid tabindex=0>Grid</div><script>
+<x-list id=list tabindex=0>List</x-list><div id=grid tabindex=0>Grid</div><script>
 for (const id of ['login', 'box', 'frame']) {
   const tree = document.getElementById(id).attachShadow({mode: 'closed', delegatesFocus: id === 'box'});
   tree.innerHTML = '<input type=password>';

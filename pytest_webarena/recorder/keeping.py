@@ -117,7 +117,7 @@ def read_kept(file: Path) -> KeptRecording:
             raise ValueError(f"format {data['format']}")
         folder = Path(data["files"]).name
         if not folder.endswith(FILES):
-            raise ValueError(f"files in {data['files']}, which is no folder ...{FILES}")
+            raise ValueError(f"files in no folder …{FILES}, but in {folder!r}")
         return KeptRecording(
             evidence=Evidence.from_json(data["evidence"]),
             intent=str(data["intent"]),

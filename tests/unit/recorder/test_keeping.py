@@ -142,7 +142,7 @@ def test_nobody_else_s_recording_names_files_of_this_machine(author: Author, tmp
     data = json.loads(path.read_text())
     for named in ("keys", str(tmp_path / "keys"), "..", "tea-files/.."):
         path.write_text(json.dumps({**data, "files": named}))
-        with pytest.raises(UsageError, match="which is no folder"):
+        with pytest.raises(UsageError, match="files in no folder …-files, but in"):
             read_kept(path)
     path.write_text(json.dumps({**data, "files": "/elsewhere/tea-files"}))
     files = read_kept(path).files

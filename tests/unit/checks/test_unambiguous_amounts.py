@@ -1,4 +1,4 @@
-"""The same words in right answers and wrong ones: where a rule may act, and where the text leaves open what it is."""
+"""Amounts that are right in other words, and those that the same words make other ones."""
 
 from __future__ import annotations
 
@@ -181,112 +181,6 @@ AMOUNTS: Table = [
 ]
 """Amounts in another unit of the kind: only where nothing else stands beside them."""
 
-ONLY: Table = [
-    (
-        "{includes: [Rahmani Pharmacy, Dunn Pharmacy], only: true}",
-        "Which of the pharmacies in Ivesham opens on Sundays? Name only those.",
-        [
-            "Rahmani Pharmacy and Dunn Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy",
-            "Rahmani Pharmacy; Dunn Pharmacy",
-            "Rahmani Pharmacy / Dunn Pharmacy",
-            "Rahmani Pharmacy, Mill Lane 4, and Dunn Pharmacy, High Street 2",
-            "Rahmani Pharmacy (10:00-14:00), Dunn Pharmacy (9:00-12:00)",
-            "the Rahmani Pharmacy, the Dunn Pharmacy",
-            "Rahmani Pharmacy plus Dunn Pharmacy",
-            "RAHMANI PHARMACY, DUNN PHARMACY",
-            "Rahmani Pharmacy - Dunn Pharmacy",
-            "In Ivesham, Rahmani Pharmacy and Dunn Pharmacy.",
-            "Rahmani Pharmacy and also the Dunn Pharmacy",
-            "Rahmani Pharmacy\nDunn Pharmacy",
-            "The pharmacies are: Rahmani Pharmacy; Dunn Pharmacy. Both open on Sundays.",
-            "Rahmani Pharmacy, 4 Mill Lane; Dunn Pharmacy, 2 High Street",
-            "Dunn Pharmacy and Rahmani Pharmacy open on Sundays.",
-            "1. Rahmani Pharmacy\n2. Dunn Pharmacy",
-            "rahmani pharmacy and dunn pharmacy",
-            "Sure, Rahmani Pharmacy and Dunn Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy. The others are closed.",
-            "Rahmani Pharmacy (Mill Lane 4) and Dunn Pharmacy (High Street 2)",
-            "Dunn Pharmacy (High Street 2); Rahmani Pharmacy (Mill Lane 4).",
-            "I found two: the Rahmani Pharmacy, 10:00-14:00, and the Dunn Pharmacy, 9:00-12:00.",
-            "The Rahmani Pharmacy and the Dunn Pharmacy are open.",
-            "Both Rahmani Pharmacy and Dunn Pharmacy.",
-            "Rahmani Pharmacy\nDunn Pharmacy\n",
-            "Rahmani Pharmacy; and Dunn Pharmacy",
-            "Rahmani Pharmacy & Dunn Pharmacy",
-            "Answer: Rahmani Pharmacy, Dunn Pharmacy",
-            "Final answer: Rahmani Pharmacy; Dunn Pharmacy",
-            "Hello! Rahmani Pharmacy and Dunn Pharmacy open on Sundays.",
-            "Rahmani Pharmacy, Dunn Pharmacy (Sundays, 10:00-14:00)",
-            "Only these: Dunn Pharmacy, Rahmani Pharmacy",
-            "**Rahmani Pharmacy**; **Dunn Pharmacy**",
-        ],
-        [
-            "Rahmani Pharmacy; Dunn Pharmacy; Novak Pharmacy",
-            "Rahmani Pharmacy / Dunn Pharmacy / Novak Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy (and Novak Pharmacy)",
-            "Rahmani Pharmacy, Dunn Pharmacy, plus Novak Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy, plus Novak",
-            "Rahmani Pharmacy, Dunn Pharmacy; also Novak",
-            "the Rahmani Pharmacy, the Dunn Pharmacy, the Novak Pharmacy",
-            "Novak; Rahmani Pharmacy; Dunn Pharmacy",
-            "Novak Pharmacy / Rahmani Pharmacy / Dunn Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy as well as Novak Pharmacy",
-            "Rahmani Pharmacy | Dunn Pharmacy | Novak Pharmacy",
-            "Rahmani Pharmacy\nDunn Pharmacy\nNovak Pharmacy",
-            "Rahmani Pharmacy, Novak Pharmacy, Dunn Pharmacy",
-            "Rahmani Pharmacy, Mill Lane 4, Dunn Pharmacy, and Novak Pharmacy, High Street 2",
-            "Rahmani Pharmacy + Dunn Pharmacy + Novak Pharmacy",
-            "Rahmani Pharmacy and Dunn Pharmacy and Novak Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy, Novak Pharmacy, and Sea View",
-            "Rahmani Pharmacy, Dunn Pharmacy and The Blue Ewer",
-            "Rahmani Pharmacy; Dunn Pharmacy; Cafe 21",
-            "Rahmani Pharmacy, Dunn Pharmacy, Novak Pharmacy.",
-            "Novak, Rahmani Pharmacy and Dunn Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy + Novak",
-            "Rahmani Pharmacy, Dunn Pharmacy, Novak",
-            "Rahmani Pharmacy, Dunn Pharmacy along with Novak Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy, and also the Novak Pharmacy",
-            "Rahmani Pharmacy / Dunn Pharmacy, Novak",
-            "Dunn Pharmacy, Novak Pharmacy; Rahmani Pharmacy",
-            "* Rahmani Pharmacy\n* Dunn Pharmacy\n* Novak Pharmacy",
-            "Rahmani Pharmacy\n\nDunn Pharmacy\n\nNovak Pharmacy",
-            "Novak Pharmacy\nRahmani Pharmacy\nDunn Pharmacy",
-            "Rahmani Pharmacy, Dunn Pharmacy, Novak Pharmacy and others",
-            "Rahmani Pharmacy, Dunn Pharmacy and Novak's",
-            "Open: Rahmani Pharmacy; Dunn Pharmacy; Novak Pharmacy.",
-            "Rahmani Pharmacy (Mill Lane 4); Dunn Pharmacy; Novak Pharmacy",
-        ],
-    ),
-    (
-        "{includes: Priya Nandakumar, only: true}",
-        "Who opened it?",
-        [
-            "Priya Nandakumar, March 3",
-            "Priya Nandakumar, on 3 March 2023",
-            "Priya Nandakumar (March 3)",
-            "It was Priya Nandakumar.",
-            "Priya Nandakumar, March 3, 2023",
-        ],
-        [
-            "Priya Nandakumar; Ann Lee",
-            "Priya Nandakumar, Ann Lee",
-            "Priya Nandakumar/Ann Lee",
-            "Priya Nandakumar, March 3, and Ann Lee",
-            "Ann Lee; Priya Nandakumar",
-            "Priya Nandakumar and April Lee",
-            "Priya Nandakumar, then Ann Lee",
-        ],
-    ),
-    (
-        "{includes: ann.lee/rye-timer, only: true}",
-        "Which project has the most stars?",
-        ["ann.lee/rye-timer, with n/a stars", "`ann.lee/rye-timer`"],
-        ["ann.lee/rye-timer; makers/quern", "ann.lee/rye-timer, makers/quern", "makers/quern, ann.lee/rye-timer"],
-    ),
-]
-"""Names in one list with those that are wanted, and what is no name."""
-
 UNITS: Table = [
     (
         "{number: 34}",
@@ -399,65 +293,6 @@ UNITS: Table = [
 ]
 """Units that a question asks for, and those that it only names."""
 
-REFUSED: Table = [
-    (
-        "{unachievable: the store names no workshop}",
-        "In which workshop were the cups of the Kettle Chapel made?",
-        [
-            "N/A: Nothing Found",
-            "N/A: Login Required",
-            "N/A: Repository Archived",
-            "N/A: Out Of Stock",
-            "N/A: Nobody Knows",
-            "N/A: Workshop Details Absent",
-            "N/A. Thank You",
-            "N/A: Not Given",
-            "N/A: Sold Out",
-            "N/A: Members Only",
-            "N/A: Dead Link",
-            "N/A: Zero Results",
-            "N/A: Too Vague",
-            "N/A: Access Denied",
-            "N/A. Best Regards",
-            "N/A. Good Luck",
-            "N/A: Private",
-            "N/A: it is Private",
-            "N/A: The Page Says Nothing",
-            "N/A: it is The Kettle Chapel",
-            "N/A: Sign In Needed",
-            "N/A: No Workshop Named",
-            "N/A: Undisclosed",
-            "N/A (Kettle Chapel)",
-            "N/A: Never Stated",
-            "N/A: Hidden Field",
-            "N/A: it is not stated",
-            "N/A",
-        ],
-        [
-            "N/A; The Blue Ewer",
-            "N/A - Thomas Brand",
-            "N/A; it is The Blue Ewer",
-            "N/A; it is Rahmani",
-            "N/A: it's the Blue Ewer",
-            "N/A; that is Thomas Brand",
-            "N/A. The answer is Thomas Brand",
-            "N/A, Hale Clocks",
-            "N/A: Lantern and Loam",
-        ],
-    ),
-    (
-        "{unachievable: the map has no airport}",
-        "How many minutes is it to the airport?",
-        [
-            "N/A: 30 minutes is for the station, there is no airport",
-            "N/A: 30 minutes to the station; the map has no airport",
-            "N/A: it names no way",
-        ],
-        ["N/A; 12 minutes from the next one", "N/A: 24 minutes", "N/A; 12 min"],
-    ),
-]
-"""Names and values behind "N/A", and reasons."""
-
 BESIDE: Table = [
     (
         "{number: 24}",
@@ -564,7 +399,7 @@ BESIDE: Table = [
 ]
 """Ways and directions, as verbs and as names of things."""
 
-_ALL = [*AMOUNTS, *ONLY, *UNITS, *REFUSED, *BESIDE]
+_ALL = [*AMOUNTS, *UNITS, *BESIDE]
 
 
 def passes(check: str, answer: str, intent: str) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from pytest_webarena.archives.archive import Archive
+from pytest_webarena.archives.archive import Archive, Found
 from pytest_webarena.archives.bodies import codings_of, decoded, looks_plain
 from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, is_navigation, lack_of
+from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutates, names_address, names_method
+from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, WRITES, is_navigation, lack_of
 from pytest_webarena.gateway.pages import not_sent
 
 __all__ = ["Answer", "answer"]
@@ -55,14 +56,15 @@ class Answer:
 def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
     """What the archive answers to a request; ``headers`` with names in lower case."""
     if headers.get("upgrade", "").lower() == "websocket":
-        kept_back = archive.kept_back("WEBSOCKET", url)
-        return _kept_back("WebSocket", url, headers) if kept_back else _lacking("WebSocket", url, "none is archived")
+        if archive.kept_back("WEBSOCKET", url):
+            return _kept_back("WebSocket", url, headers, b"")
+        return _lacking("WebSocket", url, "none is archived")
     page = lack_of(method, _lines(headers)) == "page"
     found = archive.find(method, url, body, headers.get("content-type", ""), page=page)
     if found is None and method == "OPTIONS" and (wanted := headers.get("access-control-request-method")):
         return _preflight(wanted, headers)
     if found is None and archive.kept_back(method, url):
-        return _kept_back(method, url, headers)
+        return _kept_back(method, url, headers, body)
     if found is None:
         return _lacking(method, url, "the archive has no capture of it")
     if page and found.capture.status in _LATER:
@@ -71,6 +73,11 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         return _lacking(method, url, "the archive has only the beginning of it")
     if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.circles(url):
         return _lacking(method, url, "its redirects lead back to it: where they led in the end, the archive has not")
+    return _told(archive, found, method, url, headers)
+
+
+def _told(archive: Archive, found: Found, method: str, url: str, headers: Mapping[str, str]) -> Answer:
+    """What was captured, as the browser asks for it."""
     try:
         held = archive.read(found.capture)
     except UsageError as error:
@@ -106,19 +113,32 @@ def _lacking(method: str, url: str, why: str) -> Answer:
     return Answer(status=404, reason="Not archived", headers=fields, data=page)
 
 
-def _kept_back(method: str, url: str, headers: Mapping[str, str]) -> Answer:
+def _kept_back(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
     """What the guard answered as well."""
     text = (
         f"{method} {url} was not sent when the archive was made, for it might have changed something on a live site; "
         "nothing is changed here"
     )
     told = not_sent(f"{text}.", page=is_navigation(method, _lines(headers)))
-    fields = [(KEPT_BACK, "1"), *told[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
+    kept = WRITES if _writes(method, url, headers, body) else "1"
+    fields = [(KEPT_BACK, kept), *told[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
     return Answer(
         status=403,
         reason="Forbidden",
         headers=(*fields, ("Access-Control-Allow-Credentials", "true"), ("Vary", "Origin")),
         data=told[1],
+    )
+
+
+def _writes(method: str, url: str, headers: Mapping[str, str], body: bytes) -> bool:
+    """Whether the guard keeps a request from what only reads as well."""
+    lines, query = _lines(headers), url.partition("?")[2]
+    return (
+        names_method(lines)
+        or names_address(lines)
+        or is_unreadable(lines, body)
+        or hidden_method(method, query, body)
+        or mutates(query, body)
     )
 
 

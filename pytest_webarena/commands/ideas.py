@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -69,16 +70,7 @@ def _propose(options: argparse.Namespace) -> int:
     from pytest_webarena.ideas.proposing import prompt_version, propose
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
-    _new(options.output)
-    for given, flag in ((options.count, "--count"), (options.pages, "--pages"), (options.max_tokens, "--max-tokens")):
-        if given < 1:
-            raise UsageError(f"{flag}: expected at least 1, found {given}")
-    if options.max_cost is not None and not options.max_cost > 0:
-        raise UsageError(f"--max-cost: expected dollars above 0, found {options.max_cost:g}")
-    endpoint = Endpoint(base_url=options.url, key_env=None if options.key_env == "none" else options.key_env)
-    _ = endpoint.url
-    endpoint.key()
-    read_prices(options.prices)
+    endpoint = _endpoint(options)
     name = options.sites or DEFAULT_SITES
     task = _task(options, load_catalogue(name))
     print(f"looking at {options.pages} pages at most of {', '.join(task.sites)}", flush=True)
@@ -104,6 +96,21 @@ def _propose(options: argparse.Namespace) -> int:
     print(f"{options.output}: {len(found.ideas)} ideas, {total} intents; then webarena view {options.output}")
     print(asking.told(), file=sys.stderr)
     return 0
+
+
+def _endpoint(options: argparse.Namespace) -> Endpoint:
+    """Whom to ask, once everything that was said is fit for it."""
+    _new(options.output)
+    for given, flag in ((options.count, "--count"), (options.pages, "--pages"), (options.max_tokens, "--max-tokens")):
+        if given < 1:
+            raise UsageError(f"{flag}: expected at least 1, found {given}")
+    if options.max_cost is not None and not options.max_cost > 0:
+        raise UsageError(f"--max-cost: expected dollars above 0, found {options.max_cost:g}")
+    endpoint = Endpoint(base_url=options.url, key_env=None if options.key_env == "none" else options.key_env)
+    _ = endpoint.url
+    endpoint.key()
+    read_prices(options.prices)
+    return endpoint
 
 
 class _Asking:
@@ -184,10 +191,11 @@ def _settle(options: argparse.Namespace) -> int:
     for id in settled.left_out:
         print(f"left out: {id}: no good as a task, both say")
     for task in settled.to_record:
-        print(f"to be shown: webarena record {' '.join(task.sites)} --id {task.id} --intent {task.intent!r}")
+        words = ["webarena", "record", *task.sites, "--id", task.id, "--intent", task.intent]
+        print(f"to be shown: {shlex.join(words)}")  # pasted into a shell, and a model wrote the intent
     if settled.counts.get("disputed"):
-        names = " ".join(str(file) for file in options.answers)
-        print(f"somebody else decides: webarena view {options.drafts} --answers {names}, then settle with --decided")
+        words = ["webarena", "view", str(options.drafts), "--answers", *map(str, options.answers)]
+        print(f"somebody else decides: {shlex.join(words)}, then settle with --decided")
     return 1 if settled.counts.get("disputed") or settled.counts.get("not answered by both") else 0
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Stop, Upload
 from pytest_webarena.commands.playing import open_runtime
-from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
+from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.recorder.keeping import Keeper, KeptRecording, read_kept, uploads_of
 from pytest_webarena.recorder.making import (
     Shown,
@@ -97,16 +97,14 @@ def run_record(options: argparse.Namespace) -> int:
         watched = evidence is None
         try:
             shown = _watch(task, runtime, options, keeper) if watched else shown_of(evidence, options.answer)  # type: ignore[arg-type]
-        except (KeyboardInterrupt, TrialError):
+            if not shown.steps and not shown.answer:
+                raise UsageError("expected something done in the browser, or an answer; found neither")
+            code = _make(task, shown, runtime, options, noise_of(catalogue))
+            if code == 0:
+                keeper.drop()
+            return code
+        finally:  # whatever ends it
             keeper.tell()
-            raise
-        if not shown.steps and not shown.answer:
-            raise UsageError("expected something done in the browser, or an answer; found neither")
-        code = _make(task, shown, runtime, options, noise_of(catalogue))
-        if code == 0:
-            keeper.drop()
-        keeper.tell()
-        return code
 
 
 def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
@@ -216,7 +214,9 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Ke
             trying, ended, print,
             keep=lambda trying: keeper.look(trying, task, intent=task.intent, answer=options.answer or ""),
         )  # fmt: skip
-        answer = options.answer if options.answer is not None else input("the answer (empty: there is none): ").strip()
+        answer = options.answer
+        if answer is None:
+            answer = _asked("the answer (empty: there is none): ", "--answer")
         trying.answered(answer)
         evidence = trying.evidence()
     return shown_of(evidence, answer)
@@ -258,7 +258,7 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
         if path:
             start.append(f"{site}:{path}")
     start = start or _start_of(evidence)
-    intent = options.intent or _told(options.source) or (input("what is the agent to do? ").strip() if ask else "")
+    intent = options.intent or _told(options.source) or (_asked("what is the agent to do? ", "--intent") if ask else "")
     if not intent and ask:
         raise UsageError("expected an intent, found none; give it with --intent")
     id = options.id or _id(intent)
@@ -331,8 +331,19 @@ def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> lis
         print(f"  {number}{'*' if check.recommended else ' '} {check.about}")
     if options.all_checks or not sys.stdin.isatty():
         return recommended
-    said = input("which (numbers, Enter for those with a star): ").split()
+    said = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
     return [checks[int(each) - 1] for each in said if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
+
+
+def _asked(question: str, option: str) -> str:
+    """What somebody says to it. `UsageError` where nobody will say anything any more."""
+    try:
+        return input(question).strip()
+    except EOFError:
+        print()
+        raise UsageError(
+            f"expected something typed behind {question.strip()!r}, found the end of the input; use {option}"
+        ) from None
 
 
 def _quiet(text: str) -> None:

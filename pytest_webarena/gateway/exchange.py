@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 
+from pytest_webarena.gateway.archived import note_archived
 from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
-from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, lack_of
 from pytest_webarena.gateway.log import Entry, RequestLog
 from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.rest import Rest
@@ -341,7 +341,7 @@ class Exchange:
         # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
-            self._note_archived(head)
+            note_archived(self._route, self._request, self._path, head, self._entry)
         self._route.heard(self._request, head, self._entry)
         out = _serialise(head, ("Connection: close",) if self._close else ())
         self._browser.transport.write(out + data[:used] if used else out)
@@ -351,22 +351,6 @@ class Exchange:
             self._finish(clean=used == len(data))
         else:
             self._response_body = body
-
-    def _note_archived(self, head: ResponseHead) -> None:
-        """An archive that has nothing says so by a field, which is for us; its page is no site's. Whom a page of one
-        sends on has not chosen to go there."""
-        said = {field.partition(":")[0] for field in head.fields} & {KEPT_BACK, LACKING}
-        role = lack_of(self._request.method, self._request.fields)
-        head.fields = [field for field in head.fields if field.partition(":")[0] not in said]
-        if KEPT_BACK in said:
-            why = f"{self._entry.method} {self._entry.url} was not sent to the live site that is archived"
-            self._entry.intercepted, self._entry.refused, self._entry.own = True, why, why
-        elif said:
-            self._entry.lacks = "extra" if self._route.unneeded else role
-            self._entry.own = f"{self._entry.method} {self._entry.url} is not archived"
-        elif role == "page" and 300 <= head.status < 400 and self._route.sent_on is not None:
-            to = next((field[9:].strip() for field in head.fields if field[:9].lower() == "location:"), "")
-            self._route.sent_on.note(self._entry.url, to)
 
     def _switch(self, text: str, head: ResponseHead) -> None:
         """To raw bytes both ways, after 101."""
@@ -425,6 +409,7 @@ class Exchange:
             return
         orphan, pending = self._orphan, self.wants_body
         self._entry.refused = str(error)
+        self._entry.by_body = isinstance(error, Intercepted)
         self._end()
         if not orphan:
             self._browser.refuse(self._entry, error, close=pending or self._close, request=self._request)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["KEPT_BACK", "LACKING", "Lack", "is_navigation", "lack_of"]
+__all__ = ["KEPT_BACK", "LACKING", "WRITES", "Lack", "is_navigation", "lack_of"]
 
 LACKING = "Webarena-Archive-Lacks"
 """Field by which an archive's server tells the gateway that it has nothing. No answer of a site comes with it."""
 
 KEPT_BACK = "Webarena-Archive-Kept-Back"
 """Field by which it tells that the guard of live sites kept the same from being sent while the archive was made."""
+
+WRITES = "writes"
+"""Value of that field for a request that asks for a change by more than its method: to be allowed to read is not enough
+for it."""
 
 Lack = Literal["", "page", "part", "extra"]
 """What was asked for in vain: a ``page`` to be shown; a ``part`` on which the page's working may depend (a script, a

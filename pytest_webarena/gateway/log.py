@@ -68,6 +68,7 @@ class Entry:
     __slots__ = (
         "abandoned",
         "body",
+        "by_body",
         "intercepted",
         "kept",
         "lacks",
@@ -109,6 +110,8 @@ class Entry:
         """What an archive did not have."""
         self.intercepted = False
         """Whether it was to change something on a site of the world, and we answered it."""
+        self.by_body = False
+        """Whether it was let through until its body was seen: others of the same method and address may be sent."""
         self.obstacle: Obstacle = ""
         """What kept a site of the world from answering as it does to people."""
         self.obstacle_why = ""

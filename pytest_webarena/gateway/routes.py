@@ -10,7 +10,7 @@ from pytest_webarena.gateway.heads import BadMessage
 from pytest_webarena.gateway.lacking import Lack
 from pytest_webarena.gateway.obstacles import Obstacle
 from pytest_webarena.gateway.sent_on import SentOn
-from pytest_webarena.gateway.upstream import Route
+from pytest_webarena.gateway.upstream import Allowed, Route, nothing_allowed
 
 __all__ = ["Guarded", "Hindered", "Intercepted", "NotArchived", "Refused", "RouteTable"]
 
@@ -67,6 +67,12 @@ class RouteTable:
         """Routes that it gave, which are not listed."""
         self.sent_on = SentOn()
         """Where pages of archived sites have sent their visitors."""
+        self.allows: Allowed = nothing_allowed
+        """What the trial might send to live sites, were those that are archived here live."""
+
+    def allowed(self, method: str, url: str) -> str:
+        """As `allows` says by now."""
+        return self.allows(method, url)
 
     def put(self, route: Route) -> Route | None:
         """Serve ``route`` from now on; the route it replaces, if any."""

@@ -193,6 +193,7 @@ class GatewaySession:
             unneeded=unneeded, arrival=arrival, reads=reads,
         )  # fmt: skip
         route.sent_on = self.routes.sent_on if archived else None
+        route.allowed = self.routes.allowed
         route.headers = self._added(route.host)
         before = self.routes.put(route)
         if before is not None:

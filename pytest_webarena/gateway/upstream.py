@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from pytest_webarena.gateway.sent_on import SentOn
 
 __all__ = [
+    "Allowed",
     "Arrival",
     "NotThere",
     "ResponseSink",
     "Route",
     "UpstreamConnection",
     "end_writing",
+    "nothing_allowed",
     "reset",
     "tls_fault",
 ]
@@ -55,6 +57,15 @@ class ResponseSink(Protocol):
 
     def resume_upload(self) -> None:
         """The replica takes more again."""
+
+
+Allowed = Callable[[str, str], str]
+"""Tells of a method and an address whether a request that may write is let through: ``write``, ``read``, or empty."""
+
+
+def nothing_allowed(method: str, url: str) -> str:
+    """What is let through where nobody has said."""
+    return ""
 
 
 class Route:
@@ -96,6 +107,8 @@ class Route:
         """Of an archived host: whether what it lacks decides nothing."""
         self.sent_on: SentOn | None = None
         """Of an archived host: where it is noted whom its pages send on."""
+        self.allowed: Allowed = nothing_allowed
+        """Of an archived host: what the trial might send to the live site."""
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 
 from pytest_webarena.checks.refusals import of_power
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.recorder.proposing import is_text
 from pytest_webarena.tasks import Task
 from pytest_webarena.tasks.addresses import parse_address
 from pytest_webarena.text import clip
@@ -78,9 +79,9 @@ def person_of(said: Mapping[str, Said]) -> str:
 def same(one: Said, other: Said, task: Task) -> bool:
     """Whether two people say the same of a draft: so that each one's answer is certainly the other's.
 
-    Case, spaces, a last full stop and zeros behind a number make no difference; the order of lines none either. Reasons
-    why a thing can't be done are held against each other in what a check makes of them: that it may not or can't be
-    done, or that there is no such thing.
+    Case, spaces, a last full stop and zeros behind a number (not of a version) make no difference; the order of lines
+    none either. Reasons why a thing can't be done are held against each other in what a check makes of them: that it
+    may not or can't be done, or that there is no such thing.
     """
     if one.says != other.says:
         return False
@@ -90,7 +91,8 @@ def same(one: Said, other: Said, task: Task) -> bool:
         return of_power(one.text) == of_power(other.text)
     if task.category == "navigation":
         return _address(one.text, task) == _address(other.text, task)
-    return sorted(map(_flat, one.text.splitlines())) == sorted(map(_flat, other.text.splitlines()))
+    first, second = (sorted(_flat(line, task.intent) for line in said.text.splitlines()) for said in (one, other))
+    return first == second
 
 
 def told(said: Said) -> str:
@@ -162,9 +164,9 @@ def address_of(said: Said, task: Task) -> str:
     return path if site in ("", task.sites[0]) else f"{site}:{path}"
 
 
-def _flat(text: str) -> str:
+def _flat(text: str, asked: str) -> str:
     plain = " ".join(unicodedata.normalize("NFKC", text).split()).casefold().removesuffix(".")
-    return f"{Decimal(plain).normalize():f}" if _NUMBER.fullmatch(plain) else plain
+    return f"{Decimal(plain).normalize():f}" if _NUMBER.fullmatch(plain) and not is_text(plain, asked) else plain
 
 
 def _name(text: str) -> str:

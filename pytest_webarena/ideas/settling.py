@@ -140,7 +140,7 @@ def _answered(task: Task, right: Said) -> dict[str, Any]:
     if len(lines) > 1:
         why = "let the intent say in what form it wants the list, and the check what is right"
         return {**keys, "skip": why, "checks": [{"answer": {"json": lines, "any_order": True}}]}
-    return {**keys, "mutates": False, "checks": [{"answer": answer_spec(right.text)}]}
+    return {**keys, "mutates": False, "checks": [{"answer": answer_spec(right.text, task.intent)}]}
 
 
 def _review(task: Task, one: Said, other: Said, decided: Said | None) -> dict[str, Any]:

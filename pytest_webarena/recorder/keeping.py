@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.tryout import Tryout
 
-__all__ = ["SUFFIX", "Keeper", "KeptRecording", "read_kept", "uploads_of"]
+__all__ = ["FILES", "SUFFIX", "Keeper", "KeptRecording", "read_kept", "upload_of", "uploads_of"]
 
 SUFFIX = ".recording.json"
+FILES = "-files"
+"""End of the name of the folder, beside the recording, with what was given to pages."""
 _FORMAT = 1
 
 
@@ -107,16 +109,20 @@ class Keeper:
 
 
 def read_kept(file: Path) -> KeptRecording:
-    """What `Keeper` has written. `UsageError` for anything else."""
+    """What `Keeper` has written, wherever it has been brought since with what was given to pages. `UsageError` for
+    anything else: it may be somebody else's, who would have files of this machine given to a page."""
     try:
         data: Any = json.loads(file.read_text(encoding="utf-8"))
         if data["format"] != _FORMAT:
             raise ValueError(f"format {data['format']}")
+        folder = Path(data["files"]).name
+        if not folder.endswith(FILES):
+            raise ValueError(f"files in {data['files']}, which is no folder ...{FILES}")
         return KeptRecording(
             evidence=Evidence.from_json(data["evidence"]),
             intent=str(data["intent"]),
             user={str(site): str(name) for site, name in data["user"].items()},
-            files=Path(data["files"]),
+            files=file.parent / folder,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
@@ -125,5 +131,12 @@ def read_kept(file: Path) -> KeptRecording:
 
 
 def uploads_of(names: Sequence[str], files: Path) -> dict[str, Path]:
-    """The files of these names that are there."""
-    return {name: files / name for name in names if (files / name).is_file()}
+    """The files of these names that are there. None that lead out of the folder."""
+    found = {name: path for name in names if (path := upload_of(name, files)) is not None}
+    here = files.parent.resolve() / files.name
+    return {name: path for name, path in found.items() if path.is_file() and path.resolve() == here / name}
+
+
+def upload_of(name: str, files: Path) -> Path | None:
+    """Where a file of that name is kept; None for a name that is more than one."""
+    return files / name if name == Path(name).name else None

@@ -15,11 +15,14 @@ from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.upkeep.proposed_changes import Noise, propose, without_noise
 
-__all__ = ["ProposedCheck", "answer_check", "answer_spec", "proposed_checks"]
+__all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks"]
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _DIGITS = 15
 """Characters of a number that a float holds as it is written."""
+_ZEROS = re.compile(r"-?0\d", re.ASCII)
+"""With which a number does not begin, but an article's or a telephone's does."""
+_VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 100
 """Characters of a text that a query compares: a longer one is kept cut in the ledger."""
@@ -53,7 +56,7 @@ def proposed_checks(
     """
     found: list[ProposedCheck] = []
     if answer:
-        found.append(answer_check(answer))
+        found.append(answer_check(answer, task.intent))
     quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
     values = _Told({text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))))
     for app in quiet:
@@ -71,20 +74,29 @@ def proposed_checks(
     return found
 
 
-def answer_check(answer: str) -> ProposedCheck:
-    """That this is the answer."""
-    spec = answer_spec(answer)
+def answer_check(answer: str, asked: str) -> ProposedCheck:
+    """That this is the answer to what is ``asked``."""
+    spec = answer_spec(answer, asked)
     about = f"the number {answer}" if "number" in spec else repr(answer)
     return ProposedCheck(about=f"the answer is {about}", lines=tuple(yaml_lines([{"answer": spec}])))
 
 
-def answer_spec(answer: str) -> dict[str, str | int | float]:
+def is_text(answer: str, asked: str) -> bool:
+    """Whether an answer of digits is no number, so that its zeros count.
+
+    >>> is_text("0471", "What is its code?"), is_text("1.10", "Which version is it?"), is_text("1.10", "What is it?")
+    (True, True, False)
+    """
+    return bool(_ZEROS.match(answer)) or ("." in answer and bool(_VERSIONS.search(asked)))
+
+
+def answer_spec(answer: str, asked: str) -> dict[str, str | int | float]:
     """What the check ``answer`` is told: a number, if it is one that a float is sure to hold.
 
-    >>> answer_spec("12.50"), answer_spec("7"), answer_spec("Rye")
+    >>> answer_spec("12.50", "How much is it?"), answer_spec("7", "How many?"), answer_spec("Rye", "Which bread?")
     ({'number': 12.5}, {'number': 7}, {'exact': 'Rye'})
     """
-    if not _NUMBER.fullmatch(answer) or len(answer) > _DIGITS:
+    if not _NUMBER.fullmatch(answer) or len(answer) > _DIGITS or is_text(answer, asked):
         return {"exact": answer}
     return {"number": float(answer) if "." in answer else int(answer)}
 

@@ -740,6 +740,40 @@ def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
     assert "key" not in {event for event, _, _ in said(session)}
 
 
+HIDDEN = """<body><x-login id=login></x-login><div id=box></div><div id=frame tabindex=0></div>
+<x-list id=list tabindex=0>List</x-list><div id=grid tabindex=0>Grid</div><script>
+for (const id of ['login', 'box', 'frame']) {
+  const tree = document.getElementById(id).attachShadow({mode: 'closed', delegatesFocus: id === 'box'});
+  tree.innerHTML = '<input type=password>';
+  document.getElementById(id).enter = () => tree.firstChild.focus();
+}
+</script>"""
+
+
+@pytest.mark.parametrize("host", ["login", "box", "frame"])
+def test_what_is_written_in_a_closed_shadow_tree_is_told_nobody_letter_by_letter(show: Show, host: str) -> None:
+    """Only the element around the tree is seen, and what is in it may be a field for a password."""
+    session = show(HIDDEN)
+    session.read_page(open=None, locate=f"js=(() => {{ document.getElementById('{host}').enter(); return '' }})()")
+    for key in ("s", "S", "7", " ", "Alt+s", "Escape", "Control+k"):
+        assert not session.execute(Press(key)).error
+    assert [key for key, _ in keys(session)] == ["Alt+s", "Escape", "Control+k"]
+
+
+def test_letters_are_shortcuts_where_no_field_can_be(show: Show) -> None:
+    session = show(HIDDEN)
+    session.execute(Press("j", Selector("css=#grid")))
+    session.execute(Press("j", Selector("css=#list")))  # has its own field, for all that anybody knows
+    assert keys(session) == [("j", "#grid")]
+
+
+def test_what_is_written_into_a_document_that_is_edited_as_a_whole_is_no_shortcut(show: Show) -> None:
+    session = show("<body><p>Note</p><script>document.designMode = 'on'</script>")
+    for key in ("s", "Escape"):
+        session.execute(Press(key))
+    assert [key for key, _ in keys(session)] == ["Escape"]
+
+
 def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: Web) -> None:
     session = show("<a href=/over target=_blank id=open>Open</a>")
     session.execute(Click(Selector("css=#open")))

@@ -68,6 +68,8 @@ class _Pending:
     future: asyncio.Future[dict[str, Any]] | None = None
     inner: str = ""
     """The session, also where the client need not name it."""
+    request: str = ""
+    """Of the page, if it names one that waits."""
 
 
 class Hub:
@@ -179,7 +181,8 @@ class Hub:
                 return
             await self._open.wait()
         number = next(self._ids)
-        self._pending[number] = _Pending(client, id, outer, method, inner=session)
+        request = str(params.get("requestId", ""))
+        self._pending[number] = _Pending(client, id, outer, method, inner=session, request=request)
         await self._transport.send({"id": number, "method": method, "params": params, "sessionId": session})
 
     # --- the browser
@@ -209,7 +212,8 @@ class Hub:
         if pending.client is None:
             return
         if not pending.client.trusted:
-            pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}))
+            request = pending.request if "error" not in message else ""  # what was refused still waits
+            pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}), request=request)
         part: dict[str, Any] = {key: message[key] for key in ("result", "error") if key in message}
         if not pending.client.trusted and pending.method == "Target.getTargets" and "result" in part:
             listed = part["result"].get("targetInfos", [])

@@ -17,8 +17,9 @@ __all__ = ["Sight"]
 
 _CONTEXTS = ("contextId", "executionContextId", "uniqueContextId")
 _PLACES = ("location", "start", "end")
-_PAUSED = 10_000
-"""Requests of a session that wait for it, and are remembered."""
+_LET_GO = 10_000
+"""Requests that a session has let go on, and that are remembered: a redirect stops the same one again."""
+_ENDINGS = frozenset(("Fetch.continueRequest", "Fetch.fulfillRequest", "Fetch.failRequest"))
 
 
 class Sight:
@@ -29,7 +30,9 @@ class Sight:
         self._scripts: set[object] = set()
         self._calls: set[object] = set()
         self._accepts: dict[object, str] = {}
-        """Requests for documents that wait for the session: what the browser accepts."""
+        """Requests for documents that wait for the session, or did so: what the browser accepts."""
+        self._let_go: dict[object, None] = {}
+        """Those of them that were answered, the first one first. Whoever waits is never forgotten."""
 
     def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
         """What becomes of an event: it is shown, or hidden; ``resume``: and the page has to be let go on."""
@@ -59,26 +62,31 @@ class Sight:
 
     def _note_paused(self, params: Mapping[str, Any]) -> None:
         fields = params.get("request", {}).get("headers", {})
-        self._accepts[params.get("requestId")] = next((fields[name] for name in fields if name.lower() == "accept"), "")
-        if len(self._accepts) > _PAUSED:
-            del self._accepts[next(iter(self._accepts))]
+        request = params.get("requestId")
+        self._accepts[request] = next((fields[name] for name in fields if name.lower() == "accept"), "")
+        self._let_go.pop(request, None)
 
     def faithful(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """A command with the words by which the gateway knows what a request is for as the browser has them: plain http
         tells tabs from what pages load by nothing else, and tabs may not go everywhere."""
         if method != "Fetch.continueRequest":
             return params
-        accepts = self._accepts.pop(str(params.get("requestId")), None)
+        accepts = self._accepts.get(str(params.get("requestId")), None)
         given = params.get("headers")
         if accepts is None or not isinstance(given, list):
             return params
         kept = [each for each in given if not (isinstance(each, Mapping) and str(each.get("name")).lower() == "accept")]
         return {**params, "headers": [*kept, {"name": "Accept", "value": accepts}]}
 
-    def answered(self, method: str, result: Mapping[str, Any]) -> None:
-        """A command of the session was carried out."""
+    def answered(self, method: str, result: Mapping[str, Any], *, request: str = "") -> None:
+        """A command of the session was carried out; ``request``: which that waited it named."""
         if method == "Page.createIsolatedWorld":
             self._contexts.add(result.get("executionContextId"))
+        elif method in _ENDINGS and request in self._accepts:
+            self._let_go[request] = None
+            if len(self._let_go) > _LET_GO:
+                first = next(iter(self._let_go))
+                del self._let_go[first], self._accepts[first]
 
     def refuses(self, method: str, params: Mapping[str, Any]) -> str:
         """Why a command can't be passed on; empty if it can."""

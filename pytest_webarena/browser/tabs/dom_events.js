@@ -227,7 +227,21 @@ const onLetter = (event, type, el) => {
 // Keys that write nothing. What a field does with its own is told by what becomes of its value.
 const LEFT = new Set(['Escape', 'ArrowUp', 'ArrowDown']);  // to the page, by a field for a line of text
 const HELD = new Set(['Alt', 'AltGraph', 'CapsLock', 'Control', 'Dead', 'Fn', 'Meta', 'NumLock', 'Process', 'Shift', 'Tab', 'Unidentified']);
-const isEdited = node => kindOf(node) === 1 && (attr(node, 'contenteditable') ?? 'false') !== 'false';
+const isEdited = node => {
+  const kind = kindOf(node);
+  return kind === 9 ? designMode(node) === 'on' : kind === 1 && (attr(node, 'contenteditable') ?? 'false') !== 'false';
+};
+// A closed shadow tree shows nothing but the element it is in, and there may be a field in it, for a password too.
+const HOSTS = new Set([
+  'article', 'aside', 'blockquote', 'div', 'footer', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'main', 'nav', 'p', 'section', 'span',
+]);
+const mayHideField = el => {
+  const tag = tagOf(el);
+  // What can't have the focus itself has it inside, and what has such a tree most often has nothing else.
+  return tag.includes('-') || (HOSTS.has(tag) && (attr(el, 'tabindex') === null || firstOf(el) === null));
+};
+// AltGr, which makes letters, is Control and Alt on some systems.
+const isLetter = event => [...event.key].length === 1 && !event.metaKey && event.ctrlKey === event.altKey;
 const keysOf = (event, el, path) => {
   const key = event.key, held = (event.ctrlKey ? 'Control+' : '') + (event.altKey ? 'Alt+' : '') + (event.metaKey ? 'Meta+' : '');
   if (event.isComposing || !key || HELD.has(key)) return '';
@@ -237,6 +251,7 @@ const keysOf = (event, el, path) => {
     const line = isText(el) && is(el, 'input') && inputType(el) !== 'number';
     if (held || event.shiftKey || (key === 'Escape' ? !isText(el) && !path.some(isEdited) : !line || !LEFT.has(key))) return '';
   }
+  if (isLetter(event) && mayHideField(el)) return '';
   if (key === ' ' && !held && (is(el, 'button') || is(el, 'summary'))) return '';  // it is clicked
   const named = key === ' ' ? 'Space' : key;
   return held + (event.shiftKey && (key.length > 1 || held) ? 'Shift+' : '') + named;

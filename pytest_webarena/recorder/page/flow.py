@@ -14,7 +14,7 @@ from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
-from pytest_webarena.recorder.keeping import Keeper
+from pytest_webarena.recorder.keeping import FILES, Keeper, upload_of
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
 from pytest_webarena.recorder.making import (
     Again,
@@ -69,7 +69,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     """Serve the page until its author leaves it. 0 if the task passed in its last trial, else 1."""
     panel = Panel(task.intent, options.answer, task.sites)
     place = options.output
-    files = place.parent / f"{place.stem}-files" if place is not None else Path("recorded-files")
+    files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
     keeper = Keeper(place, files, options.say)
     with PageServer(panel, port=options.port, live=options.live) as server:
         options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
@@ -207,7 +207,7 @@ class _Recording:
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
-        return {name: self._files / name for name in names}
+        return {name: path for name in names if (path := upload_of(name, self._files)) is not None}
 
     # --- the task
 

@@ -13,11 +13,14 @@ from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.beyond import Beyond
 from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.guard import Guard
+from pytest_webarena.live.terms import Terms
 from pytest_webarena.sites.backends.base import Backend, WorldBackend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
 from pytest_webarena.sites.catalogues.live import LIVE, trial_terms
 from pytest_webarena.sites.catalogues.manifest import AppManifest, SiteManifest
 from pytest_webarena.sites.protocol.messages import LiveWishes
+from pytest_webarena.tasks.live_form import parse_named
+from pytest_webarena.tasks.model import LiveTerms
 
 __all__ = ["enter_beyond", "enter_world", "is_live", "join_worlds", "of_this_machine"]
 
@@ -41,9 +44,22 @@ def enter_beyond(
     one of ``apps`` is archived. Where the world is open, that is asked. ``read``: whether TLS is ended at the
     gateway."""
     archived = [app for app in apps if app.backend == ARCHIVE]
+    if archived:
+        session.routes.allows = _terms_of_archived(archived, wishes).allows
     if archived and session.routes.world is None:
         unneeded = tuple(host for app in archived for host in unneeded_of(app))
         session.enter(Beyond(session.routes, read=read, unneeded=unneeded, home=_home(wishes)))
+
+
+def _terms_of_archived(apps: Iterable[AppManifest], wishes: LiveWishes | None) -> Terms:
+    """What a task's trials might do on the live sites, as far as the task says so."""
+    task = wishes.terms if wishes is not None and wishes.terms is not None else LiveTerms()
+    hosts = [site.host for app in apps for site in app.sites]
+    return Terms(
+        domains=frozenset((*_home(wishes), *hosts, *_registrable(hosts))),
+        reads=tuple(map(parse_named, task.reads)),
+        writes=tuple(map(parse_named, task.writes)),
+    )
 
 
 def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
@@ -51,14 +67,21 @@ def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
     if wishes is None:
         return ()
     hosts = [host for start in wishes.starts if (host := urlsplit(start).hostname)]
-    with suppress(UsageError):  # whoever has only archives need not have the list of domains
-        hosts += [domain for host in hosts if (domain := registrable(host))]
-    return (*hosts, *(wishes.terms.domains if wishes.terms is not None else ()))
+    return (*hosts, *_registrable(hosts), *(wishes.terms.domains if wishes.terms is not None else ()))
+
+
+def _registrable(hosts: Iterable[str]) -> list[str]:
+    """Domains of hosts; none without the list of domains, which whoever has only archives need not have."""
+    with suppress(UsageError):
+        return [domain for host in hosts if (domain := registrable(host))]
+    return []
 
 
 def join_worlds(session: GatewaySession, other: GatewaySession) -> None:
     """Have one gateway ask whom another one does for hosts that nothing serves."""
     world = other.routes.world
+    if any(route.archived for route in other.routes):
+        session.routes.allows = other.routes.allows
     if isinstance(world, Beyond):
         if session.routes.world is None:
             session.enter(world.of(session.routes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pytest_webarena.archives.bodies import codings_of, decoded
 from pytest_webarena.archives.writing import WarcFile
@@ -30,13 +31,16 @@ class Recording:
                 for name, site in catalogue.sites.items()
             },
         )
-        self._abroad = any(app.backend == LIVE for app in catalogue.apps.values())
+        apps = catalogue.apps.values()
+        self._abroad = any(app.backend == LIVE for app in apps)
+        self._own = frozenset(site.host for app in apps if app.backend != LIVE for site in app.sites)
         self.problem = ""
         """Why not everything could be kept; empty while it could."""
 
     def keep(self, entry: Entry) -> None:
         """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
-        if entry.intercepted and not self.problem and (method := _written(entry)):
+        # What its body alone kept back says nothing of others that are sent there.
+        if entry.intercepted and not entry.by_body and not self.problem and (method := _written(entry)):
             self._write(lambda: self._file.add_kept_back(method=method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return
@@ -46,7 +50,8 @@ class Recording:
         got = bytes(entry.reply.data) if entry.reply is not None else b""
         if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
             return
-        if self._abroad and (why := _wall(entry.response_head, got)):
+        abroad = self._abroad and urlsplit(entry.url).hostname not in self._own
+        if abroad and (why := _wall(entry.response_head, got)):
             _log.info("%s is not kept: it is a wall (%s)", entry.url, why)
             return
         self._write(

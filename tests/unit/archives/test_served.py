@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,11 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, RequestRecord
+from pytest_webarena.sites.broker.abroad import enter_beyond, join_worlds
 from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.protocol.messages import LiveWishes
+from pytest_webarena.tasks.model import LiveTerms
 from pytest_webarena.trials.lacking import telling_lacks, with_lacks
 from pytest_webarena.trials.outcome import Decided
 from tests.unit.archives.helpers import opened, write
@@ -71,6 +75,49 @@ def test_what_was_kept_back_counts_as_such(world: World, tmp_path: Path) -> None
         assert (seen.intercepted, seen.lacks, seen.request_body) == (True, "", "a=b")
         assert "was not sent to the live site" in seen.refused
     finally:
+        world.run(session.close())
+        server.close()
+
+
+@pytest.mark.parametrize(
+    ("terms", "body", "lacks"),
+    [
+        ({"reads": ("POST /graphql",)}, b'{"query": "{products{name}}"}', "part"),
+        ({"reads": ("POST /graphql",)}, b'{"query": "mutation{buy{id}}"}', ""),
+        ({"reads": ("POST /graphql",)}, b"_method=DELETE", ""),
+        ({"writes": ("POST /graphql",)}, b'{"query": "mutation{buy{id}}"}', "part"),
+        ({"reads": ("POST /other",)}, b'{"query": "{products{name}}"}', ""),
+        ({"domains": ("shop.test",)}, b'{"query": "{products{name}}"}', ""),
+    ],
+)
+def test_what_the_task_s_own_terms_would_have_let_through_is_lacking(
+    world: World,  # noqa: F811
+    tmp_path: Path,
+    terms: dict[str, Any],
+    body: bytes,
+    lacks: str,
+) -> None:
+    """The live site would have answered: what the recording's guard kept back is not what this trial's would."""
+    path = tmp_path / "a.warc"
+    with WarcFile(path, sites={"shop": {"url": "http://shop.test", "start": "/", "user": "emma"}}) as file:
+        file.add_kept_back(method="POST", url="http://shop.test/graphql", time=1)
+    server = ArchiveServer(Archive([path]))
+    leased, session = world.session(), world.session()
+    world.route(leased, server.port, "shop.test", archived=True)
+    apps = load_catalogue(f"archive:{path}").apps.values()
+    world.call(enter_beyond, leased, apps, LiveWishes(terms=LiveTerms(**terms)), read=True)
+    world.route(session, server.port, "shop.test", archived=True)
+    world.call(join_worlds, session, leased)
+    try:
+        for each in (leased, session):
+            browser = world.browser(each)
+            head = f"POST http://shop.test/graphql HTTP/1.1\r\nHost: shop.test\r\nContent-Length: {len(body)}\r\n\r\n"
+            browser.send(head.encode() + body)
+            assert browser.response()[0] == 403
+            (seen,) = world.requests(each)
+            assert (seen.lacks, seen.intercepted) == (lacks, not lacks)
+    finally:
+        world.run(leased.close())
         world.run(session.close())
         server.close()
 

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from pytest_webarena.browser.driven.hub import Client, Hub
 
 
@@ -15,13 +17,14 @@ class FakeBrowser:
     def __init__(self) -> None:
         self.hub = Hub(self, self._before)
         self.said: list[Mapping[str, Any]] = []
+        self.outcome = "result"
 
     async def _before(self, command: object) -> str:
         return ""
 
     async def send(self, message: Mapping[str, Any]) -> None:
         self.said.append(message)
-        self.hub.received({"id": message["id"], "result": {"sessionId": f"s{len(self.said)}"}})
+        self.hub.received({"id": message["id"], self.outcome: {"sessionId": f"s{len(self.said)}"}})
 
     @property
     def detached(self) -> list[str]:
@@ -80,5 +83,32 @@ def test_an_agent_that_continues_a_request_for_a_page_continues_that_of_a_page()
         changed = {"requestId": "r1", "headers": [{"name": "Accept", "value": "image/png"}]}
         await browser.hub.command(agent, {"id": 1, "method": "Fetch.continueRequest", "params": changed})
         assert browser.said[-1]["params"]["headers"] == [{"name": "Accept", "value": "text/html"}]
+
+    asyncio.run(work())
+
+
+def test_a_page_whose_intercepted_request_was_refused_once_is_still_asked_for_as_a_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over plain http a tab would count as a picture, which may come from anywhere."""
+    monkeypatch.setattr("pytest_webarena.browser.driven.sight._LET_GO", 0)  # nothing is remembered beyond its need
+
+    async def work() -> None:
+        browser = FakeBrowser()
+        agent, _ = client(trusted=False)
+        assert await browser.hub.join(agent)
+        fields = {"headers": {"Accept": "text/html"}}
+        paused = {"requestId": "r1", "resourceType": "Document", "request": fields}
+        browser.hub.received({"method": "Fetch.requestPaused", "sessionId": agent.root, "params": paused})
+
+        async def go_on(outcome: str) -> list[Mapping[str, Any]]:
+            browser.outcome = outcome
+            params = {"requestId": "r1", "headers": [{"name": "Accept", "value": "image/png"}]}
+            await browser.hub.command(agent, {"id": 1, "method": "Fetch.continueRequest", "params": params})
+            return list(browser.said[-1]["params"]["headers"])
+
+        for outcome in ("error", "error", "result"):
+            assert await go_on(outcome) == [{"name": "Accept", "value": "text/html"}]
+        assert await go_on("error") == [{"name": "Accept", "value": "image/png"}]
 
     asyncio.run(work())

@@ -109,3 +109,38 @@ def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(sight: Sight, k
     made = sight.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
     assert {each["name"].lower(): each["value"] for each in made["headers"]} == {"accept": accepts, "x-a": "2"}
     assert sight.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
+
+
+def wait(sight: Sight, request: str) -> None:
+    """A document's request waits for the session."""
+    fields = {"headers": {"Accept": "text/html"}}
+    sight.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
+
+
+def as_page(sight: Sight, request: str) -> bool:
+    """Whether it is asked for as a page, whatever the session says."""
+    picture = [{"name": "Accept", "value": "image/png"}]
+    made = sight.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
+    return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
+
+
+def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: Sight) -> None:
+    """What the browser refuses leaves the request where it was."""
+    wait(sight, "r1")
+    assert as_page(sight, "r1")
+    assert as_page(sight, "r1")
+    sight.answered("Fetch.continueRequest", {}, request="r1")
+    wait(sight, "r1")  # the same is stopped again by a redirect
+    assert as_page(sight, "r1")
+
+
+def test_of_pages_that_were_intercepted_none_that_waits_is_forgotten(
+    sight: Sight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_webarena.browser.driven.sight._LET_GO", 2)
+    for number in range(5):
+        wait(sight, f"r{number}")
+    assert all(as_page(sight, f"r{number}") for number in range(5))
+    for number in range(4):
+        sight.answered("Fetch.continueRequest", {}, request=f"r{number}")
+    assert [as_page(sight, f"r{number}") for number in range(5)] == [False, False, True, True, True]

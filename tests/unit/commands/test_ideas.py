@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.ideas.answers import Said, same
 from pytest_webarena.ideas.drafts import draft_text
 from pytest_webarena.ideas.proposing import Idea, Kind
-from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 
 IDEAS: tuple[tuple[Kind, str], ...] = (
     ("information", "How much is it?"),
@@ -270,3 +272,37 @@ def test_what_can_t_be_used_is_said_before_anything_begins(
     Path("other.yaml").write_text(f"tasks: [{task}]\n")
     assert main(arguments) == 2
     assert why in capsys.readouterr().err
+
+
+def test_what_is_told_can_be_pasted_into_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody has looked at what a model wrote with a shell in mind."""
+    monkeypatch.chdir(tmp_path)
+    intent = "Add a note that it's $(touch ran)."
+    idea = Idea(kind="content", template=intent, intents=(intent,), pages=())
+    text = draft_text([idea], sites=["shop"], users={}, made_of={"model": "m", "prompt": "p"}, head=["Ideas"])
+    Path("ideas.yaml").write_text(text)
+    [draft] = load_tasks("ideas.yaml")
+    answers = {draft.id: ("answer", "")}
+    settle(said("ada", answers), said("ben", answers))
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("to be shown: ")]
+    pasted = f"webarena() {{ printf '%s\\n' \"$@\"; }}; {line.removeprefix('to be shown: ')}"
+    words = subprocess.run(["sh", "-c", pasted], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert words == ["record", "shop", "--id", draft.id, "--intent", intent]
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("intent", "first", "second", "agreed"),
+    [
+        ("Which version is the newest?", "1.10", "1.1", False),
+        ("Which version is the newest?", "1.10", "1.10.", True),
+        ("What is its code?", "0471", "471", False),
+        ("How much is it?", "1.10", "1.1", True),
+    ],
+)
+def test_zeros_of_what_is_no_number_make_a_difference(intent: str, first: str, second: str, agreed: bool) -> None:
+    [task] = parse_tasks(f"tasks: [{{id: a, intent: '{intent}', sites: [shop], checks: [{{answer: x}}]}}]")
+    one, other = (Said(task="a", by=by, says="answer", text=text) for by, text in (("a", first), ("b", second)))
+    assert same(one, other, task) == agreed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway import GatewaySession
+from pytest_webarena.gateway.log import Entry
 from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.terms import Manners, Terms
@@ -68,6 +69,7 @@ class Played:
         robots: Any = "obey",
         starts: Sequence[str] = (),
         proxy: Proxy | None = None,
+        keep: Callable[[Entry], None] | None = None,
         **manners: Any,
     ) -> GatewaySession:
         """A gateway whose trial may go to ``domains``."""
@@ -82,7 +84,7 @@ class Played:
             robots=robots,
             ports=frozenset(self.ports),
         )
-        session = self.world.session()
+        session = self.world.session(keep=keep)
         self.world.call(session.enter, Guard(world, terms))
         return session
 

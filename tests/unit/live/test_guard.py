@@ -19,6 +19,7 @@ from tests.unit.gateway.conftest import ok
 from tests.unit.live.conftest import PUBLIC, SCRIPT, TAB
 
 if TYPE_CHECKING:
+    from pytest_webarena.gateway.log import Entry
     from tests.unit.gateway.conftest import Seen, Site, World
     from tests.unit.live.conftest import Played
 
@@ -363,6 +364,18 @@ def test_writes_in_the_address_of_a_get(played: Played, query: str, status: int)
     session = played.enter("example.com")
     assert played.ask(session, played.url(SHOP, f"/graphql?{query}"), *SCRIPT)[0] == status
     assert len(played.asked(SHOP)) == (status == 200)
+
+
+def test_what_its_body_alone_keeps_back_is_told_apart(played: Played) -> None:
+    """It says nothing of what else is sent there."""
+    played.host(SHOP)
+    kept: list[Entry] = []
+    session = played.enter("example.com", reads=["POST /graphql"], keep=kept.append)
+    body = json.dumps({"query": "mutation { buy { id } }"}).encode()
+    for path in ("/graphql", "/order"):
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=body)[0] == 403
+    seen = [(each.intercepted, each.by_body) for each in kept if each.method == "POST"]
+    assert seen == [(True, True), (True, False)]
 
 
 def test_a_request_named_with_its_host(played: Played) -> None:

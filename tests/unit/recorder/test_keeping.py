@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -41,7 +42,7 @@ class Author:
     def __init__(self, folder: Path) -> None:
         self.told: list[str] = []
         self.doing = Doing()
-        self.keeper = Keeper(folder / "tasks" / "tea.yaml", folder / "files", self.told.append)
+        self.keeper = Keeper(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
         self.keeper.begin()
 
     def goes(self, path: str) -> None:
@@ -122,3 +123,32 @@ def test_what_no_recorder_has_kept_is_told(tmp_path: Path, text: str) -> None:
 def test_of_files_that_were_given_to_pages_those_are_taken_that_are_there(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     assert uploads_of(["a.txt", "b.txt"], tmp_path) == {"a.txt": tmp_path / "a.txt"}
+
+
+def test_files_that_were_given_to_pages_are_beside_the_recording_wherever_that_is(
+    author: Author, tmp_path: Path
+) -> None:
+    author.goes("/tea")
+    kept = read_kept((tmp_path / "tasks").rename(tmp_path / "moved") / "tea.recording.json")
+    assert kept.files == tmp_path / "moved" / "tea-files"
+
+
+def test_nobody_else_s_recording_names_files_of_this_machine(author: Author, tmp_path: Path) -> None:
+    """Replaying it would give them to a page."""
+    author.goes("/tea")
+    path = tmp_path / "tasks" / "tea.recording.json"
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "id").write_text("secret")
+    data = json.loads(path.read_text())
+    for named in ("keys", str(tmp_path / "keys"), "..", "tea-files/.."):
+        path.write_text(json.dumps({**data, "files": named}))
+        with pytest.raises(UsageError, match="which is no folder"):
+            read_kept(path)
+    path.write_text(json.dumps({**data, "files": "/elsewhere/tea-files"}))
+    files = read_kept(path).files
+    files.mkdir()
+    (files / "link").symlink_to(tmp_path / "keys" / "id")
+    assert uploads_of(["../../keys/id", str(tmp_path / "keys" / "id"), "link", "..", ""], files) == {}
+    files.rename(files.with_name("old"))
+    files.symlink_to(tmp_path / "keys")
+    assert uploads_of(["id"], files) == {}

@@ -12,7 +12,7 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Click, Goto, Press, Select, Selector, Stop, Type
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
-from pytest_webarena.recorder.proposing import proposed_checks
+from pytest_webarena.recorder.proposing import answer_spec, proposed_checks
 from pytest_webarena.recorder.proving import choose, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep
 from pytest_webarena.recorder.writing import step_lines, task_lines
@@ -207,6 +207,23 @@ def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
         "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'it''s 5'\", equals: 1}",
         '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "check"),
+    [
+        ("What is the article's code?", "0471", {"exact": "0471"}),
+        ("What is the article's code?", "-07", {"exact": "-07"}),
+        ("Which version of rye-timer is the newest?", "1.10", {"exact": "1.10"}),
+        ("What is the latest release?", "2.0", {"exact": "2.0"}),
+        ("How many releases are there?", "12", {"number": 12}),
+        ("How much is the tea?", "1.10", {"number": 1.1}),
+        ("How much is the tea?", "0.50", {"number": 0.5}),
+        ("How many are left?", "0", {"number": 0}),
+    ],
+)
+def test_digits_whose_zeros_count_are_a_text(asked: str, answer: str, check: dict[str, object]) -> None:
+    assert answer_spec(answer, asked) == check
 
 
 def test_answers_and_where_nothing_changes_the_address() -> None:

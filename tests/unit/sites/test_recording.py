@@ -28,8 +28,12 @@ def exchange(url: str = HOME, *, method: str = "GET", got: bytes = b"<h1>Tea</h1
     return entry
 
 
-def recorded(path: Path, *entries: Entry, backend: str = "live") -> Archive:
-    catalogue: Any = SimpleNamespace(sites={}, apps={"tea": SimpleNamespace(backend=backend)})
+def app(backend: str, host: str) -> SimpleNamespace:
+    return SimpleNamespace(backend=backend, sites=(SimpleNamespace(host=host),))
+
+
+def recorded(path: Path, *entries: Entry, backend: str = "live", **more: SimpleNamespace) -> Archive:
+    catalogue: Any = SimpleNamespace(sites={}, apps={"tea": app(backend, "tea.example"), **more})
     recording = Recording(path / "a.warc.gz", catalogue)
     for entry in entries:
         recording.keep(entry)
@@ -46,6 +50,13 @@ def test_a_wall_of_a_live_site_is_not_kept(tmp_path: Path, packed: bool, backend
     assert recorded(tmp_path, wall, backend=backend).count == (0 if backend == "live" else 1)
 
 
+@pytest.mark.parametrize("own", ["tea.example", "shop.test"])
+def test_what_own_sites_say_beside_live_ones_is_theirs(tmp_path: Path, own: str) -> None:
+    backend, beside = ("process", "live") if own == "tea.example" else ("live", "process")
+    made = recorded(tmp_path, exchange(got=WALL), backend=backend, other=app(beside, "shop.test"))
+    assert made.count == (own == "tea.example")
+
+
 def test_what_turns_visitors_away_is_not_kept(tmp_path: Path) -> None:
     refused = exchange()
     refused.hinder("blocked", "status 403")
@@ -60,6 +71,13 @@ def test_what_was_not_sent_is_known_to_have_been_wanted(tmp_path: Path) -> None:
     assert archive.kept_back("POST", "http://tea.example/track?n=2")
     assert not archive.kept_back("POST", HOME)
     assert not archive.kept_back("PUT", f"{HOME}track")
+
+
+def test_a_body_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:
+    """A mutation of what may read is kept back; queries there are sent on, and an archive without them lacks them."""
+    mutation = exchange(f"{HOME}graphql", method="POST")
+    mutation.intercepted, mutation.refused, mutation.own, mutation.by_body = True, "not sent", "not sent", True
+    assert not recorded(tmp_path, exchange(), mutation).kept_back("POST", f"{HOME}graphql")
 
 
 def test_a_get_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:

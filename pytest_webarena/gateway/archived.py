@@ -1,0 +1,35 @@
+"""What an archive's server says of its answers by fields that are for the gateway alone."""
+
+from __future__ import annotations
+
+from pytest_webarena.gateway.heads import RequestHead, ResponseHead
+from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, WRITES, lack_of
+from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.upstream import Route
+
+__all__ = ["note_archived"]
+
+
+def note_archived(route: Route, request: RequestHead, path: str, head: ResponseHead, entry: Entry) -> None:
+    """Take those fields off an answer, and note what they say: an archive that has nothing says so, and its page is no
+    site's. Whom a page of one sends on has not chosen to go there."""
+    fields = [(name, value.strip()) for name, _, value in (field.partition(":") for field in head.fields)]
+    said = {name: value for name, value in fields if name in (KEPT_BACK, LACKING)}
+    role = lack_of(request.method, request.fields)
+    head.fields = [field for field in head.fields if field.partition(":")[0] not in said]
+    if KEPT_BACK in said and not _is_let_through(route, request, path, said[KEPT_BACK]):
+        why = f"{entry.method} {entry.url} was not sent to the live site that is archived"
+        entry.intercepted, entry.refused, entry.own = True, why, why
+    elif said:
+        entry.lacks = "extra" if route.unneeded else role
+        entry.own = f"{entry.method} {entry.url} is not archived"
+    elif role == "page" and 300 <= head.status < 400 and route.sent_on is not None:
+        to = next((value for name, value in fields if name.lower() == "location"), "")
+        route.sent_on.note(entry.url, to)
+
+
+def _is_let_through(route: Route, request: RequestHead, path: str, kept: str) -> bool:
+    """Whether the guard of the live site would have sent on for this trial what it kept back when the archive was made:
+    then the archive lacks the answer, and no agent is at fault."""
+    allowed = route.allowed("WEBSOCKET" if request.websocket else request.method, route.url + path)
+    return allowed == "write" or (allowed == "read" and kept != WRITES)

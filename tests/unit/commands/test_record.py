@@ -1,0 +1,92 @@
+"""``webarena record`` when it ends before its task is made: what was done is told to be kept."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.commands import record
+from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.recorder.keeping import Keeper
+from pytest_webarena.signals import AddressChanged
+from pytest_webarena.tasks import parse_tasks
+
+[TASK] = parse_tasks("tasks: [{id: a, intent: Buy tea., sites: [homepage], checks: [{answer: x}]}]")
+SIGNALS = tuple(AddressChanged(time=1.0, tab=0, url=f"http://shop.test/{n}", cause="browser") for n in range(2))
+DOING: Any = SimpleNamespace(signals=lambda: SIGNALS, signals_before=1, signals_lost=0, sites={})
+
+
+def ended(_: str) -> str:
+    raise EOFError
+
+
+def broken(*_: object) -> int:
+    raise SiteError("homepage did not start")
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
+    """Has ``webarena record`` watch somebody who does something, and then what is given to it."""
+
+    def watched(then: Callable[[], object]) -> None:
+        def watch(task: object, runtime: object, options: object, keeper: Keeper) -> object:
+            keeper.look(DOING, TASK, intent="Buy tea.", answer="")
+            return then()
+
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(record, "_on_page", lambda options: (False, False))
+        monkeypatch.setattr(record, "open_runtime", lambda *_, **__: contextlib.nullcontext())
+        monkeypatch.setattr(record, "_watch", watch)
+
+    return watched
+
+
+COMMAND = ["record", "homepage", "--intent", "Buy tea."]
+KEPT = "what was done is kept: webarena record --from recorded.recording.json -o FILE makes a task of it"
+
+
+def test_the_end_of_the_input_in_place_of_an_answer(
+    watched: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("builtins.input", ended)
+    watched(lambda: record._asked("the answer (empty: there is none): ", "--answer"))
+    assert main(COMMAND) != 0
+    said = capsys.readouterr()
+    assert KEPT in said.out
+    assert (
+        "expected something typed behind 'the answer (empty: there is none):', found the end of the input" in said.err
+    )
+    assert "use --answer" in said.err
+
+
+@pytest.mark.parametrize("steps", [(), ("a step",)])
+def test_what_breaks_once_it_was_watched(
+    watched: Callable[[Callable[[], object]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    steps: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(record, "_make", broken)
+    watched(lambda: SimpleNamespace(steps=steps, answer=""))
+    with contextlib.suppress(SiteError, UsageError):
+        main(COMMAND)
+    assert KEPT in capsys.readouterr().out
+
+
+def test_a_task_that_was_made_needs_no_recording(
+    watched: Callable[[Callable[[], object]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(record, "_make", lambda *_: 0)
+    watched(lambda: SimpleNamespace(steps=("a step",), answer=""))
+    assert main(COMMAND) == 0
+    assert "is kept" not in capsys.readouterr().out
+    assert [*tmp_path.iterdir()] == []

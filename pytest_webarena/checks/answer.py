@@ -10,9 +10,10 @@ from typing import Any
 
 from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
 from pytest_webarena.checks.asserted import doubted, unsaid, unsaid_find
-from pytest_webarena.checks.converted import converted
+from pytest_webarena.checks.converted import converted, summed
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.named_beside import named_beside
 from pytest_webarena.checks.numbers import final_answer, mask_words
 from pytest_webarena.checks.opposed import opposed
 from pytest_webarena.checks.plain_answers import spelt_alike, unaccented, unmarked
@@ -149,8 +150,11 @@ FORM: Any = Either(
                 default=False,
                 doc=(
                     "Whether no other name, address of mail or page, or item may stand in one list with what is "
-                    "`included`. It needs no `excludes`: it knows a name by its capital, so it also finds those that "
-                    "no site has."
+                    "`included`. It knows a name by its capitals, so it also finds those that no site has, in lists "
+                    "with commas, semicolons, slashes, `and`, `plus`, and lines. Streets and dates are no names. It "
+                    "can't know all: names in small letters, behind dashes (`A - B`), or in a sentence of their own "
+                    "(`B is open, too.`) may pass, and a place named behind a comma (`A, Ivesham`) fail. Name those "
+                    "that are likely to be mistaken in `excludes` as well."
                 ),
                 example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle], only: true}",
             ),
@@ -235,7 +239,7 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         holds, why = _judge_refusal(answer, view.intent, spec.unachievable)
         return Judgement.of(holds, expected=expected, actual=actual, why=why)
     why = _judge_said(spec.text, answer, view.intent) if spec.text else ""
-    if not why and spec.only and (more := _named_beside(spec.text, answer, view.intent)):
+    if not why and spec.only and (more := named_beside(spec.text.includes, answer, view.intent)):
         why = f'it also names "{more}"'
     spoken = unsaid_find(answer, spec.text.regex, view.intent) if not why and spec.text.regex is not None else ""
     why = why or spoken
@@ -266,9 +270,16 @@ def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
     plain = without_powers(unmarked(answer)) if wanted.number is not None else unmarked(answer)
     if " & " in plain and "&" not in str(wanted):
         plain = plain.replace(" & ", " and ")
-    if wanted.number is not None and (other := converted(question, plain)):
-        return _judge_plain(wanted, other, other, question)
-    return _judge_plain(wanted, answer, plain, question)
+    if wanted.number is None:
+        return _judge_plain(wanted, answer, plain, question)
+    number = TextMatch(number=wanted.number, tolerance=wanted.tolerance)
+    if other := converted(question, plain):  # only the number is another one; words are looked for as they are said
+        rest = replace(wanted, number=None, tolerance=None)
+        why = _judge_plain(number, other, other, question)
+        return why or (_judge_plain(rest, answer, plain, question) if rest else "")
+    why = _judge_plain(wanted, answer, plain, question)
+    other = "" if why else summed(question, plain)
+    return _judge_plain(number, other, other, question) if other else why
 
 
 def _judge_plain(wanted: TextMatch, answer: str, plain: str, question: str) -> str:
@@ -318,28 +329,6 @@ def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> s
                 why = "it speaks against the number, or leaves it open"
             whys.append(why)
     return whys[0] if whys and all(whys) else ""
-
-
-_PATH = re.compile(r"(?<![\w/.])(?!and/or\b)[A-Za-z][\w.-]*/[A-Za-z][\w.-]*")
-
-
-def _named_beside(wanted: TextMatch, answer: str, question: str) -> str:
-    """What an answer names in one list with what is wanted; empty when it names nothing more."""
-    from pytest_webarena.checks.upstream.references import names_more
-    from pytest_webarena.checks.upstream.stated_numbers import question_of
-
-    # Of a name of which a part is enough, all of it: what follows is no other one.
-    whole = (re.search(rf"(?i:{re.escape(each)})(?: [A-Z][\w'-]*)*", answer) for each in wanted.includes)
-    names = tuple(found[0] if found else each for found, each in zip(whole, wanted.includes, strict=True))
-    asked = question_of(question)
-    more = names_more(names, answer, asked)
-    if more and any(more in each.casefold() for each in names):  # a path, of which the last part is taken for a name
-        stand_ins = tuple(f"Wanted{'x' * number}" for number in range(len(names)))
-        for name, stand_in in zip(names, stand_ins, strict=True):
-            answer = re.sub(re.escape(name), stand_in, answer, flags=re.IGNORECASE)
-        other = _PATH.search(answer)
-        more = other[0] if other else names_more(stand_ins, answer, asked)
-    return more
 
 
 def _says_none(text: str, question: str) -> bool:

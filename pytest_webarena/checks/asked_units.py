@@ -61,22 +61,34 @@ def unit_behind(text: str, end: int) -> str:
 def asked_unit(question: str) -> str | None:
     """The unit that is asked for; empty when things are counted that are no unit; None when nothing says."""
     text = question.casefold()
-    if re.search(r"\bhow old\b", text):
-        return "year"
     if found := _HOW_MANY.search(text):
         units = [_CANONICAL[word][1] for word in found[1].split() if word in _CANONICAL]
         if "square" in found[1] or (not units and found[1].split()[0] in _NO_THING):
             return None
         return units[0] if units else ""
     units = [_CANONICAL[word][1] for pair in _IN.findall(text) for word in pair if word in _CANONICAL]
+    if not units and _TURNING.search(text):
+        return "year"
     return units[-1] if len(set(units)) == 1 else None
 
 
+_TURNING = re.compile(r"\bhow old (?:did|does|do|will|would|had|has|have)\b[^.?]*\bturn(?:ed)?\b")
+"""What is asked so is somebody's age in years; else things may be some days or months old."""
+_MONEYS = r"crowns|kronor|kroner|euros|EUR|dollars|USD|cents|pence"
+_PRICED = re.compile(
+    rf"\b(?:in|has|have|gives?|shows?|lists?) (?P<of>{_MONEYS}|kr|[\u20ac$])(?!\w)"
+    rf"|(?<![\w'-])(?P<each>{_MONEYS}) (?:per|each|apiece)\b"
+)
+"""Money that prices are told in. A name has capitals or a single one (a Euro adapter, Penny Lane), and an amount
+(``who has 50 euros``) says nothing of what is paid elsewhere."""
+_QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|`[^`]*`")
+
+
 def _told(question: str, given: str) -> str | None:
-    """The only money of which a question speaks, whatever it asks of it. Of other kinds, lengths above all, it may
-    speak for other reasons."""
-    words = re.findall(r"[a-z\u20ac$]+", question.casefold())
-    money = {_CANONICAL[word][1] for word in words if _CANONICAL.get(word, ("",))[0] == "money"}
+    """The only money of which a question speaks as the one that prices are in. Of other kinds, lengths above all, it
+    may speak for other reasons."""
+    words = {found["of"] or found["each"] for found in _PRICED.finditer(_QUOTED.sub(" ", question))}
+    money = {_CANONICAL[word.casefold()][1] for word in words}
     return money.pop() if len(money) == 1 and _CANONICAL[given][0] == "money" else None
 
 
@@ -110,8 +122,6 @@ _WAYS = (
     (r"older", r"younger"),
     (r"faster|quicker|sooner", r"slower"),
     (r"heavier", r"lighter"),
-    (r"r[io]sen?|grew|grown?|increased?", r"fewer|less"),
-    (r"shr[aiu]nk|f[ae]ll|dropp?|decreased?", r"more|higher"),
     (r"open", r"closed"),
     (r"dearer|more expensive", r"cheaper"),
     (
@@ -119,6 +129,16 @@ _WAYS = (
         r"f[ae]ll(?:en)?|dropp?(?:ed)?|decreased?|sank|went down|shrank",
     ),
 )
+_DID = (
+    r"\b(?:how (?:much|many)|did|does|do|has|have|had) [^.?,]*?(?<!the )(?<!in )(?<!this )(?<!last )(?<!next )"
+    r"(?<!each )(?<!every )(?<!a )\b"
+)
+_ENDS = r"\b(?=\s*[?.,]|\s*\Z|\s+(?:by|between|from|since|over)\b)"
+_MOVES = (
+    (rf"{_DID}(rise|risen|grow|grown|increased?){_ENDS}", "fewer|less"),
+    (rf"{_DID}(shrink|shrunk|fall|fallen|drop|dropped|sink|sunk|decreased?){_ENDS}", "more|higher"),
+)
+"""Verbs, which end what is asked or go on to when: a fall may be a season, and a rose a flower."""
 _RATE = re.compile(
     r"(?:[\s\u00a0]?[^\W\d_]+)?\s+(?:for\s+)?(?:per\s+(?!cent)[^\W\d_]+\b|(?:each|every|a|an)\s+(?:piece|person|head"
     r"|adult|child|day|night|hour|minute|week"
@@ -139,15 +159,8 @@ def not_as_asked(question: str, text: str, start: int, end: int) -> str:
     'it says "fewer", and the question "more"'
     """
     asked, before, behind = question.casefold(), text[max(0, start - 40) : start].casefold(), text[end:].casefold()
-    for pair in (*_WAYS, *((other, one) for one, other in _WAYS)):
-        ours, theirs = (rf"\b(?:{side})\b" for side in pair)
-        word = re.search(ours, asked)
-        if word is None or re.search(theirs, asked):
-            continue
-        contrary = re.match(rf"[^\S\n]?(?:[^\W\d_]+\s+){{0,2}}?({theirs})(?!\s+than\s+(?:that|expected))", behind)
-        contrary = contrary or re.search(rf"({theirs})\s+(?:by|about|only|around|\s)*[^\w\s]?\Z", before)
-        if contrary is not None:
-            return f'it says "{contrary[1]}", and the question "{word[0]}"'
+    if against := _other_direction(asked, before, behind):
+        return against
     rate = _RATE.match(text, end)
     if rate is not None and not re.search(
         r"\b(?:each|apiece)\b|\b(?:per|every|an?)\s+" + re.escape(rate[0].split()[-1]), asked
@@ -158,4 +171,19 @@ def not_as_asked(question: str, text: str, start: int, end: int) -> str:
         thing = re.escape(left_out[1].casefold())
         if re.search(rf"\bwith (?:[\w-]+ ){{0,2}}{thing}|\b{thing} included", asked):
             return f'it is given without "{left_out[1]}", which the question includes'
+    return ""
+
+
+def _other_direction(asked: str, before: str, behind: str) -> str:
+    """Whether it is said in the other direction than the one that is asked for: fewer for more."""
+    pairs = [(rf"\b({ours})\b", theirs) for pair in _WAYS for ours, theirs in (pair, pair[::-1])]
+    for ours, theirs in (*pairs, *_MOVES):
+        word = re.search(ours, asked)
+        theirs = rf"\b(?:{theirs})\b"
+        if word is None or re.search(theirs, asked):
+            continue
+        contrary = re.match(rf"[^\S\n]?(?:[^\W\d_]+\s+){{0,2}}?({theirs})(?!\s+than\s+(?:that|expected))", behind)
+        contrary = contrary or re.search(rf"({theirs})\s+(?:by|about|only|around|\s)*[^\w\s]?\Z", before)
+        if contrary is not None:
+            return f'it says "{contrary[1]}", and the question "{word[1]}"'
     return ""

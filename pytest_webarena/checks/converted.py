@@ -6,8 +6,10 @@ import re
 from decimal import Decimal
 
 from pytest_webarena.checks.asked_units import asked_unit
+from pytest_webarena.checks.numbers import numbers_in
+from pytest_webarena.checks.turned import SAME_WAY
 
-__all__ = ["converted"]
+__all__ = ["converted", "summed"]
 
 _TIMES = {"second": 1, "minute": 60, "hour": 3600}
 _FAMILIES: tuple[dict[str, int], ...] = (
@@ -36,39 +38,115 @@ _HOURS_AND = re.compile(
     r"(?<![\w.,:])(\d{1,3})\s?(?:h|hrs?|hours?)\s?([0-5]?\d)(?![\w.,:]*\d|\s?[^\W\d_])", re.IGNORECASE
 )
 """Minutes behind hours need no name."""
-_NUMBER = r"(?<![\w.,:/-])(\d{1,6}(?:\.\d{1,6})?|an?|one|half an?)"
+_TOGETHER = re.compile(
+    r"(?<![\w.,:/-])(\d{1,3})[\s\u00a0-]?(?:hours?|hrs?|h),?\s*(?:and\s+)?([0-5]?\d)[\s\u00a0-]?(?:minutes?|mins?|m)"
+    r"(?![\w\u00b2\u00b3^])",
+    re.IGNORECASE,
+)
+_DIGITS = r"(?<![\w.,:/-])\d{1,6}(?:\.\d{1,6})?"
+_WORDED = r"(?<![\w-])(?:half an?|an?|one)"
+_CAPITALS = {"KM", "Km", "KG", "Kg", "L", "H"}
+"""Of short signs with a capital those that can't be others: M may be millions, Mg is no mg."""
+_PLAIN = frozenset(
+    """
+    answer it it's that that's this the is takes took take lasts weighs weigh need needs for of to from by on so you
+    will exactly long altogether
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+"""What may stand beside an amount without making another one of it."""
+_TURNS = frozenset(
+    """
+    a an or not no nor than per each every half quarter quarters third thirds almost nearly about around roughly over
+    under above below more less fewer longer shorter further between within before after if would could once twice
+    double maybe perhaps probably without only most least first second other instead but
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+"""What may not stand there, even if the question has it."""
+_COMPARED = re.compile(r"\b(?:than|per|each|every|more|less|fewer|longer|shorter|either|or)\b")
 
 
 def converted(question: str, text: str) -> str:
     """``text`` with its only amount told in the unit that ``question`` asks for; empty when there is nothing to do.
 
-    Hours and minutes may stand together, and are one amount then. Where there are several, none is touched.
+    Only where nobody can take it for anything else: there is no other number, and beside the amount only words of the
+    question and a few that say nothing. Hours and minutes may stand together, and are one amount then.
 
     >>> converted("How many minutes is it?", "It takes 1 h 5 min."), converted("How many grams?", "0.89 kg")
     ('It takes 65 minute.', '890 gram')
+    >>> converted("How many minutes?", "It takes an hour and a half."), converted("How many minutes?", "28; 1 h by bus")
+    ('', '')
     """
     asked = asked_unit(question)
     family = next((each for each in _FAMILIES if asked in each), None)
-    if family is None or asked is None:
+    if family is None or asked is None or _COMPARED.search(question.casefold()) or _asks_several(question, family):
         return ""
     text = _HOURS_AND.sub(r"\1 h \2 min", text) if family is _TIMES else text
     units = "|".join(f"(?P<{unit}>{_SPELT[unit]})" for unit in family)
-    one = re.compile(rf"{_NUMBER}[\s\u00a0-]?(?:{units})(?![\w\u00b2\u00b3^])", re.IGNORECASE)
+    one = re.compile(rf"(?P<number>{_DIGITS}|{_WORDED})[\s\u00a0-]?(?:{units})(?![\w\u00b2\u00b3^])", re.IGNORECASE)
     found = list(one.finditer(text))
     if not found or len(found) > 2 or all(match.lastgroup == asked for match in found):
         return ""
     if len(found) == 2 and not _together(text, found):
         return ""
-    total = sum((_amount(match[1]) * family[match.lastgroup or asked] for match in found), Decimal(0))
-    value = total / family[asked]
-    return f"{text[: found[0].start()]}{value.normalize():f} {asked}{text[found[-1].end() :]}"
+    before, behind = text[: found[0].start()], text[found[-1].end() :]
+    worded = any(not match["number"][0].isdigit() for match in found)
+    if not (_says_nothing(before, question) and _says_nothing(behind, "" if worded else question)):
+        return ""
+    if any(map(_is_unclear, found)) or (worded and (len(found) > 1 or re.search(r"\w", behind))):
+        return ""
+    total = sum((_amount(match["number"]) * family[match.lastgroup or asked] for match in found), Decimal(0))
+    return f"{before}{(total / family[asked]).normalize():f} {asked}{behind}"
+
+
+def summed(question: str, text: str) -> str:
+    """``text`` with all its hours and minutes together in the unit that is asked for; empty when it has none.
+
+    So that the minutes of an hour and some are no number of their own, whatever else is said.
+
+    >>> summed("How many minutes is it by bicycle?", "By bus 1 h 28 min, else 2 h.")
+    'By bus 88 minute, else 2 h.'
+    """
+    if (asked := asked_unit(question)) not in _TIMES or _asks_several(question, _TIMES):
+        return ""
+
+    def told(found: re.Match[str]) -> str:
+        value = Decimal(60 * (60 * int(found[1]) + int(found[2]))) / _TIMES[str(asked)]
+        return f"{value.normalize():f} {asked}"
+
+    other = _TOGETHER.sub(told, _HOURS_AND.sub(r"\1 h \2 min", text))
+    return "" if other == text else other
+
+
+def _asks_several(question: str, family: dict[str, int]) -> bool:
+    """Whether a question names several units of a kind, as hours and minutes."""
+    text = question.casefold()
+    return sum(re.search(rf"(?<!\w)(?:{_SPELT[unit]})(?!\w)", text) is not None for unit in family) > 1
+
+
+def _says_nothing(text: str, question: str) -> bool:
+    """Whether what stands beside an amount leaves it as it is: of the question's words, and plain ones."""
+    if re.search(r"[^\w\s.,:!'\"()]|[\d_]", text) or numbers_in(text):
+        return False
+    known = _PLAIN | {SAME_WAY.get(word, word) for word in _words(question)} | set(_words(question))
+    return all(word in known and word not in _TURNS for word in _words(text))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.casefold())
+
+
+def _is_unclear(match: re.Match[str]) -> bool:
+    """Whether the sign of a unit may be that of another one."""
+    unit = match[match.lastgroup or 0]
+    return len(unit) <= 2 and not unit.islower() and unit not in _CAPITALS
 
 
 def _together(text: str, found: list[re.Match[str]]) -> bool:
     """Whether two amounts are one: hours and then minutes."""
     between = text[found[0].end() : found[1].start()]
     kinds = [match.lastgroup for match in found]
-    return kinds == ["hour", "minute"] and re.fullmatch(r",?\s*(?:and\s+)?", between) is not None
+    whole = all(match["number"].isdigit() for match in found) and int(found[1]["number"]) < 60
+    return kinds == ["hour", "minute"] and whole and re.fullmatch(r",?\s*(?:and\s+)?", between) is not None
 
 
 def _amount(word: str) -> Decimal:

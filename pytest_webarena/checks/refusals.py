@@ -160,17 +160,26 @@ def takes_back(rest: str, question: str, reason: str = "") -> bool:
     text = _STATUS.sub("", normalise(unmarked(rest))).strip(" .,:;-()")
     if _BROKEN.search(text) or _DEED.search(text) or _is_a_name(rest, question, reason):
         return True
-    if (first := re.match(r"\d[\d.,]*", text)) and unit_behind(text, first.end()) == asked_unit(question) != "":
+    first, reasons = re.match(r"\d[\d.,]*", text), (_CAN_NOT, _NO_RIGHT, _MORE, _THERE_IS_NONE)
+    if first and unit_behind(text, first.end()) == asked_unit(question) != "" and not _said(reasons, text, ""):
         return True
     if not _new_numbers(text, question, reason):
-        return _GUESS.search(text) is not None and not _said((_CAN_NOT, _NO_RIGHT, _MORE, _THERE_IS_NONE), text, "")
+        return _GUESS.search(text) is not None and not _said(reasons, text, "")
     return bool(_TURN.search(text) or _GUESS.search(text)) or len(re.findall(r"[^\W\d_]{2,}", text)) <= 3
 
 
 _BARE_NAME = re.compile(r"(?:[Tt]he )?[A-Z][\w'-]+(?: (?:of|and|&|de|van) [A-Z][\w'-]+| [A-Z][\w'-]+)+")
+_IT_IS = re.compile(r"(?:it|that|the answer)(?: is|'s) (?=(?:the )?[A-Z])", re.IGNORECASE)
 _TITLED = re.compile(
-    r"\b(?:no|not|none|un\w+|in\w+|miss\w+|den\w+|forb\w+|priv\w+|error|access|permission\w*|feature|function\w*|option"
-    r"|read|only|page|data|lack\w*|fail\w*|can\w*|does\w*|imposs\w*|premise|false|wrong|information)\b",
+    r"\b(?:no|not|none|noth\w+|nobody|never|nowhere|non\w*|un\w+|in\w+|dis\w+|mis\w+|den\w+|forb\w+|priv\w+|error"
+    r"|access|permission\w*|feature\w*|function\w*|options?|read|only|out|off|down|over|beyond|outside|above|below"
+    r"|pages?|data|details?|info\w*|reasons?|results?|hits?|matches|match|lack\w*|fail\w*|can\w*|does\w*|is|are|was|were"
+    r"|has|have|do|did|imposs\w*|premise|false|wrong|requir\w+|need\w*|archived|absent|withheld|locked|blocked|closed"
+    r"|hidden|deleted|removed|expired|restricted|prohibited|refused|rejected|reserved|secret|confidential|empty|blank"
+    r"|dead|broken|lost|sold|gone|zero|null|nil|too|vague|ambiguous|unique|already|yet|log\w*|sign\w*|thank\w*|sorry"
+    r"|please|see|regards|luck|there|here|this|that|exists?|available|given|listed|found|known|stated|mentioned|shown"
+    r"|specified|supported|allowed|limit\w*|exceeded|ended|stopped|pending|admins?|moderators?|members|owners?|users"
+    r"|maintainers?|guests?)\b",
     re.IGNORECASE,
 )
 """Words of a reason that is written with capitals."""
@@ -179,11 +188,15 @@ _TITLED = re.compile(
 def _is_a_name(rest: str, question: str, reason: str) -> bool:
     """Whether all that follows on "N/A" is a name of several words, which neither the question nor the reason has.
 
-    >>> [_is_a_name(each, "In which workshop?", "none") for each in ("; The Blue Ewer", " - Not Given", ": none")]
+    A word alone may be a reason (``N/A: Sold``), if it isn't said that it is it.
+
+    >>> [_is_a_name(each, "In which workshop?", "none") for each in ("; The Blue Ewer", " - Not Given", ": Sold")]
     [True, False, False]
     """
-    name = unmarked(rest).strip(" .,:;-()!\"'")
-    if not _BARE_NAME.fullmatch(name) or _TITLED.search(name):
+    told = unmarked(rest).strip(" .,:;-()!\"'")
+    name = _IT_IS.sub("", told, count=1) if _IT_IS.match(told) else told
+    alone = name != told and re.fullmatch(r"[A-Z][\w'-]+", name)
+    if not (_BARE_NAME.fullmatch(name) or alone) or _TITLED.search(name):
         return False
     return normalise(name) not in normalise(question) and normalise(name) not in normalise(reason)
 

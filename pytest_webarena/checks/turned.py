@@ -6,7 +6,7 @@ import re
 
 from pytest_webarena.checks.opposed import NOT
 
-__all__ = ["turned"]
+__all__ = ["SAME_WAY", "turned"]
 
 _PART_OF = re.compile(
     r"\b(?:half(?: of)?|(?:a |one )?(?:third|quarter|part|fraction) of|double|twice|(?:some|most|few|many) of"
@@ -39,10 +39,12 @@ _BY = re.compile(
 _NAME = re.compile(r"\b[a-z]+\.[a-z]+\b|\b[A-Z]\w+ [A-Z]\w+|\b(?:I|my)\b")
 _WAY = re.compile(_UNIT + r"\s+(?:by (?:car|bicycle|bike|train|bus|boat|ferry|tram|taxi|plane)|on foot)\b")
 _WAYS = re.compile(
-    r"\b(?:by (?:car|bicycle|bike|train|bus|boat|ferry|tram|taxi|plane)|on foot|walk(?:ing|s)?|driv(?:e|es|ing)"
-    r"|cycl(?:e|es|ing))\b"
+    r"\b(?:(?i:by (?:car|bicycle|bike|train|bus|boat|ferry|tram|taxi|plane)|on foot)|walk(?:ing)?|driv(?:e|ing)"
+    r"|cycl(?:e|ing)|(?:(?<=\b[Hh]e )|(?<=\b[Ss]he )|(?<=\b[Ww]ho ))(?:walks|drives|cycles))\b"
+    r"|(?:\A|(?<=[.?!] ))(?:Walk|Driv|Cycl)ing\b"
 )
-_SAME_WAY = {
+"""As verbs, and in small letters: walks and drives may be things, and a shop may be called Cycles."""
+SAME_WAY = {
     **dict.fromkeys(("bike", "cycle", "cycles", "cycling"), "bicycle"),
     **dict.fromkeys(("drive", "drives", "driving"), "car"),
     **dict.fromkeys(("walk", "walks", "walking"), "foot"),
@@ -86,7 +88,7 @@ def turned(question: str, text: str, start: int, end: int) -> str:
         return f"it is given for {year[1]}, and the question is of {years[0]}"
     if (by := _BY.match(behind)) and by[1].casefold() not in asked and _NAME.search(question):
         return f'it is said of "{by[1]}", of whom the question is not'
-    ways = {_way(found[0]) for found in _WAYS.finditer(asked)}
+    ways = {_way(found[0].casefold()) for found in _WAYS.finditer(question)}
     if (way := _WAY.match(behind.casefold())) and ways and _way(way[0]) not in ways:
         return f'it is given "{" ".join(way[0].split()[-2:])}", and the question is of another way'
     return _another_thing(asked, behind.casefold()) or _wrong_way_round(asked, text.casefold(), start, end)
@@ -94,7 +96,7 @@ def turned(question: str, text: str, start: int, end: int) -> str:
 
 def _way(words: str) -> str:
     word = words.split()[-1]
-    return _SAME_WAY.get(word, word)
+    return SAME_WAY.get(word, word)
 
 
 def _another_thing(asked: str, behind: str) -> str:

@@ -95,8 +95,8 @@ class _Loop(asyncio.SelectorEventLoop):
 class Lab:
     """One event loop with a browser, a gateway and sites."""
 
-    def __init__(self, executable: str | None, authority: Authority | None = None, *, steady: bool = False) -> None:
-        """``steady``: not for tests of what browsers do with the interfaces that they find."""
+    def __init__(self, executable: str | None, authority: Authority | None = None, *, steady: bool = True) -> None:
+        """``steady``: other tests change the machine's network; False to see what browsers do with its interfaces."""
         self.choice = BrowserChoice(executable=executable, name="chromium")
         self.loop = _Loop() if steady else asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)

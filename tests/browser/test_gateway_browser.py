@@ -7,6 +7,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,19 @@ SOON = 12.0
 
 @pytest.fixture(scope="module")
 def lab(browser_executable: str | None) -> Iterator[Lab]:
-    lab = Lab(browser_executable)
+    with running(Lab(browser_executable)) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def open_lab(browser_executable: str | None) -> Iterator[Lab]:
+    """Its browsers find the interfaces of this machine, and what they load ends when these change."""
+    with running(Lab(browser_executable, steady=False)) as lab:
+        yield lab
+
+
+@contextmanager
+def running(lab: Lab) -> Iterator[Lab]:
     lab.run(lab.start())
     yield lab
     lab.close()
@@ -223,11 +236,11 @@ STUN = """async url => {
 }"""
 
 
-def test_webrtc_sends_nothing_past_the_proxy(lab: Lab) -> None:
+def test_webrtc_sends_nothing_past_the_proxy(open_lab: Lab) -> None:
     async def packets(browser: Browser) -> int:
         transport, udp = await asyncio.get_running_loop().create_datagram_endpoint(Udp, local_addr=("127.0.0.1", 0))
         try:
-            async with lab.world(browser) as (page, _, _):
+            async with open_lab.world(browser) as (page, _, _):
                 await page.goto(HOME)
                 await page.evaluate(STUN, f"stun:127.0.0.1:{transport.get_extra_info('sockname')[1]}")
         finally:
@@ -235,25 +248,25 @@ def test_webrtc_sends_nothing_past_the_proxy(lab: Lab) -> None:
         return udp.packets
 
     async def work() -> None:
-        assert await packets(lab.browser) == 0
+        assert await packets(open_lab.browser) == 0
         # The counter-check: without the flags the packets do come, so the listener would have seen them.
-        unprotected = await lab.launch(without="webrtc-ip-handling-policy")
+        unprotected = await open_lab.launch(without="webrtc-ip-handling-policy")
         try:
             assert await packets(unprotected) > 0
         finally:
             await unprotected.close()
 
-    lab.run(work())
+    open_lab.run(work())
 
 
-def test_browser_opens_no_socket_but_to_the_gateway_and_looks_up_no_name(lab: Lab, tmp_path: Path) -> None:
+def test_browser_opens_no_socket_but_to_the_gateway_and_looks_up_no_name(open_lab: Lab, tmp_path: Path) -> None:
     """By the browser's own record of its network stack, which also sees what never leaves the machine."""
     log = tmp_path / "net.json"
 
     async def work() -> int:
-        browser = await lab.launch(f"--log-net-log={log}")
+        browser = await open_lab.launch(f"--log-net-log={log}")
         try:
-            async with lab.world(browser) as (page, session, _):
+            async with open_lab.world(browser) as (page, session, _):
                 await page.goto(f"{HOME}/page")
                 await page.evaluate("""() => {
                     for (const [rel, href] of [['dns-prefetch', '//prefetch.example'], ['preconnect', 'https://pre.example'],
@@ -269,7 +282,7 @@ def test_browser_opens_no_socket_but_to_the_gateway_and_looks_up_no_name(lab: La
         finally:
             await browser.close()
 
-    port = lab.run(work())
+    port = open_lab.run(work())
     record = json.loads(log.read_text("utf-8"))
     names = {number: name for name, number in record["constants"]["logEventTypes"].items()}
     events = [(names[event["type"]], event.get("params", {})) for event in record["events"]]

@@ -34,7 +34,7 @@ def authority() -> Authority:
 
 @pytest.fixture(scope="module")
 def lab(browser_executable: str | None, authority: Authority) -> Iterator[Lab]:
-    lab = Lab(browser_executable, authority, steady=True)
+    lab = Lab(browser_executable, authority)
     lab.run(lab.start(*trust_arguments(authority.spki)))
     yield lab
     lab.close()

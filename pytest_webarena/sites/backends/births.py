@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
+import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.nursery import ORDER_LIMIT
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
+from pytest_webarena.sites.catalogues.manifest import ProcessManifest
 from pytest_webarena.sites.cleanup.private_directory import child_environment
 
-__all__ = ["Child", "Nursery", "environment", "own_process", "shareable"]
+__all__ = ["Nurseries"]
+
+_log = logging.getLogger(__name__)
 
 _END = 3.0
 """Seconds a common parent gets to end its children and itself."""
-_BEFORE_START = ("PYTHON", "LD_", "MALLOC_", "GLIBC_")
-"""How variables begin that are read when a process starts, so that a child which is forked can't be given others."""
+_DEAF = 30.0
+"""Seconds it gets to end a child. It does nothing but fork and kill; if it can't do that, it is of no use to any."""
 
 
 class Child(Protocol):
@@ -43,19 +48,6 @@ class Child(Protocol):
 
     async def wait(self) -> int:
         """Its exit code."""
-
-
-def environment(paths: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """What a process is started with that is to import modules from ``paths``, too."""
-    found = child_environment()
-    found["PYTHONPATH"] = os.pathsep.join([found["PYTHONPATH"], *paths])
-    found.setdefault("PYTHONHASHSEED", "0")  # nothing an app shows may depend on the order of a set
-    return {**found, **environ}
-
-
-def shareable(environ: Mapping[str, str]) -> bool:
-    """Whether a child that is forked can have these variables."""
-    return sys.platform == "linux" and not any(name.startswith(_BEFORE_START) for name in environ)
 
 
 class _Process:
@@ -79,7 +71,7 @@ class _Process:
         return await self._process.wait()
 
 
-async def own_process(environ: Mapping[str, str], log: Path) -> Child:
+async def _own_process(environ: Mapping[str, str], log: Path) -> Child:
     """A fork server that shares nothing with others."""
     with log.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -113,41 +105,108 @@ class _Born:
         return code
 
 
+class Nurseries:
+    """The fork servers' processes: children of a common parent where apps have all in common that it may be given.
+
+    That is what it imports, from where, and the variables it is started with: whatever a process or a module reads when
+    it starts, a child gets as its parent has read it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._by_terms: dict[tuple[Any, ...], Nursery] = {}
+        self._started = 0
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def child(
+        self, name: str, process: ProcessManifest, environ: Mapping[str, str], paths: tuple[str, ...], log: Path
+    ) -> Child:
+        """The process of the fork server of the app called ``name``; ``environ`` is the app's own."""
+        own = _environment(paths, environ)
+        if not process.preload or sys.platform != "linux":
+            return await _own_process(own, log)
+        late = {variable: value for variable, value in environ.items() if variable in process.env_after_preload}
+        early = {variable: value for variable, value in environ.items() if variable not in late}
+        nursery = self._nursery(process.preload, paths, early)
+        if hinders := await nursery.hinders():
+            _log.warning("%s has a process of its own, with nothing preloaded: %s", name, hinders)
+            return await _own_process(own, log)
+        return await nursery.bear(name, late, log)
+
+    async def close(self) -> None:
+        """End all common parents and their children."""
+        ends = [nursery.close() for nursery in self._by_terms.values()]
+        for result in await asyncio.gather(*ends, *self._ending, return_exceptions=True):
+            if isinstance(result, Exception):
+                raise result
+
+    def _nursery(self, modules: tuple[str, ...], paths: tuple[str, ...], environ: Mapping[str, str]) -> Nursery:
+        terms = modules, paths, tuple(sorted(environ.items()))
+        nursery = self._by_terms.get(terms)
+        if nursery is None or nursery.ended:
+            if nursery is not None:
+                task = asyncio.get_running_loop().create_task(nursery.close())
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
+            self._started += 1
+            log = self._directory / f"forkservers-{self._started}.log"
+            nursery = self._by_terms[terms] = Nursery(modules, _environment(paths, environ), log)
+        return nursery
+
+
 class Nursery:
-    """The common parent of the fork servers whose apps name the same modules to preload, from the same folder."""
+    """The common parent of fork servers, as a process."""
 
     def __init__(self, modules: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
         self.ended = ""
-        """How it ended; empty while it runs or has not begun."""
+        """How it ended; empty while it runs, has not begun, or has told what `hinders`."""
         self._modules, self._environ, self._log = modules, environ, log
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._orders: socket.socket | None = None
         self._reader: asyncio.Task[None] | None = None
+        self._loaded: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        """What hinders, or nothing; None: it has ended before it could say so."""
+        self._waiting = 0
         self._children: dict[str, _Born] = {}
         self._births = 0
 
-    async def bear(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
-        """A fork server with ``environ`` added to its environment. `SiteError` where the parent has ended."""
+    async def hinders(self) -> str:
+        """Wait until it has loaded its modules; why nothing can be forked from it, or empty.
+
+        `SiteError` where it has ended. One that nobody waits for any more, because it takes too long, is killed.
+        """
         async with self._starting:
             if self._process is None:
                 await self._start()
+        self._waiting += 1
+        try:
+            hinders = await asyncio.shield(self._loaded)
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self._loaded.done():
+                self._kill()
+        if hinders is None:
+            raise self._gone()
+        return hinders
+
+    async def bear(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
+        """A fork server with ``environ`` added to its environment. `SiteError` where the parent has ended."""
         self._births += 1
         name = f"{name}-{self._births}"
-        reading, its_stdout = os.pipe()
-        its_stdin, writing = os.pipe()
-        try:
-            loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        with contextlib.ExitStack() as failing, contextlib.ExitStack() as its_own:
+            reading, its_stdout = _pipe(failing, its_own, reads=False)
+            writing, its_stdin = _pipe(failing, its_own, reads=True)
+            stderr = its_own.enter_context(log.open("ab"))
             stdout = asyncio.StreamReader()
-            await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(reading, "rb", 0))
-            stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(writing, "wb", 0))
+            reader, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), reading)
+            failing.callback(reader.close)
+            stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, writing)
+            failing.callback(stdin.close)
+            self._send({"op": "bear", "name": name, "environ": dict(environ)}, [its_stdin, its_stdout, stderr.fileno()])
             child = self._children[name] = _Born(self, name, stdout, stdin)
-            with log.open("ab") as stderr:
-                order = {"op": "bear", "name": name, "environ": dict(environ)}
-                self._send(order, [its_stdin, its_stdout, stderr.fileno()])
-        finally:
-            os.close(its_stdin)
-            os.close(its_stdout)
+            failing.pop_all()
         return child
 
     def kill(self, name: str) -> None:
@@ -155,6 +214,7 @@ class Nursery:
         if name in self._children and not self.ended:
             with contextlib.suppress(SiteError):
                 self._send({"op": "kill", "name": name}, [])
+                asyncio.get_running_loop().call_later(_DEAF, self._insist, name)
 
     async def close(self) -> None:
         """End it and all its children."""
@@ -165,21 +225,36 @@ class Nursery:
             async with asyncio.timeout(_END):
                 await self._process.wait()
         except TimeoutError:
-            self._process.kill()  # its children follow it
+            self._kill()
             await self._process.wait()
         if self._reader is not None:
             await self._reader
 
     async def _start(self) -> None:
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with its, self._log.open("ab") as stderr:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "pytest_webarena.sites.backends.nursery", *self._modules,
-                stdin=its.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
-                start_new_session=True, env=self._environ,
-            )  # fmt: skip
+        try:
+            with its, self._log.open("ab") as stderr:
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-P", "-m", "pytest_webarena.sites.backends.nursery", *self._modules,
+                    stdin=its.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
+                    start_new_session=True, env=self._environ,
+                )  # fmt: skip
+        except BaseException:
+            ours.close()
+            raise
         self._orders = ours
         self._reader = asyncio.get_running_loop().create_task(self._read(self._process))
+
+    def _insist(self, name: str) -> None:
+        if name in self._children:
+            self._kill()
+
+    def _kill(self) -> None:
+        """End it at once; its children follow it."""
+        if self._process is not None and self._process.returncode is None:
+            self.ended = self.ended or exit_text(-signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
 
     def _send(self, order: Mapping[str, Any], files: Sequence[int]) -> None:
         text = json.dumps(order).encode()
@@ -190,16 +265,25 @@ class Nursery:
                 raise SiteError(f"the environment of a fork server has {len(text)} bytes; at most {ORDER_LIMIT} can go")
             socket.send_fds(self._orders, [text], list(files))
         except OSError:
-            raise SiteError(f"the common parent of the fork servers ended{log_tail(self._log)}") from None
+            raise self._gone() from None
+
+    def _gone(self) -> SiteError:
+        return SiteError(f"the common parent of the fork servers ended{log_tail(self._log)}")
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         with contextlib.suppress(OSError):
             while text := await process.stdout.readline():
                 event = json.loads(text)
-                if event["event"] == "exit":
+                if event["event"] == "loaded":
+                    self._loaded.set_result(event["hinders"])
+                else:
                     self._over(event["name"], event["code"])
-        self.ended = exit_text(await process.wait())
+        code = await process.wait()
+        if not self._loaded.done():
+            self._loaded.set_result(None)
+        if not self._loaded.result():  # what has told that it is of no use has ended as it should
+            self.ended = exit_text(code)
         for name in list(self._children):
             self._over(name, -9)
 
@@ -207,3 +291,20 @@ class Nursery:
         child = self._children.pop(name, None)
         if child is not None and not child.exit.done():
             child.exit.set_result(code)
+
+
+def _environment(paths: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """What a process is started with that is to import modules from ``paths``, too."""
+    found = child_environment()
+    found["PYTHONPATH"] = os.pathsep.join([found["PYTHONPATH"], *paths])
+    found.setdefault("PYTHONHASHSEED", "0")  # nothing an app shows may depend on the order of a set
+    return {**found, **environ}
+
+
+def _pipe(failing: contextlib.ExitStack, its_own: contextlib.ExitStack, *, reads: bool) -> tuple[IO[bytes], int]:
+    """Our end of a pipe, closed by ``failing``, and a child's, which ``reads`` from it or writes, closed by
+    ``its_own``."""
+    reading, writing = os.pipe()
+    ours, its = (writing, reading) if reads else (reading, writing)
+    its_own.callback(os.close, its)
+    return failing.enter_context(os.fdopen(ours, "wb" if reads else "rb", 0)), its

@@ -21,12 +21,10 @@ Events are shorter than a pipe's atomic write, so those of several replicas don'
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import io
 import json
 import os
-import selectors
 import shutil
 import signal
 import socket
@@ -42,6 +40,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.backends.files import files_digest, state_digest
+from pytest_webarena.sites.backends.offspring import Loop, adopt_orphans, die_with_parent
 from pytest_webarena.sites.backends.wsgi import logged, require, visit
 
 if TYPE_CHECKING:
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["ForkOrder", "LoadOrder", "main"]
 
 _ERROR_LIMIT = 500
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-_ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,26 +110,13 @@ class _Server:
         # Replicas hold the reading end; we never write.
         self._lifeline, self._life = os.pipe()
         self._pending = b""
-        self._prctl = _prctl()
+        self._loop = Loop(0)
 
     def run(self) -> None:
         """Serve orders until stdin ends."""
-        self._die_with_parent(os.getppid())
-        waker, woken = os.pipe()
-        os.set_blocking(woken, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(0, selectors.EVENT_READ)
-            selector.register(waker, selectors.EVENT_READ)
-            while True:
-                for key, _ in selector.select():
-                    if key.fd == waker:
-                        os.read(waker, 4096)
-                    elif not self._read_orders():
-                        self._end_all()
-                        return
-                self._collect()
+        die_with_parent(os.getppid())
+        self._loop.run(self._read_orders, self._collect)
+        self._end_all()
 
     def _read_orders(self) -> bool:
         data = os.read(0, 65536)
@@ -265,12 +249,10 @@ class _Server:
             os._exit(code)
 
     def _detach(self, parent: int) -> None:
-        self._die_with_parent(parent)
+        die_with_parent(parent)
         os.setsid()  # what it starts is ended with it
-        if self._prctl is not None:
-            self._prctl(_ADOPT, 1, 0, 0, 0)  # and is seen to be at work, though it lets go of its parent
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        adopt_orphans()  # and is seen to be at work, though it lets go of its parent
+        self._loop.leave()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.close(self._life)
         if self._spare is not None:
@@ -302,12 +284,6 @@ class _Server:
             return self._serve(_attribute(self._order.factory)(data))
         _attribute(self._order.on_fork)(data)
         return server
-
-    def _die_with_parent(self, parent: int) -> None:
-        if self._prctl is not None:
-            self._prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:  # it died in between
-                os._exit(1)
 
     def _end_with_parent(self) -> None:
         os.read(self._lifeline, 1)
@@ -384,13 +360,6 @@ def _attribute(target: str) -> Any:
     for name in path.split("."):
         value = getattr(value, name)
     return value
-
-
-def _prctl() -> Callable[..., int] | None:
-    if sys.platform != "linux":
-        return None
-    function: Callable[..., int] = ctypes.CDLL(None).prctl
-    return function
 
 
 def _short(error: Exception) -> str:

@@ -6,28 +6,32 @@ JSON object with three open files, the child's stdin, stdout and stderr::
 
     → {"op": "bear", "name": "homepage-1", "environ": {…}}       with three files
     → {"op": "kill", "name": "homepage-1"}
-    ← {"event": "born", "name": "homepage-1", "pid": 7}
+    ← {"event": "loaded", "name": "", "hinders": ""}             first, once all is loaded
     ← {"event": "exit", "name": "homepage-1", "code": -9}
 
 It runs nothing of the apps: a fork server loads its app after it was forked, in a session of its own. All end with it.
+Threads are not forked along, and what they hold stays held forever: where a module starts one, ``hinders`` says so, and
+this process ends.
 """
 
 from __future__ import annotations
 
-import ctypes
+import errno
 import gc
 import json
 import os
-import selectors
 import signal
 import socket
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pytest_webarena.sites.backends import forkserver
+from pytest_webarena.sites.backends.offspring import Loop, die_with_parent
 
 __all__ = ["FILES", "ORDER_LIMIT", "main"]
 
@@ -35,7 +39,8 @@ FILES = 3
 """stdin, stdout, stderr."""
 ORDER_LIMIT = 65536
 """Bytes of an order: one message, one read."""
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_PATIENCE, _POLL = 0.5, 0.01
+"""Seconds for threads to be gone that a module started and waited for, and between two looks."""
 
 
 class _Nursery:
@@ -45,27 +50,16 @@ class _Nursery:
         self._orders, self._out = orders, out
         self._children: dict[int, str] = {}
         self._pid = os.getpid()
+        self._loop = Loop(orders.fileno())
 
-    def run(self) -> None:
-        """Serve orders until the other end closes."""
-        waker, woken = os.pipe()
-        os.set_blocking(woken, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-        selector = selectors.DefaultSelector()
-        selector.register(self._orders, selectors.EVENT_READ)
-        selector.register(waker, selectors.EVENT_READ)
-        inherited = (waker, woken)
-        while True:
-            for key, _ in selector.select():
-                if key.fd == waker:
-                    os.read(waker, 4096)
-                elif not self._serve(selector, inherited):
-                    self._end_all()
-                    return
-            self._collect()
+    def run(self, hinders: str) -> None:
+        """Tell that all is loaded. Serve orders until the other end closes, unless something ``hinders``."""
+        self._tell("loaded", "", hinders=hinders)
+        if not hinders:
+            self._loop.run(self._serve, self._collect)
+            self._end_all()
 
-    def _serve(self, selector: selectors.BaseSelector, inherited: Sequence[int]) -> bool:
+    def _serve(self) -> bool:
         text, files, _, _ = socket.recv_fds(self._orders, ORDER_LIMIT, FILES)
         if not text:
             return False
@@ -74,28 +68,36 @@ class _Nursery:
             for pid, name in self._children.items():
                 if name == order["name"]:
                     os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
-            return True
-        pid = os.fork()
-        if pid == 0:
-            selector.close()
-            self._be_fork_server(order["environ"], files, inherited)
-        for file in files:
-            os.close(file)
-        self._children[pid] = order["name"]
-        self._tell("born", order["name"], pid=pid)
+        else:
+            self._bear(order, files)
+            for file in files:
+                os.close(file)
         return True
 
-    def _be_fork_server(self, environ: Mapping[str, str], files: Sequence[int], inherited: Sequence[int]) -> NoReturn:
+    def _bear(self, order: Mapping[str, Any], files: Sequence[int]) -> None:
+        try:
+            if len(files) < FILES:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            pid = os.fork()
+        except OSError as error:  # too many processes, too little memory: no reason for the others to end
+            why = f"the common parent of the fork servers can't fork another one: {error}"
+            os.write(files[2] if len(files) == FILES else 2, f"{why}\n".encode())
+            self._tell("exit", order["name"], code=1)
+            return
+        if pid == 0:
+            self._be_fork_server(order["environ"], files)
+        self._children[pid] = order["name"]
+
+    def _be_fork_server(self, environ: Mapping[str, str], files: Sequence[int]) -> NoReturn:
         code = 1
         try:
             os.setsid()
-            _die_with_parent(self._pid)
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            die_with_parent(self._pid)
+            self._loop.leave()
             self._orders.close()
             for place, file in enumerate(files):
                 os.dup2(file, place)
-            for file in (*files, *inherited, self._out):
+            for file in (*files, self._out):
                 os.close(file)
             os.environ.update(environ)
             forkserver.main()
@@ -119,16 +121,35 @@ class _Nursery:
         for pid in self._children:
             os.waitpid(pid, 0)
 
-    def _tell(self, event: str, name: str, **fields: int) -> None:
+    def _tell(self, event: str, name: str, **fields: int | str) -> None:
         os.write(self._out, json.dumps({"event": event, "name": name, **fields}).encode() + b"\n")
 
 
-def _die_with_parent(parent: int) -> None:
-    if sys.platform == "linux":
-        prctl: Callable[..., int] = ctypes.CDLL(None).prctl
-        prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it died in between
-            os._exit(1)
+def _load(modules: Sequence[str]) -> str:
+    """Import them. Empty, or what hinders that others are forked from this process now."""
+    starts = ""
+    for module in modules:
+        try:
+            import_module(module)
+        except Exception:
+            traceback.print_exc()  # the app that needs it says so itself, and better
+        if not starts and _threads() > 1:
+            starts = module
+    waited = time.monotonic() + _PATIENCE
+    while (count := _threads()) > 1 and time.monotonic() < waited:
+        time.sleep(_POLL)
+    if count == 1:
+        return ""
+    names = ", ".join(sorted(each.name for each in threading.enumerate() if each is not threading.main_thread()))
+    return f"{starts or modules[-1]} starts threads when it is imported ({names or 'not of Python'})"
+
+
+def _threads() -> int:
+    """How many this process has, those that libraries started included."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return threading.active_count()
 
 
 def main() -> None:
@@ -138,15 +159,13 @@ def main() -> None:
     out = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    _die_with_parent(os.getppid())
-    for module in sys.argv[1:]:
-        try:
-            import_module(module)
-        except Exception:
-            traceback.print_exc()  # the app that needs it says so itself, and better
+    die_with_parent(os.getppid())
+    hinders = _load(sys.argv[1:])
     gc.collect()
     gc.freeze()  # shared by all from now on; collecting would copy it
-    _Nursery(orders, out).run()
+    _Nursery(orders, out).run(hinders)
+    sys.stderr.flush()
+    os._exit(0)  # threads of others are not waited for
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
-from pytest_webarena.sites.backends.births import Child, Nursery, environment, own_process, shareable
+from pytest_webarena.sites.backends.births import Child, Nurseries
 from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest, state_listing
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
@@ -38,8 +38,7 @@ class ProcessBackend:
         """App name to the digest of its data."""
         self._kept: dict[str, tuple[int, Path]] = {}
         """App name to the edition, and the directory with its data, that replicas start with since `keep`."""
-        self._nurseries: dict[tuple[tuple[str, ...], tuple[str, ...]], Nursery] = {}
-        """Common parents of fork servers, by the modules that they load and where these are found."""
+        self._nurseries = Nurseries(context.directory)
         self._retired: list[ForkServer] = []
         """Fork servers of earlier editions, whose replicas live on."""
         self._locks: dict[str, asyncio.Lock] = {}
@@ -135,7 +134,7 @@ class ProcessBackend:
         ends = [server.close() for server in (*self._servers.values(), *self._retired)]
         ends += [command.stop() for command in self._commands]
         results = await asyncio.gather(*ends, *self._work, return_exceptions=True)
-        results += await asyncio.gather(*(each.close() for each in self._nurseries.values()), return_exceptions=True)
+        results += await asyncio.gather(self._nurseries.close(), return_exceptions=True)
         for result in results:
             if isinstance(result, Exception):
                 raise result
@@ -224,20 +223,8 @@ class ProcessBackend:
             return server
 
     async def _process_for(self, app: AppManifest, process: ProcessManifest, log: Path) -> Child:
-        """The process of a fork server: a child of a common parent where its manifest names what to preload."""
-        own, paths = {**process.env, **self._context.environ}, (str(app.folder),)
-        if not process.preload or not shareable(process.env):
-            return await own_process(environment(paths, own), log)
-        key = process.preload, paths
-        nursery = self._nurseries.get(key)
-        if nursery is None or nursery.ended:
-            if nursery is not None:
-                self._background(nursery.close())
-            number = len(self._nurseries) + 1
-            log_of_all = self._context.directory / f"forkservers-{number}.log"
-            nursery = Nursery(process.preload, environment(paths, self._context.environ), log_of_all)
-            self._nurseries[key] = nursery
-        return await nursery.bear(app.name, own, log)
+        environ = {**process.env, **self._context.environ}
+        return await self._nurseries.child(app.name, process, environ, (str(app.folder),), log)
 
     def _folder(self, app: AppManifest) -> Path:
         return self._context.directory / app.name

@@ -94,15 +94,27 @@ READY: Any = ListOf(
 )
 
 
+_AT_START = frozenset({"LANG", "LANGUAGE", "TZ"})
+_BEGIN_AT_START = ("GLIBC_", "LC_", "LD_", "MALLOC_", "PYTHON")
+"""Variables, and how the names of others begin, that the interpreter and the C library read when a process starts."""
+
+
 def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if bool(values["factory"]) == bool(values["command"]):
         given = "both" if values["factory"] else "neither"
         return Fault("either 'factory' (a Python WSGI app) or 'command'", given)
-    only_wsgi = [key for key in ("seed", "on_fork", "warm", "preload") if values[key] and values["command"]]
+    wsgi = ("seed", "on_fork", "warm", "preload", "env_after_preload")
+    only_wsgi = [key for key in wsgi if values[key] and values["command"]]
     if only_wsgi:
         return Fault(f"'{only_wsgi[0]}' beside 'factory' only", "'command'", "a command starts with 'data'")
     if values["seed"] and values["data"]:
         return Fault("either 'seed' or 'data'", "both")
+    for name in values["env_after_preload"]:
+        if name not in values["env"]:
+            return Fault("variables of 'env' in 'env_after_preload'", f"{name!r}")
+        if name in _AT_START or name.startswith(_BEGIN_AT_START):
+            hint = "it is read when a process starts, so it can't be set later"
+            return Fault("other variables in 'env_after_preload'", f"{name!r}", hint)
     told = [*values["command"], *values["env"].values()]
     if values["command"] and not any("{port}" in text for text in told):
         hint = "each replica listens on a port of its own, which 'command' or 'env' has to tell it"
@@ -135,10 +147,13 @@ PROCESS: Record[ProcessManifest] = Record(
         key(
             "preload",
             ListOf(MODULE, label="a list of modules"),
-            "Modules that several apps of a catalogue need. Where they name the same ones, these are loaded once, in a "
-            "process from which the fork server of each is forked: they take less memory together, and start sooner. "
-            "An app whose `env` sets a variable that is read at the start of a process (`PYTHON…`, `LD_…`) has a "
-            "process of its own. On Linux; elsewhere it makes no difference.",
+            "Modules that several apps of a catalogue need. Where they name the same ones and have the same `env`, "
+            "these are loaded once, in a process from which the fork server of each is forked: they take less memory "
+            "together, and start sooner. That process is started with the variables of `env`, so what is read when a "
+            "process starts (`TZ`, `LANG`, `PYTHON…`) or a module is imported is what the app's own process would "
+            "read; variables that are read later may differ (`env_after_preload`). Where one of the modules starts a "
+            "thread when it is imported, each app has a process of its own, and the log says so: threads can't be "
+            "forked. On Linux; elsewhere it makes no difference.",
             "preload: [flask, shop.common]",
             default=(),
         ),
@@ -151,6 +166,15 @@ PROCESS: Record[ProcessManifest] = Record(
             default=(),
         ),
         key("env", VARIABLES, "Added to its environment.", "env: {LANG: C.UTF-8}", default={}),
+        key(
+            "env_after_preload",
+            ListOf(Text("a variable's name"), label="a list of variables"),
+            "Variables of `env` in which apps that share what they `preload` may differ: they are set when it is "
+            "loaded. Name only what is first read when the app is made or asked, by none of those modules when it is "
+            "imported.",
+            "env_after_preload: [SHOP_LINKS]\nenv: {SHOP_LINKS: wiki.test}",
+            default=(),
+        ),
         key(
             "needs",
             ListOf(MODULE, label="a list of modules"),

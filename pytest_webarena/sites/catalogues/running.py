@@ -72,8 +72,10 @@ class ProcessManifest:
     warm: tuple[str, ...] = ()
     """Paths, or addresses with a site's host, requested in the fork server so that replicas start warm."""
     preload: tuple[str, ...] = ()
-    """Modules loaded once for all apps of the catalogue that name the same ones: their fork servers are forked from one
-    process then, which has loaded nothing else."""
+    """Modules loaded once for all apps of the catalogue that name the same ones and have the same ``env``: their fork
+    servers are forked from one process then, which has loaded nothing else."""
+    env_after_preload: tuple[str, ...] = ()
+    """Variables of ``env`` that are set after ``preload``, so that apps which differ in nothing else share it."""
     threads: int = 4
     """Requests a replica serves at a time."""
     command: tuple[str, ...] = ()

@@ -126,6 +126,14 @@ apps:
         (("factory: shop:create_app", "threads: 2"), "either 'factory' .* or 'command', found neither"),
         (("factory: shop:create_app", "command: [x], warm: [/]"), "'warm' beside 'factory' only"),
         (
+            ("factory: shop:create_app", "factory: a:b, env: {A: x}, env_after_preload: [B]"),
+            "expected variables of 'env' in 'env_after_preload', found 'B'",
+        ),
+        (
+            ("factory: shop:create_app", "factory: a:b, env: {TZ: UTC}, env_after_preload: [TZ]"),
+            "expected other variables in 'env_after_preload', found 'TZ' .*read when a process starts",
+        ),
+        (
             ("factory: shop:create_app", "command: [node, server.js]"),
             "expected '{port}' in 'command' or 'env', found nei",
         ),

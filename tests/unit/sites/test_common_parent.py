@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends import births, forking
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
 from pytest_webarena.sites.catalogues.loading import load_catalogue
-from pytest_webarena.sites.catalogues.manifest import AppManifest
-from tests.processes import DEADLINE, Process, alive, wait_until
+from pytest_webarena.sites.catalogues.manifest import AppManifest, ProcessManifest
+from tests.processes import DEADLINE, Process, alive, of_pids, wait_until
 
+from .preloaded import MODULES
 from .processes import number
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each fork server is a process of its own")
@@ -43,6 +47,24 @@ def apps(tiny: Path) -> tuple[AppManifest, AppManifest]:
 
 
 Work = Callable[[ProcessBackend], Coroutine[Any, Any, None]]
+Odd = Callable[..., AppManifest]
+EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@pytest.fixture
+def odd(tiny: Path, tmp_path: Path) -> Odd:
+    """Makes an app of ``terms``, by its name, what it preloads, its variables, and those of them that come late."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    for name, text in MODULES.items():
+        (folder / f"{name}.py").write_text(text)
+    base = load_catalogue(tiny / "sites.yaml").apps["tiny"]
+
+    def make(name: str, *preload: str, env: Mapping[str, str] = EMPTY, late: tuple[str, ...] = ()) -> AppManifest:
+        process = ProcessManifest(factory="terms:create_app", preload=preload, env=env, env_after_preload=late)
+        return replace(base, name=name, folder=folder, databases={}, process=process)
+
+    return make
 
 
 @pytest.fixture
@@ -147,19 +169,165 @@ def test_what_an_app_sets_is_seen_by_no_other(
     run(work)
 
 
-def test_a_variable_that_is_read_at_the_start_makes_a_process_of_its_own(
-    run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest]
-) -> None:
-    one, two = apps
-    assert two.process is not None
-    own = replace(two, process=replace(two.process, env={"PYTHONHASHSEED": "7"}))
+def test_what_a_preloaded_module_reads_is_what_the_app_was_given(run: Callable[[Work], None], odd: Odd) -> None:
+    given = {"plain": {}, "tokyo": {"TZ": "JST-9", "CURRENCY": "kr"}, "tokyo-too": {"TZ": "JST-9", "CURRENCY": "kr"}}
+    shared = [odd(name, "terms", env=env) for name, env in given.items()]
+    alone = [odd(f"{name}-alone", env=env) for name, env in given.items()]
 
     async def work(backend: ProcessBackend) -> None:
-        replicas = [await start(backend, app) for app in (one, own)]
-        parents = [Process(server_of(each)).ppid() for each in replicas]
-        assert parents[0] != os.getpid() == parents[1]
+        texts = [get(await start(backend, app)) for app in (*shared, *alone)]
+        told = [text.partition(" parent=")[0] for text in texts]
+        assert told == ["EUR late= hour=0", "kr late= hour=9", "kr late= hour=9"] * 2
+        plain, tokyo, tokyo_too, *others = (Process(number(text, "parent")).ppid() for text in texts)
+        assert tokyo == tokyo_too
+        assert len({plain, tokyo, os.getpid()}) == 3
+        assert {*others} == {os.getpid()}
 
     run(work)
+
+
+def test_variables_that_are_declared_to_be_read_later_may_differ(run: Callable[[Work], None], odd: Odd) -> None:
+    shared = [odd(name, "terms", env={"CURRENCY": "kr", "LATE": name}, late=("LATE",)) for name in ("one", "two")]
+
+    async def work(backend: ProcessBackend) -> None:
+        texts = [get(await start(backend, app)) for app in shared]
+        assert [text.partition(" hour=")[0] for text in texts] == ["kr late=one", "kr late=two"]
+        assert len({Process(number(text, "parent")).ppid() for text in texts}) == 1
+
+    run(work)
+
+
+def test_all_embedded_sites_can_have_one_parent() -> None:
+    running = [app.process for app in load_catalogue("embedded").apps.values() if app.process is not None]
+    early = [{name: each.env[name] for name in each.env if name not in each.env_after_preload} for each in running]
+    assert len({each.preload for each in running}) == 1
+    assert early == [{}] * len(running)
+
+
+def test_what_starts_threads_is_not_preloaded(
+    run: Callable[[Work], None], odd: Odd, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        texts = [get(await start(backend, odd(name, "terms", "threaded", "late"))) for name in ("one", "two")]
+        assert {Process(number(text, "parent")).ppid() for text in texts} == {os.getpid()}
+
+    with caplog.at_level(logging.WARNING):
+        run(work)
+    why = "threaded starts threads when it is imported (ticker)"
+    assert caplog.messages == [
+        f"{name} has a process of its own, with nothing preloaded: {why}" for name in ("one", "two")
+    ]
+    assert [path.name for path in tmp_path.glob("forkservers-*.log")] == ["forkservers-1.log"]
+
+
+def test_a_thread_that_has_ended_hinders_nobody(run: Callable[[Work], None], odd: Odd) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        text = get(await start(backend, odd("one", "terms", "waited")))
+        assert Process(number(text, "parent")).ppid() != os.getpid()
+
+    run(work)
+
+
+def test_a_fork_that_fails_is_that_apps_failure_alone(run: Callable[[Work], None], odd: Odd) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        first = await start(backend, odd("first", "terms", "scarce"))
+        with pytest.raises(SiteError, match=r"can't fork another one: \[Errno 11\] no more processes"):
+            await backend.prepare(odd("second", "terms", "scarce"))
+        third = await start(backend, odd("third", "terms", "scarce"))
+        assert Process(server_of(first)).ppid() == Process(server_of(third)).ppid()
+
+    run(work)
+
+
+def test_an_import_that_never_ends_is_killed_with_the_last_that_waits(
+    run: Callable[[Work], None], odd: Odd, tmp_path: Path
+) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        for turn in (1, 2):  # it is not waited for a second time
+            first, second = (asyncio.ensure_future(backend.prepare(odd(name, "endless"))) for name in ("one", "two"))
+            log = tmp_path / f"forkservers-{turn}.log"
+            async with asyncio.timeout(DEADLINE):
+                while not (log.exists() and log.read_text()):
+                    await asyncio.sleep(0.005)
+            pid = number(log.read_text(), "pid")
+            first.cancel()
+            await asyncio.wait([first], timeout=DEADLINE)
+            assert first.cancelled()
+            assert alive(pid)
+            second.cancel()
+            await asyncio.wait([second], timeout=DEADLINE)
+            assert second.cancelled()
+            wait_until(lambda pid=pid: not alive(pid))  # type: ignore[misc]
+        async with asyncio.timeout(DEADLINE):
+            await backend.close()
+
+    run(work)
+
+
+def test_one_that_waits_no_longer_takes_nothing_from_the_others(
+    run: Callable[[Work], None], odd: Odd, tmp_path: Path
+) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        impatient, patient = (asyncio.ensure_future(start(backend, odd(name, "terms", "gated"))) for name in ("a", "b"))
+        async with asyncio.timeout(DEADLINE):
+            while not (tmp_path / "modules" / "gate").exists():
+                await asyncio.sleep(0.005)
+        impatient.cancel()
+        await asyncio.wait([impatient], timeout=DEADLINE)
+        (tmp_path / "modules" / "gate").unlink()
+        assert "EUR" in get(await patient)
+
+    run(work)
+
+
+def test_a_parent_that_carries_out_no_orders_is_killed(
+    run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(births, "_DEAF", 0.01)
+    monkeypatch.setattr(forking, "_END", 0.01)
+
+    async def work(backend: ProcessBackend) -> None:
+        server = server_of(await start(backend, apps[0]))
+        common = Process(server).ppid()
+        for pid in (server, common):
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(DEADLINE):
+                await backend.close()
+            wait_until(lambda: not any(map(alive, (server, common))))
+        finally:
+            for process in of_pids([server, common]):
+                process.kill()
+
+    run(work)
+
+
+def test_nothing_stays_open_of_a_birth_that_fails(run: Callable[[Work], None], odd: Odd) -> None:
+    app = odd("large", "terms", env={"LATE": "x" * 70_000}, late=("LATE",))
+
+    async def work(backend: ProcessBackend) -> None:
+        opened = []
+        for _ in range(3):
+            with pytest.raises(SiteError, match=r"has 70\d+ bytes; at most 65536 can go"):
+                await backend.prepare(app)
+            opened.append(len(os.listdir("/proc/self/fd")))
+        assert opened == [opened[0]] * 3
+
+    run(work)
+
+
+def test_each_parent_has_a_log_of_its_own(
+    run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], tmp_path: Path
+) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        for turn in range(3):
+            replica = await start(backend, apps[0], turn)
+            os.kill(Process(server_of(replica)).ppid(), signal.SIGKILL)
+            await ends(backend, apps[0], replica)
+
+    run(work)
+    logs = sorted(path.name for path in tmp_path.glob("forkservers-*.log"))
+    assert logs == ["forkservers-1.log", "forkservers-2.log", "forkservers-3.log"]
 
 
 def test_what_can_not_be_preloaded_keeps_no_app_from_starting(

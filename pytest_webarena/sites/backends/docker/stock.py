@@ -142,16 +142,19 @@ class Stock:
                 waiting = next(app.name for app in unit.apps if app.name not in running)
                 raise type(error)(f"{waiting}, which is one with {unit.lead.name}: {error}") from None
             raise
-        await self._require_alive(unit, running)
+        try:
+            await self._require_alive(unit, running)
+        except BaseException:  # also one that is called off, or hears nothing from the engine
+            self._access.remove_soon(*running.values())
+            raise
         return running
 
     async def _require_alive(self, unit: Unit, running: Mapping[str, Running]) -> None:
-        """`SiteError`, after which all go, when one has died since it was ready: as a worker whose database, while it
-        sets itself up, takes questions but no connections."""
+        """`SiteError` when one has died since it was ready: as a worker whose database, while it sets itself up, takes
+        questions but no connections."""
         client = self._access.client()
         for app in unit.others:
             if why := await self._access.call(partial(containers.end_of, client, running[app.name].id)):
-                self._access.remove_soon(*running.values())
                 told = f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
                 raise SiteError(told)
 

@@ -1,0 +1,71 @@
+"""What processes that fork others have in common: they notice how those end, and take them along when they end."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import selectors
+import signal
+import sys
+from collections.abc import Callable
+
+__all__ = ["Loop", "adopt_orphans", "die_with_parent"]
+
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_ADOPT = 36  # PR_SET_CHILD_SUBREAPER
+
+
+class Loop:
+    """Waits for two things at a time: orders on ``source``, and ends of children."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+        self._waker, self._woken = os.pipe()
+        os.set_blocking(self._woken, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(source, selectors.EVENT_READ)
+        self._selector.register(self._waker, selectors.EVENT_READ)
+
+    def run(self, serve: Callable[[], bool], collect: Callable[[], None]) -> None:
+        """Call ``serve`` when there are orders, until it says that none will come, and ``collect`` after whatever
+        happened: a child may have ended."""
+        while True:
+            for key, _ in self._selector.select():
+                if key.fd == self._waker:
+                    os.read(self._waker, 4096)
+                elif not serve():
+                    return
+            collect()
+
+    def leave(self) -> None:
+        """Undo it in a child that was just forked; ``source`` stays open."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._selector.close()
+        os.close(self._waker)
+        os.close(self._woken)
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel, on Linux, kill this process when ``parent`` ends."""
+    if (prctl := _prctl()) is not None:
+        prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it died in between
+            os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Have descendants whose parent ends become children of this process, on Linux."""
+    if (prctl := _prctl()) is not None:
+        prctl(_ADOPT, 1, 0, 0, 0)
+
+
+@functools.cache  # a child that is forked finds it looked up
+def _prctl() -> Callable[..., int] | None:
+    if sys.platform != "linux":
+        return None
+    function: Callable[..., int] = ctypes.CDLL(None).prctl
+    return function

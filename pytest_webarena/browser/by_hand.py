@@ -258,10 +258,17 @@ class ByHand:
 
         session.on("Page.screencastFrame", received)
         self._cast = (session, received)
-        if tab.dialogs.open is None:
-            await tab.send("Page.bringToFront", seconds=_HANG)
         settings = {"format": "jpeg", "quality": _QUALITY}
-        await tab.run(session.send("Page.startScreencast", settings), _HANG, "showing a tab", despite_dialog=True)
+        try:
+            if tab.dialogs.open is None:
+                await tab.send("Page.bringToFront", seconds=_HANG)
+            await tab.run(session.send("Page.startScreencast", settings), _HANG, "showing a tab", despite_dialog=True)
+        except BaseException:
+            # A busy machine took too long: whoever looks next has it begin, or no picture would ever come.
+            if self._cast == (session, received):
+                session.remove_listener("Page.screencastFrame", received)
+                self._cast_of = self._cast = None
+            raise
 
     def _keep(self, params: Mapping[str, Any]) -> None:
         size = params.get("metadata", {})

@@ -1,0 +1,65 @@
+"""Pictures for a person's hand begin again where the browser was too slow to begin them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any
+
+from pytest_webarena.browser.by_hand import ByHand
+from pytest_webarena.browser.faults import Unresponsive
+
+
+class Connection:
+    """Sends a picture when it is asked to begin."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[Any], None]] = []
+        self.begun = 0
+
+    def on(self, _: str, listener: Callable[[Any], None]) -> None:
+        self.listeners.append(listener)
+
+    def remove_listener(self, _: str, listener: Callable[[Any], None]) -> None:
+        self.listeners.remove(listener)
+
+    async def send(self, method: str, _: Any = None) -> None:
+        if method == "Page.startScreencast":
+            self.begun += 1
+            for listener in self.listeners:
+                listener({"data": "cGljdHVyZQ==", "metadata": {"deviceWidth": 800, "deviceHeight": 600}})
+
+
+class SlowTab:
+    """Takes too long to come to the front, the first time."""
+
+    def __init__(self) -> None:
+        self.session, self.dialogs, self.refused = Connection(), SimpleNamespace(open=None), 0
+
+    async def send(self, *_: Any, **__: Any) -> None:
+        if not self.refused:
+            self.refused = 1
+            raise Unresponsive("coming to the front", 5.0)
+
+    async def run(self, work: Coroutine[Any, Any, None], *_: Any, **__: Any) -> None:
+        await work
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        work.close()
+
+
+def test_a_tab_that_was_slow_to_come_to_the_front_is_shown_after_all() -> None:
+    tab = SlowTab()
+
+    async def at_hand(*, acts: bool) -> Any:
+        return SimpleNamespace(current=tab)
+
+    hand: Any = ByHand(SimpleNamespace(at_hand=at_hand))  # type: ignore[arg-type]
+
+    async def looked() -> Any:
+        assert await hand._next_frame(0, 0.0) is None
+        return await hand._next_frame(0, 0.0)
+
+    frame = asyncio.run(looked())
+    assert (frame.data, tab.session.begun, len(tab.session.listeners)) == (b"picture", 1, 1)

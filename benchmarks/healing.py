@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from changed_pages import MARK, RULES, catalogue
+from redesigned_pages import RULES as RELEASES
 
 from pytest_webarena.actions import Action, Selector, Stop
 from pytest_webarena.browser.reports import Sighting
@@ -103,7 +104,9 @@ class Watched:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--rules", nargs="+", default=[rule for rule in RULES if rule != "none"], choices=RULES)
+    parser.add_argument(
+        "--rules", nargs="+", default=[rule for rule in RULES if rule != "none"], choices=(*RULES, *RELEASES)
+    )
     parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--own", default="", metavar="FAMILY", help='by what steps name their elements, e.g. "its id"')
@@ -189,7 +192,8 @@ def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:
 def measure(rule: str, recorded: Sequence[Recorded], folder: Path, *, show: bool) -> Counter[str]:
     """Replay all on the sites as ``rule`` changes them, and count."""
     found: Counter[str] = Counter()
-    with open_runtime(str(catalogue(folder / rule, rule)), headed=False, executable=None) as runtime:
+    change = "redesigned_pages.redesigned" if rule in RELEASES else "changed_pages.changed"
+    with open_runtime(str(catalogue(folder / rule, rule, change)), headed=False, executable=None) as runtime:
         for each in recorded:
             try:
                 counted, lines = replayed(each, runtime)

@@ -23,7 +23,7 @@ MARK = "data-mark"
 RULES = ("none", "ids", "labels", "order", "dialog", "redesign", "exchanged")
 """``redesign`` is ids, labels and order at once; ``exchanged`` rewords labels and exchanges ids among elements."""
 
-_SIGN_IN = re.compile(r"log[-_]?in|sign[-_]?in|/session", re.IGNORECASE)
+SIGN_IN = re.compile(r"log[-_]?in|sign[-_]?in|/session", re.IGNORECASE)
 _REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers")
 _WORDS = {
     "add": "put", "search": "look for", "save": "store", "delete": "throw away", "remove": "take out", "edit": "revise",
@@ -55,7 +55,7 @@ def changed(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[..., It
             getattr(parts, "close", lambda: None)()
         status, headers = said
         is_html = any(key.lower() == "content-type" and value.startswith("text/html") for key, value in headers)
-        if is_html and body and environ["REQUEST_METHOD"] != "HEAD" and not _SIGN_IN.search(environ["PATH_INFO"]):
+        if is_html and body and environ["REQUEST_METHOD"] != "HEAD" and not SIGN_IN.search(environ["PATH_INFO"]):
             body = rewritten(body.decode("utf-8"), rule).encode("utf-8")
             headers = [pair for pair in headers if pair[0].lower() != "content-length"]
             headers.append(("Content-Length", str(len(body))))
@@ -77,7 +77,7 @@ def rewritten(html: str, rule: str) -> str:
 
 def _ids(page: BeautifulSoup) -> None:
     """Every id gets another name, and what refers to it follows. Those that a site's scripts name stay."""
-    _renamed(page, {id: f"n{hashlib.sha256(id.encode()).hexdigest()[:6]}" for id in _changeable(page)})
+    renamed(page, {id: f"n{hashlib.sha256(id.encode()).hexdigest()[:6]}" for id in _changeable(page)})
 
 
 def _exchange(page: BeautifulSoup) -> None:
@@ -87,10 +87,10 @@ def _exchange(page: BeautifulSoup) -> None:
     for kind in ("a", "button", "input", "textarea", "select"):
         ids = [str(tag["id"]) for tag in page.find_all(kind, id=True) if tag["id"] in changeable]
         new |= dict(zip(ids, ids[1:] + ids[:1], strict=True))
-    _renamed(page, new)
+    renamed(page, new)
 
 
-def _renamed(page: BeautifulSoup, new: dict[str, str]) -> None:
+def renamed(page: BeautifulSoup, new: dict[str, str]) -> None:
     for tag in page.find_all(True):
         if tag.get("id") in new:
             tag["id"] = new[tag["id"]]
@@ -103,13 +103,13 @@ def _renamed(page: BeautifulSoup, new: dict[str, str]) -> None:
 
 
 def _changeable(page: BeautifulSoup) -> list[str]:
-    return [id for tag in page.find_all(id=True) if (id := str(tag["id"])) not in _named_in_scripts()]
+    return [id for tag in page.find_all(id=True) if (id := str(tag["id"])) not in named_in_scripts()]
 
 
 _named: set[str] = set()
 
 
-def _named_in_scripts() -> set[str]:
+def named_in_scripts() -> set[str]:
     if not _named:
         for app in APPS.values():
             for file in (*app.folder.rglob("*.js"), *app.folder.rglob("*.html")):
@@ -187,8 +187,8 @@ _CHANGES: dict[str, Callable[[BeautifulSoup], None]] = {
 }
 
 
-def catalogue(folder: Path, rule: str) -> Path:
-    """Write a catalogue of the embedded sites as ``rule`` changes them."""
+def catalogue(folder: Path, rule: str, change: str = "changed_pages.changed") -> Path:
+    """Write a catalogue of the embedded sites as ``rule`` changes them, by the function ``change`` of a module here."""
     folder.mkdir(parents=True, exist_ok=True)
     common = yaml.safe_load((APPS["homepage"].folder.parent / "common.yaml").read_text())
     apps: dict[str, Any] = {}
@@ -209,7 +209,7 @@ def catalogue(folder: Path, rule: str) -> Path:
         entry["process"]["factory"] = f"{module}:create_app"
         entry["process"].pop("install", None)
         apps[name] = entry
-        (folder / f"{module}.py").write_text(_factory(app.module, rule), encoding="utf-8")
+        (folder / f"{module}.py").write_text(_factory(app.module, rule, change), encoding="utf-8")
     _link(apps)
     path = folder / "sites.yaml"
     path.write_text(yaml.safe_dump({"schema_version": 1, "apps": apps}), encoding="utf-8")
@@ -229,10 +229,11 @@ def _links(app: dict[str, Any]) -> Iterator[str]:
         yield f"{site}=http://{facts['host']}/"
 
 
-def _factory(module: str, rule: str) -> str:
+def _factory(module: str, rule: str, change: str) -> str:
+    changing, _, function = change.partition(".")
     return (
         f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from changed_pages import changed\n"
+        f"from {changing} import {function} as changed\n"
         f"from {module} import create_app as make\n\n\n"
         f"def create_app(data_dir):\n    return changed(make(data_dir), {rule!r})\n"
     )

@@ -82,7 +82,12 @@ def _kept(
     seen: Mapping[str, Sighting],
     page: Page,
 ) -> Looked:
-    """The step's own selector finds something: it stays, unless it finds several and all else says another one."""
+    """The step's own selector finds something: it stays, unless it finds several and all else says another one.
+
+    Of several that nothing else says the first of, none is taken: something that looks alike may have come before it.
+    """
+    if element < 0 and own.count > 1 and votes and not any(own.element in found for found in votes.values()):
+        return Looked(target=None, note=f"its selector finds {own.count} elements, and {_listed(votes)} not the first")
     if element in (-1, own.element):
         note = f"its selector finds {own.count} elements, of which the first is taken"
         return Looked(target=target, found=own.target, note=note if element < 0 and own.count > 1 and votes else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -19,6 +20,15 @@ _COVERED = " is covered by "
 """In what an action without effect is told: something else would get the click."""
 _CLOSING = r"/^\s*(close|dismiss|got it|not now|no,? thanks|ok|okay|×|✕|x)\s*$/i"
 """What a button says that takes a dialog away and does nothing else."""
+_CONSENT = r"/cookie|consent|privacy/i"
+"""What a dialog is called that asks to agree to something, and has nothing to do with a task."""
+_REFUSING = (
+    r"/^\s*((reject|decline|refuse|deny)( all)?( cookies)?"
+    r"|(only )?(what is )?(strictly )?necessary( cookies)?( only)?)\s*$/i"
+)
+"""What a button of such a dialog says that agrees to nothing that can be refused."""
+_MOST_DIALOGS = 3
+"""That are closed before one step."""
 
 
 class Page(proving.Page, Protocol):
@@ -73,8 +83,11 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
     done: Action = replace(aimed, **{key: each.target for key, each in looked.items()}) if looked else step
     before: tuple[Action, ...] = ()
     acted = page.act(addressed(done, sites))
-    if not acted and _COVERED in page.error and (closing := _closing(page)) is not None and page.act(closing):
-        before = (closing,)
+    while not acted and len(before) < _MOST_DIALOGS and _COVERED in page.error:
+        closing = _closing(page)
+        if closing is None or not page.act(closing):
+            break
+        before = (*before, closing)
         acted = page.act(addressed(done, sites))
     if not acted:
         return ReplayedStep(number=number, action=step, done=None, how=f"it had no effect: {page.error}")
@@ -82,16 +95,18 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
 
 
 def _closing(page: Page) -> Action | None:
-    """A click that closes the dialog which lies over the page, if there is one dialog, with one button for that."""
-    [found] = page.sightings([f"role=dialog >> role=button[name={_CLOSING}]"])
-    if not found.alone or found.target is None:
-        return None
-    name = " ".join(found.target.name.split())
-    return Click(Selector(f'role=dialog >> role=button[name="{name}"s]'))
+    """A click that closes the dialog which lies over the page: by its one button for that, or by refusing consent."""
+    for dialog, says in (("role=dialog", _CLOSING), (f"role=dialog[name={_CONSENT}]", _REFUSING)):
+        [found] = page.sightings([f"{dialog} >> role=button[name={says}]"])
+        if found.alone and found.target is not None:
+            name = " ".join(found.target.name.split())
+            return Click(Selector(f"role=dialog >> role=button[name={json.dumps(name, ensure_ascii=False)}s]"))
+    return None
 
 
 def _how(looked: Mapping[str, Looked], before: Sequence[Action]) -> str:
-    parts = ["a dialog that lay over the page was closed"] if before else []
+    many = f"{len(before)} dialogs that lay over the page were closed"
+    parts = [many if len(before) > 1 else "a dialog that lay over the page was closed"] if before else []
     for each in looked.values():
         if each.healed:
             healed = f"healed: {said_of(each.found)}, found by {' and '.join(each.by)}"

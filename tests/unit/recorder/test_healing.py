@@ -137,4 +137,10 @@ def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> 
     selector, by, note = looked([ID, FORM], **found)
     assert (selector, by) == (ID, ("its id", "its form"))
     assert "finds 2 elements, and another one first" in note
-    assert looked([ID], NAME=[DROP, KEPT], ID=[KEPT])[:2] == (NAME, ())
+
+
+def test_the_first_of_several_is_taken_only_where_something_else_says_so_or_nothing_else_is_known() -> None:
+    why = "its selector finds 2 elements, and its id not the first"
+    assert looked([ID], NAME=[DROP, KEPT], ID=[KEPT]) == ("", (), why)
+    assert looked([PLACE], NAME=[KEPT, DROP], PLACE=[KEPT])[:2] == (NAME, ())
+    assert looked([], NAME=[DROP, KEPT])[:2] == (NAME, ())

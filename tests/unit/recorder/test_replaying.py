@@ -79,3 +79,35 @@ def test_what_covers_the_page_and_can_not_be_closed_is_told() -> None:
     page = Page({"css=#a": SAVE}, covered=True)
     [told] = replay_solution([Click(Selector("css=#a")), Stop("")], page, {})
     assert (told.done, told.how) == (None, f"it had no effect: {COVERED}")
+
+
+def test_consent_is_refused_where_a_dialog_asks_for_it_and_nowhere_else() -> None:
+    refuse = TargetRecord(selector="#r", role="button", name="Reject all", tag="button")
+    page = Page({"css=#a": SAVE, "role=dialog[name=/cookie": refuse}, covered=True)
+    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert told.before == (Click(Selector('role=dialog >> role=button[name="Reject all"s]')),)
+    page = Page({"css=#a": SAVE, "role=dialog[name=/other": refuse}, covered=True)
+    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert told.done is None
+
+
+def test_one_dialog_after_another_is_closed_and_not_without_end() -> None:
+    class Behind(Page):
+        dialogs = 2
+
+        def act(self, action: Action, label: str = "") -> bool:
+            target = getattr(action, "target", None)
+            if target is not None and target.selector.startswith("role=dialog"):
+                self.dialogs -= 1
+                return True
+            self.error = COVERED if self.dialogs else ""
+            return not self.error
+
+    found = {"css=#a": SAVE, "role=dialog >> role=button[name=/": CLOSE}
+    page = Behind(found)
+    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert (len(told.before), told.how) == (2, "2 dialogs that lay over the page were closed")
+    page = Behind(found)
+    page.dialogs = 99
+    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert (told.done, page.dialogs) == (None, 96)

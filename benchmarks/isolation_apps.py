@@ -112,9 +112,9 @@ class Visitor:
 def hidden(text: str, name: str) -> str:
     """The value of a field in a form."""
     for tag in re.findall(r"<input[^>]*>", text):
-        if f'name="{name}"' in tag:
-            found = re.search(r'value="([^"]*)"', tag)
-            return found[1] if found else ""
+        if re.search(rf"""\bname=["']{re.escape(name)}["']""", tag):
+            found = re.search(r"""\bvalue=(["'])(.*?)\1""", tag)
+            return found[2] if found else ""
     raise OSError(f"no field {name} in {' '.join(re.sub('<[^>]*>', ' ', text).split())[:200]}")
 
 

@@ -13,7 +13,8 @@ from functools import cache
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
-from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog, Totals
+from pytest_webarena.gateway.log import RequestLog, Totals
+from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.routes import Guarded, RouteTable
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Arrival, Route

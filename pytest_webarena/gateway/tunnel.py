@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pytest_webarena.gateway.heads import BadMessage, RequestHead
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.settings import Settings
 from pytest_webarena.gateway.upstream import Route, end_writing
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway import GatewaySession
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.terms import Manners, Terms

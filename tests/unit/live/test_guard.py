@@ -20,7 +20,7 @@ from tests.unit.gateway.conftest import ok
 from tests.unit.live.conftest import PUBLIC, SCRIPT, TAB
 
 if TYPE_CHECKING:
-    from pytest_webarena.gateway.log import Entry
+    from pytest_webarena.gateway.log_entry import Entry
     from tests.unit.gateway.conftest import Seen, Site, World
     from tests.unit.live.conftest import Played
 
@@ -578,7 +578,7 @@ def test_a_page_that_comes_to_a_standstill(played: Played, ending: str) -> None:
 def test_what_pages_wait_for_in_vain(
     played: Played, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...], kind: bytes, obstacle: str
 ) -> None:
-    monkeypatch.setattr("pytest_webarena.gateway.log._STANDSTILL", 0.0)
+    monkeypatch.setattr("pytest_webarena.gateway.log_entry._STANDSTILL", 0.0)
     halting(played, kind, "chunks")
     session = played.enter("example.com", robots="ignore", answer_within=60)
     browser = played.world.browser(session)

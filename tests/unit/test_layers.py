@@ -27,6 +27,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "actions",
         "answers",
         "changes",
+        "death_signal",
         "elsewhere",
         "entry_points",
         "evidence",

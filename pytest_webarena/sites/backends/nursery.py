@@ -28,10 +28,11 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
+from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.sites.backends import forkserver
-from pytest_webarena.sites.backends.offspring import Loop, die_with_parent
+from pytest_webarena.sites.backends.offspring import Loop, end_all, live_as
 
 __all__ = ["FILES", "ORDER_LIMIT", "main"]
 
@@ -57,7 +58,7 @@ class _Nursery:
         self._tell("loaded", "", hinders=hinders)
         if not hinders:
             self._loop.run(self._serve, self._collect)
-            self._end_all()
+            end_all(self._children)
 
     def _serve(self) -> bool:
         text, files, _, _ = socket.recv_fds(self._orders, ORDER_LIMIT, FILES)
@@ -85,41 +86,26 @@ class _Nursery:
             self._tell("exit", order["name"], code=1)
             return
         if pid == 0:
-            self._be_fork_server(order["environ"], files)
+            live_as(lambda: self._be_fork_server(order["environ"], files))
         self._children[pid] = order["name"]
 
-    def _be_fork_server(self, environ: Mapping[str, str], files: Sequence[int]) -> NoReturn:
-        code = 1
-        try:
-            os.setsid()
-            die_with_parent(self._pid)
-            self._loop.leave()
-            self._orders.close()
-            for place, file in enumerate(files):
-                os.dup2(file, place)
-            for file in (*files, self._out):
-                os.close(file)
-            os.environ.update(environ)
-            forkserver.main()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            # Nothing of the parent's clean-up must run here.
-            sys.stderr.flush()
-            os._exit(code)
+    def _be_fork_server(self, environ: Mapping[str, str], files: Sequence[int]) -> None:
+        os.setsid()
+        die_with_parent(self._pid)
+        self._loop.leave()
+        self._orders.close()
+        for place, file in enumerate(files):
+            os.dup2(file, place)
+        for file in (*files, self._out):
+            os.close(file)
+        os.environ.update(environ)
+        forkserver.main()
 
     def _collect(self) -> None:
         for pid in list(self._children):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 self._tell("exit", self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
-
-    def _end_all(self) -> None:
-        for pid in self._children:
-            os.kill(pid, signal.SIGKILL)
-        for pid in self._children:
-            os.waitpid(pid, 0)
 
     def _tell(self, event: str, name: str, **fields: int | str) -> None:
         os.write(self._out, json.dumps({"event": event, "name": name, **fields}).encode() + b"\n")

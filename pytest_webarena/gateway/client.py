@@ -16,7 +16,7 @@ from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.pages import COMING, answer, answer_script
 from pytest_webarena.gateway.routes import Hindered, Intercepted, NotArchived, Refused, RouteTable
-from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
 from pytest_webarena.gateway.upstream import Route, end_writing, reset
 
@@ -33,7 +33,7 @@ _AGAIN = 1
 class Owner(Protocol):
     """The session, as its connections see it."""
 
-    settings: Settings
+    settings: GatewaySettings
     routes: RouteTable
     log: RequestLog
     connections: set[BrowserConnection]

@@ -16,7 +16,7 @@ from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.rest import Rest
 from pytest_webarena.gateway.routes import Intercepted, Refused
-from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writing
 
@@ -61,7 +61,7 @@ class Exchange:
     def __init__(
         self,
         browser: BrowserSide,
-        settings: Settings,
+        settings: GatewaySettings,
         route: Route,
         request: RequestHead,
         path: str,

@@ -33,7 +33,7 @@ from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
-from pytest_webarena.sites.protocol.waits import Wait, Waits
+from pytest_webarena.sites.protocol.waits import Waiting, Waits
 
 __all__ = ["LeaseService"]
 
@@ -58,7 +58,7 @@ class LeaseService:
         self._sessions = Sessions(catalogue, self._pool)
         self.held = Holdings(catalogue, self._pool, self._backends.get)
         """What is leased, and what can be asked of it."""
-        self._waits: tuple[Wait, ...] = ()
+        self._waits: tuple[Waiting, ...] = ()
         self._told = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
 
@@ -328,7 +328,8 @@ class LeaseService:
         now = time.time()
         told = {wait.what: wait.since for wait in self._waits}
         self._waits = tuple(
-            Wait(what=what, since=told.get(what, now - seconds)) for what, seconds in dict(self._pool.waits()).items()
+            Waiting(what=what, since=told.get(what, now - seconds))
+            for what, seconds in dict(self._pool.waits()).items()
         )
         self._told.tell(self._waits)
 

@@ -338,8 +338,10 @@ COLLECTING = (
 ALWAYS = {
     "errors",
     "plugin",
+    "plugin.agent_options",
     "plugin.entry",
     "plugin.fixtures",
+    "plugin.gate_options",
     "plugin.judge_options",
     "plugin.presets",
     "plugin.option_values",

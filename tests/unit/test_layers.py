@@ -61,7 +61,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("ideas",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),
-    ("commands", "__main__"),
+    ("commands",),
 )
 """The rooms from the ground up; those of one line may import each other."""
 

@@ -29,7 +29,6 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
-from pytest_webarena.browser.check_reader import CheckReader
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, TabGone, Unresponsive
@@ -37,6 +36,7 @@ from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
+from pytest_webarena.browser.reading.check_reader import CheckReader
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.sightings import sightings
 from pytest_webarena.browser.signal_log import SignalLog

@@ -385,7 +385,7 @@ def test_a_page_that_was_made_unreadable_meets_no_condition(
     open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, content: str, conditions: tuple[str, ...]
 ) -> None:
     """An agent can write into the pages of a site: that must not take its trial out of the rate."""
-    monkeypatch.setattr("pytest_webarena.browser.page_reading.LONGEST_PAGE", 100_000)
+    monkeypatch.setattr("pytest_webarena.browser.reading.page_reading.LONGEST_PAGE", 100_000)
     web.put("/", f"<p>Milk</p>{content}")
     session = signed_in(open_session, QUICK)
     verdict = look(session, visit(session, web), f"[{', '.join(f'{{{each}}}' for each in conditions)}]")

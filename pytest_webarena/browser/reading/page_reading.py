@@ -14,8 +14,8 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
-from pytest_webarena.browser.out_of_view import DRAWN, load_frames, unloaded_frame
-from pytest_webarena.browser.page_parts import Parts, doubt
+from pytest_webarena.browser.reading.out_of_view import DRAWN, load_frames, unloaded_frame
+from pytest_webarena.browser.reading.page_parts import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load

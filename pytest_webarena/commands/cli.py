@@ -17,10 +17,13 @@ from pytest_webarena.commands import (
     guide,
     heal,
     ideas,
+    judge,
     labels,
     memorised,
     query,
     record,
+    rubric,
+    tables,
 )
 from pytest_webarena.commands.compare import add_commands as add_compare_commands
 from pytest_webarena.commands.gate import add_command as add_gate_command
@@ -33,11 +36,8 @@ from pytest_webarena.commands.task_files import add_commands as add_task_file_co
 from pytest_webarena.commands.view import add_command as add_view_command
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
-from pytest_webarena.llm_judge import command as judge_command
-from pytest_webarena.llm_judge import rubric_command
-from pytest_webarena.results import tables
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 
 _COMMANDS = (
@@ -47,8 +47,8 @@ _COMMANDS = (
     ("heal", heal, "replay solutions, and rewrite selectors that find nothing any more, as a diff"),
     ("changes", changes, "what solutions changed on the sites, as a check that lists it"),
     ("query", query, "what a fresh site's database says, as CSV"),
-    ("judge", judge_command, "measure a judge model with labelled answers before it is trusted"),
-    ("rubric", rubric_command, "rubrics: have their items written, compare a judge's points with people's"),
+    ("judge", judge, "measure a judge model with labelled answers before it is trusted"),
+    ("rubric", rubric, "rubrics: have their items written, compare a judge's points with people's"),
     ("labels", labels, "what people say of trials beside what their checks say"),
     ("guide", guide, "have a model write guides to tasks, for reward models that judge by them"),
     ("memorised", memorised, "whether a model goes on with the text of tasks as they do; no verdict"),
@@ -60,7 +60,7 @@ _COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
-    parser = _parser()
+    parser = make_parser()
     options = parser.parse_args(arguments)
     try:
         fill_in(options)
@@ -80,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
     parser = argparse.ArgumentParser(
         prog="webarena", description="Beside pytest: check and try out task files, join and look at runs."
     )

@@ -121,8 +121,8 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.suites import run_import
     from pytest_webarena.results.one_file import is_trial_file, unpack_trial
-    from pytest_webarena.suites.commands import run_import
 
     if not is_trial_file(Path(options.suite)):
         return run_import(options.suite, options.output, options.catalogue)
@@ -136,13 +136,13 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _stats(options: argparse.Namespace) -> int:
-    from pytest_webarena.suites.commands import run_stats
+    from pytest_webarena.commands.suites import run_stats
 
     return run_stats(options.sources)
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from pytest_webarena.suites.commands import run_lint
+    from pytest_webarena.commands.suites import run_lint
 
     return run_lint(options.sources, options.format)
 

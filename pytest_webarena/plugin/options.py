@@ -20,14 +20,14 @@ from pytest_webarena.plugin.option_values import (
 from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
-__all__ = ["ANSWER_FORMATS", "GRADINGS", "PULLS", "add_options", "asked_for"]
+__all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "asked_for"]
 
 GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
 PULLS = ("small", "all", "never")
 """Written down once more: whoever only declares options must not load the rooms that know what they mean."""
 
-_INI: tuple[tuple[str, Any, str], ...] = (
+INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("secrets", [], "Names for --secret-env."),
     ("prices", "", "Default of --prices, relative to the root directory."),
     ("tasks", [], "Globs of task files, relative to the root directory."),
@@ -56,7 +56,7 @@ def add_options(parser: pytest.Parser) -> None:
     _add_run_options(group)
     add_gate_options(group)
     _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
-    for name, default, text in _INI:
+    for name, default, text in INI_KEYS:
         kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
         parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
 
@@ -320,5 +320,5 @@ def asked_for(config: pytest.Config) -> bool:
         value = config.getoption(name)
         if not (value is None or value is False or value == [] or value == default):
             return True
-    ini = any(config.getini(f"webarena_{name}") != default for name, default, _ in _INI)
+    ini = any(config.getini(f"webarena_{name}") != default for name, default, _ in INI_KEYS)
     return ini or any(map(names_suite, config.args))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.commands.cli import _parser
+from pytest_webarena.commands.cli import make_parser
 from pytest_webarena.plugin import fixtures
-from pytest_webarena.plugin.options import _INI
+from pytest_webarena.plugin.options import INI_KEYS
 
 pytestmark = pytest.mark.corpus
 
@@ -71,7 +71,7 @@ def pytest_options() -> frozenset[str]:
 @cache
 def own_options() -> frozenset[str]:
     """All that commands of ours know, and the programs that measure."""
-    commands = {option for _, each in all_commands(_parser()) for option in each._option_string_actions}
+    commands = {option for _, each in all_commands(make_parser()) for option in each._option_string_actions}
     measuring = "".join(path.read_text("utf-8") for path in (ROOT / "benchmarks").glob("*.py"))
     return frozenset({*commands, *_OPTION.findall(measuring)})
 
@@ -91,7 +91,7 @@ def all_commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tu
 
 def wrong_call(words: list[str]) -> str:
     """What a call of ``webarena`` names that is not there; empty when all of it is."""
-    parsers = [_parser()]
+    parsers = [make_parser()]
     while words and (known := subcommands(parsers[0])):
         named = [name for name in words[0].split("|") if name not in ("…", "COMMAND")]
         if not named:
@@ -127,7 +127,7 @@ def _wrong_line(line: str) -> Iterator[str]:
         if not _LATER.search(name) and not list(ROOT.glob(name.rstrip("./"))):
             yield f"no file {name}"
     for key in re.findall(r"\bwebarena_[a-z_]+\b", line):
-        known = key.removeprefix("webarena_") in {name for name, _, _ in _INI} or hasattr(fixtures, key)
+        known = key.removeprefix("webarena_") in {name for name, _, _ in INI_KEYS} or hasattr(fixtures, key)
         if not known and key not in _MODULES_OF_OTHERS:
             yield f"no setting or fixture {key}"
     for variable in re.findall(r"\bWEBARENA_[A-Z_]+\b", line):
@@ -154,7 +154,7 @@ def test_what_a_page_tells_to_type_is_there(page: Path) -> None:
 def test_every_command_is_on_the_page_of_commands() -> None:
     text = (ROOT / "docs" / "options.md").read_text("utf-8").partition("## Commands")[2].replace("\\|", "|")
     told = {word for words in re.findall(r"`webarena ([^`]+)`", text) for word in re.findall(r"[a-z-]+", words)}
-    assert [name for name, _ in all_commands(_parser()) if name and not told.issuperset(name.split()[:1])] == []
+    assert [name for name, _ in all_commands(make_parser()) if name and not told.issuperset(name.split()[:1])] == []
 
 
 @pytest.mark.parametrize(

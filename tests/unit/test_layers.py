@@ -97,8 +97,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "waitress": ("embedded*", "sites.backends.forkserver"),
     "webarena_verified": ("checks.verified*", "suites*"),
     "websockets": ("browser.launching.bidi_bridge", "browser.driven*"),
+    "argparse": ("commands*", "embedded.serve", "plugin.option_values"),
 }
-"""Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
+"""Packages and the modules (below ``pytest_webarena.``) that may import them: those of others, and the one by which
+what is behind ``webarena …`` is known."""
 
 TYPES_ONLY: dict[str, tuple[str, ...]] = {"playwright": ("plugin.fixtures*", "plugin.python_tests*")}
 """Where else a package may be named in annotations, under TYPE_CHECKING: pytest-playwright's fixtures have types."""

@@ -40,8 +40,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.backends.children import Loop, adopt_orphans, end_all, live_as
 from pytest_webarena.sites.backends.files import files_digest, state_digest
-from pytest_webarena.sites.backends.offspring import Loop, adopt_orphans, end_all, live_as
 from pytest_webarena.sites.backends.wsgi import logged, require, visit
 
 if TYPE_CHECKING:

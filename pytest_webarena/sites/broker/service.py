@@ -13,12 +13,12 @@ from typing import Any
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
-from pytest_webarena.sites.broker.abroad import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
 from pytest_webarena.sites.broker.holdings import Holdings
 from pytest_webarena.sites.broker.ledgers import Ledger
+from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.recording import Recording

@@ -1,10 +1,10 @@
 """The common parent of fork servers: it has loaded what their apps have in common, and forks one for each.
 
 Pages of memory that nobody writes to are then held once for all of them, and what is loaded takes its time once. Run as
-``python -P -m pytest_webarena.sites.backends.nursery MODULE…``; stdin is a Unix socket on which orders come, each a
-JSON object with three open files, the child's stdin, stdout and stderr::
+``python -P -m pytest_webarena.sites.backends.common_parent MODULE…``; stdin is a Unix socket on which orders come, each
+a JSON object with three open files, the child's stdin, stdout and stderr::
 
-    → {"op": "bear", "name": "homepage-1", "environ": {…}}       with three files
+    → {"op": "spawn", "name": "homepage-1", "environ": {…}}       with three files
     → {"op": "kill", "name": "homepage-1"}
     ← {"event": "loaded", "name": "", "hinders": ""}             first, once all is loaded
     ← {"event": "exit", "name": "homepage-1", "code": -9}
@@ -32,7 +32,7 @@ from typing import Any
 
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.sites.backends import forkserver
-from pytest_webarena.sites.backends.offspring import Loop, end_all, live_as
+from pytest_webarena.sites.backends.children import Loop, end_all, live_as
 
 __all__ = ["FILES", "ORDER_LIMIT", "main"]
 
@@ -44,7 +44,7 @@ _PATIENCE, _POLL = 0.5, 0.01
 """Seconds for threads to be gone that a module started and waited for, and between two looks."""
 
 
-class _Nursery:
+class _CommonParent:
     """Children by pid, orders one after the other."""
 
     def __init__(self, orders: socket.socket, out: int) -> None:
@@ -70,12 +70,12 @@ class _Nursery:
                 if name == order["name"]:
                     os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
         else:
-            self._bear(order, files)
+            self._spawn(order, files)
             for file in files:
                 os.close(file)
         return True
 
-    def _bear(self, order: Mapping[str, Any], files: Sequence[int]) -> None:
+    def _spawn(self, order: Mapping[str, Any], files: Sequence[int]) -> None:
         try:
             if len(files) < FILES:
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -149,7 +149,7 @@ def main() -> None:
     hinders = _load(sys.argv[1:])
     gc.collect()
     gc.freeze()  # shared by all from now on; collecting would copy it
-    _Nursery(orders, out).run(hinders)
+    _CommonParent(orders, out).run(hinders)
     sys.stderr.flush()
     os._exit(0)  # threads of others are not waited for
 

@@ -299,6 +299,7 @@ def test_third_party_packages_stay_in_their_rooms() -> None:
         ("checks.judge", "def f():\n    import openai", misplaced),
         ("sites.broker.pool", "try:\n    import docker\nexcept ImportError:\n    docker = None", misplaced),
         ("plugin.fixtures", "from playwright.sync_api import Page", misplaced),
+        ("results.tables", "import argparse", misplaced),
     ],
 )
 def test_a_breach_is_noticed(module: str, line: str, problem: object) -> None:

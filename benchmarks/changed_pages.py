@@ -47,22 +47,34 @@ def changed(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[..., It
         if environ.get("PATH_INFO") == _CLOSE:
             start_response("200 OK", [("Content-Type", "text/css"), ("Content-Length", str(len(_STYLE)))])
             return [_STYLE]
-        said: list[Any] = []
-        parts = site(environ, lambda status, headers, *_: said.extend((status, headers)))
-        try:
-            body = b"".join(parts)
-        finally:
-            getattr(parts, "close", lambda: None)()
-        status, headers = said
+        status, headers, body = answer_of(site, environ)
         is_html = any(key.lower() == "content-type" and value.startswith("text/html") for key, value in headers)
         if is_html and body and environ["REQUEST_METHOD"] != "HEAD" and not SIGN_IN.search(environ["PATH_INFO"]):
             body = rewritten(body.decode("utf-8"), rule).encode("utf-8")
-            headers = [pair for pair in headers if pair[0].lower() != "content-length"]
-            headers.append(("Content-Length", str(len(body))))
+            headers = with_length(headers, len(body))
         start_response(status, headers)
         return [body]
 
     return answer
+
+
+def answer_of(
+    site: Callable[..., Iterable[bytes]], environ: dict[str, Any]
+) -> tuple[str, list[tuple[str, str]], bytes]:
+    """Status, header fields and body that a WSGI site answers with."""
+    said: list[Any] = []
+    parts = site(environ, lambda status, headers, *_: said.extend((status, headers)))
+    try:
+        body = b"".join(parts)
+    finally:
+        getattr(parts, "close", lambda: None)()
+    status, headers = said
+    return status, headers, body
+
+
+def with_length(headers: Iterable[tuple[str, str]], length: int) -> list[tuple[str, str]]:
+    """Header fields that say how long the body is now."""
+    return [*(pair for pair in headers if pair[0].lower() != "content-length"), ("Content-Length", str(length))]
 
 
 def rewritten(html: str, rule: str) -> str:

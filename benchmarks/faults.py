@@ -3,7 +3,7 @@
     python benchmarks/faults.py [--workers 1,2,4,8]
 
 Every fault is injected into whole trials by a real HTTP server and met by the real SDK, once and for ever, with both
-APIs, whole and streamed. The budget is spent by processes that share nothing but the ledger's file. Exit code 1 when
+APIs, whole and streamed. The budget is spent by processes that share nothing but the file of calls. Exit code 1 when
 anything ends otherwise than it should.
 """
 
@@ -20,8 +20,8 @@ from pathlib import Path
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.llm.messages import Message, Request, Sampling
+from pytest_webarena.llm.model_calls import read_model_calls
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -69,17 +69,17 @@ def budget(workers: int, *, foreseen: bool, dollars: float = 0.49) -> bool:
     with tempfile.TemporaryDirectory() as folder, model_server([say("x")]) as server:
         prices = Path(folder) / "prices.yaml"
         prices.write_text("models: {priced: {input: 10, output: 100}}\n")  # for the server's 1000 and 100 tokens
-        ledger = Path(folder) / "ledger.sqlite"
+        calls = Path(folder) / "model-calls.sqlite"
         context = multiprocessing.get_context("spawn")
         processes = [
-            context.Process(target=spend, args=(server.url, ledger, prices, dollars, foreseen, f"gw{number}"))
+            context.Process(target=spend, args=(server.url, calls, prices, dollars, foreseen, f"gw{number}"))
             for number in range(workers)
         ]
         for process in processes:
             process.start()
         for process in processes:
             process.join()
-        spent = sum(line.usage.cost or 0.0 for line in read_ledger(ledger))
+        spent = sum(line.usage.cost or 0.0 for line in read_model_calls(calls))
     over, bound = spent - dollars, workers * CALL
     print(
         f"budget ${dollars:.2f}, {workers:>2} workers, ${CALL:.2f} a call: ${spent:.2f} spent, "
@@ -89,9 +89,9 @@ def budget(workers: int, *, foreseen: bool, dollars: float = 0.49) -> bool:
     return over > bound + 1e-9 or any(process.exitcode for process in processes)
 
 
-def spend(url: str, ledger: Path, prices: Path, dollars: float, foreseen: bool, worker: str) -> None:
+def spend(url: str, calls: Path, prices: Path, dollars: float, foreseen: bool, worker: str) -> None:
     """Ask until the budget is gone."""
-    settings = ModelSettings(ledger=ledger, prices=prices, max_cost=dollars)
+    settings = ModelSettings(calls=calls, prices=prices, max_cost=dollars)
     client = ModelClient(Endpoint(base_url=url, key_env=None), settings, trial=worker, worker=worker)
     sampling = Sampling() if foreseen else Sampling(max_tokens=1)
     try:

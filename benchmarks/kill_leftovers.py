@@ -183,7 +183,7 @@ def kill_child(catalogue: str, delay: float, wanted: str) -> tuple[float, str]:
             observer.lease([SITE], holder="first", timeout=60).release()
             time.sleep(delay)
             before = {pid for pid, command in round_.processes().items() if "pytest_webarena.sites" in command}
-            module, generation = (BROKER, 0) if wanted == "broker" else (NURSERY, GENERATIONS[wanted])
+            module, generation = (BROKER, 0) if wanted == "broker" else (COMMON_PARENT, GENERATIONS[wanted])
             (victim,) = (pid for pid in before if generation_of(pid, module, round_.processes()) == generation)
             doomed = before if wanted == "broker" else {victim, *descendants(victim)} & before
             os.kill(victim, signal.SIGKILL)
@@ -199,7 +199,7 @@ def kill_child(catalogue: str, delay: float, wanted: str) -> tuple[float, str]:
             return took, str({pid: round_.processes().get(pid) for pid in doomed}) if took > PATIENCE else ""
 
 
-BROKER, NURSERY = "pytest_webarena.sites.broker.main", "backends.nursery"
+BROKER, COMMON_PARENT = "pytest_webarena.sites.broker.main", "backends.common_parent"
 GENERATIONS = {"common parent": 0, "fork server": 1}
 """What is forked has the command line of its parent, so replicas would be 2."""
 

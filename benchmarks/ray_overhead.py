@@ -30,15 +30,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _measure_nodes(patch: pytest.MonkeyPatch) -> None:
-    send, settle, received = ClusterExecutor._send, ClusterExecutor._settle, ClusterExecutor._received
+    send, resolve, received = ClusterExecutor._send, ClusterExecutor._resolve, ClusterExecutor._received
     sent: dict[Any, float] = {}
 
     def noting_send(self: Any, job: Any, helper: Any) -> None:
         sent[job] = time.monotonic()
         send(self, job, helper)
 
-    def noting_settle(self: Any, job: Any, **what: Any) -> None:
-        settle(self, job, **what)
+    def noting_resolve(self: Any, job: Any, **what: Any) -> None:
+        resolve(self, job, **what)
         if job in sent and what.get("record") is not None:
             _beside.append(time.monotonic() - sent.pop(job) - what["record"].seconds["total"])
 
@@ -47,7 +47,7 @@ def _measure_nodes(patch: pytest.MonkeyPatch) -> None:
         return received(self, job, delivery)
 
     patch.setattr(ClusterExecutor, "_send", noting_send)
-    patch.setattr(ClusterExecutor, "_settle", noting_settle)
+    patch.setattr(ClusterExecutor, "_resolve", noting_resolve)
     patch.setattr(ClusterExecutor, "_received", noting_received)
 
 

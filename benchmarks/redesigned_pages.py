@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bs4 import BeautifulSoup
-from changed_pages import MARK, SIGN_IN
+from changed_pages import MARK, SIGN_IN, answer_of, with_length
 from redesigned_assets import FILES
 from redesigned_rules import CHANGES, Page, new_classes
 
@@ -50,21 +50,14 @@ def redesigned(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[...,
             return [content]
         if environ["REQUEST_METHOD"] == "POST":
             _with_old_names(environ)
-        said: list[Any] = []
-        parts = site(environ, lambda status, headers, *_: said.extend((status, headers)))
-        try:
-            body = b"".join(parts)
-        finally:
-            getattr(parts, "close", lambda: None)()
-        status, headers = said
+        status, headers, body = answer_of(site, environ)
         kind = next((value for key, value in headers if key.lower() == "content-type"), "")
         if body and environ["REQUEST_METHOD"] != "HEAD":
             if kind.startswith("text/html") and not SIGN_IN.search(path):
                 body = rewritten(body.decode("utf-8"), rule).encode("utf-8")
             elif path == "/static/style.css" and "migrated" in _TOGETHER.get(rule, (rule,)):
                 body = new_classes(body.decode("utf-8")).encode("utf-8")
-            headers = [pair for pair in headers if pair[0].lower() != "content-length"]
-            headers.append(("Content-Length", str(len(body))))
+            headers = with_length(headers, len(body))
         start_response(status, headers)
         return [body]
 

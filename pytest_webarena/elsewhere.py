@@ -20,7 +20,7 @@ class Call:
     """One call of a method of something that is kept elsewhere. Plain enough to be sent."""
 
     kind: str
-    """``ledger``, ``responses``, ``verdicts``, ``memory``."""
+    """``model_calls``, ``responses``, ``verdicts``, ``memory``."""
     path: Path
     """Where it is, there."""
     method: str

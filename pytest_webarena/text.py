@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["UNSURE", "clip", "shorten"]
+__all__ = ["UNSURE", "clip", "shorten", "within"]
 
 UNSURE = "unsure: "
 """How the reason of a check begins that is not met because nobody can vouch for what was read in the answer."""
@@ -14,8 +14,7 @@ def shorten(text: str, length: int = 200) -> str:
     >>> shorten("one\\n  two   three", 9)
     'one two …'
     """
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return within(" ".join(text.split()), length)
 
 
 def clip(text: str, width: int = 60) -> str:
@@ -28,3 +27,12 @@ def clip(text: str, width: int = 60) -> str:
     if not flat.isprintable():
         flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
     return shorten(flat, width)
+
+
+def within(text: str, length: int) -> str:
+    """``text`` as it is, line breaks included, at most ``length`` characters.
+
+    >>> within("one\\ntwo", 7), within("one\\ntwo", 6)
+    ('one\\ntwo', 'one\\nt…')
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.code import contents
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.process import ProcessKeys, hidden_from, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
-from pytest_webarena.agents.sandbox import Place
+from pytest_webarena.agents.sandbox import Destination
 from pytest_webarena.agents.wire import (
     ProtocolBroken,
     encode,
@@ -127,7 +127,7 @@ class _ProcessDriver:
 
     def drive(self, cdp_url: str, http_url: str) -> Reply:
         url = cdp_url if self._keys.scheme == "ws" else http_url
-        self._start(Place(host="127.0.0.1", port=urlsplit(url).port or 0))
+        self._start(Destination(host="127.0.0.1", port=urlsplit(url).port or 0))
         task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
         return _answer(read_reply(self._pipe.ask(encode(task))))
 
@@ -146,7 +146,7 @@ class _ProcessDriver:
             raise ProcessEnded("the process was ended before it began")
         return self._started
 
-    def _start(self, browser: Place) -> None:
+    def _start(self, browser: Destination) -> None:
         """Not before there is a browser: a sandbox has to know its port."""
         with self._starting:
             if not self._over:
@@ -246,7 +246,7 @@ def _its_own(task: Task, trial: int) -> DialogPolicy:
     return "hold"
 
 
-KIND = Kind(
+KIND = AgentKind(
     name="cdp",
     about="a self-driving agent: gets the intent and a CDP endpoint, returns an answer",
     keys=CdpKeys,

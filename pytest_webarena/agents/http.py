@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.wire import (
@@ -208,7 +208,7 @@ def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
     )
 
 
-KIND = Kind(name="http", about="an HTTP endpoint that gets the same messages", keys=HttpKeys, build=_build)
+KIND = AgentKind(name="http", about="an HTTP endpoint that gets the same messages", keys=HttpKeys, build=_build)
 
 
 def _pause(number: int, asked: float | None) -> float:

@@ -9,7 +9,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.errors import AgentError, UsageError
 
@@ -159,7 +159,7 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
     )
 
 
-KIND = Kind(
+KIND = AgentKind(
     name="human",
     about="somebody at the terminal or at the browser's window",
     keys=HumanKeys,

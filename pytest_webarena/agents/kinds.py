@@ -2,8 +2,8 @@
 
 **Adding a kind**: write a module with a frozen dataclass of the kind's keys (`plain_data.read_keys` reads it by its
 annotations; raise `ValueError` in ``__post_init__`` for what these can't say), a function ``build(common, keys)`` that
-returns ``common.definition(make=…)``, and ``KIND = Kind(name=…, about=…, keys=…, build=…)``; then name the module in
-`MODULES`. Import heavy things inside ``make``: resolving a definition must stay instant.
+returns ``common.definition(make=…)``, and ``KIND = AgentKind(name=…, about=…, keys=…, build=…)``; then name the module
+in `MODULES`. Import heavy things inside ``make``: resolving a definition must stay instant.
 
 Who writes what: ``python`` and ``model`` are complete here; ``process``, ``http``, ``cdp``, ``replay``, ``human`` and
 ``scripted`` are the modules `MODULES` names for them, each one file or package in ``agents/``.
@@ -28,7 +28,7 @@ from pytest_webarena.errors import UsageError, WebArenaError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["MODULES", "Common", "CommonKeys", "Kind", "kind", "kinds"]
+__all__ = ["MODULES", "AgentKind", "Common", "CommonKeys", "kind", "kinds"]
 
 MODULES: Mapping[str, str] = {
     "python": "pytest_webarena.agents.python",
@@ -40,7 +40,7 @@ MODULES: Mapping[str, str] = {
     "human": "pytest_webarena.agents.human",
     "scripted": "pytest_webarena.agents.scripted",
 }
-"""Kind name to the module whose ``KIND`` describes it."""
+"""AgentKind name to the module whose ``KIND`` describes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class Common:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class AgentKind:
     """One kind of definition."""
 
     name: str
@@ -187,7 +187,7 @@ def kinds() -> tuple[str, ...]:
     return tuple(MODULES)
 
 
-def kind(name: str, where: str) -> Kind:
+def kind(name: str, where: str) -> AgentKind:
     """The kind of that name; `UsageError` lists the known ones."""
     if name not in MODULES:
         raise UsageError(f"{where}: unknown kind {name!r}; {closest(name, MODULES)}")
@@ -195,5 +195,5 @@ def kind(name: str, where: str) -> Kind:
         module = importlib.import_module(MODULES[name])
     except ModuleNotFoundError as error:
         raise UsageError(f"{where}: agents of kind {name!r} can't be used: {error}") from None
-    found: Kind = module.KIND
+    found: AgentKind = module.KIND
     return found

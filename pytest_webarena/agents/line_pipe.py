@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from pytest_webarena.agents import supervisor
 from pytest_webarena.agents.hints import hint
-from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Place, boxed
+from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Destination, boxed
 from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
 from pytest_webarena.browser.launching.finding import make_temp_dir
@@ -60,7 +60,7 @@ class LinePipe:
         folder: Path | None,
         temp_dir: Path | None = None,
         *,
-        reach: Sequence[Place] = (),
+        reach: Sequence[Destination] = (),
         hidden: Sequence[Path] = (),
     ) -> None:
         """``reach`` is where it may connect to from our sandbox beside what ``keys`` say; ``hidden``: see `boxed`."""

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.agents.code import contents, imported_files
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.own_files import refuse_answers
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
-from pytest_webarena.agents.sandbox import BUBBLEWRAP, Place, check, read_host
+from pytest_webarena.agents.sandbox import BUBBLEWRAP, Destination, check, read_host
 from pytest_webarena.agents.wire import (
     encode,
     end_message,
@@ -106,7 +106,7 @@ class ProcessKeys:
         return () if isinstance(self.sandbox, str) else self.sandbox
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[Destination, ...]:
         """`hosts`, read."""
         return tuple(map(read_host, self.hosts))
 
@@ -191,7 +191,7 @@ def _is_text(file: Path) -> bool:
         return b"\0" not in opened.read(1024)
 
 
-KIND = Kind(
+KIND = AgentKind(
     name="process",
     about="a program in any language, JSON lines on its stdin and stdout",
     keys=ProcessKeys,

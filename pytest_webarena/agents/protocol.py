@@ -101,7 +101,7 @@ class Assignment:
     trial: int = 1
     attempt: int = 1
     key: str = ""
-    """Names the trial in the ledger and the response cache; equal in every run."""
+    """Names the trial among model calls and in the response cache; equal in every run."""
     folder: Path | None = None
     """The attempt's folder, for files of the agent's own that belong to the record (a process's stderr, prompts)."""
     temp_dir: Path | None = None
@@ -111,7 +111,7 @@ class Assignment:
     worker: str = "main"
     """Which process of the run this is."""
     models: ModelSettings | None = None
-    """The run's budget, ledger, cache and prices. None outside of runs: no budget, no cache."""
+    """The run's budget, count of calls, cache and prices. None outside of runs: no budget, no cache."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
 

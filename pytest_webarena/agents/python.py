@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.agents.code import contents, imported_files
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.errors import UsageError, closest
 
@@ -47,7 +47,7 @@ def _build(common: Common, keys: PythonKeys) -> AgentDefinition:
     return common.definition(_maker(target, keys.python, dict(keys.options)), files=files)
 
 
-KIND = Kind(name="python", about="a Python class or function, in this process", keys=PythonKeys, build=_build)
+KIND = AgentKind(name="python", about="a Python class or function, in this process", keys=PythonKeys, build=_build)
 
 
 def load(spec: str, base: Path) -> tuple[Any, list[Path]]:

@@ -25,7 +25,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.fields import field_value, named_elements, written_anew
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.recording import Recording, find_recording
 from pytest_webarena.agents.wire import action_from_record
@@ -337,7 +337,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
     )
 
 
-KIND = Kind(
+KIND = AgentKind(
     name="replay",
     about="repeats a recorded trial and says where it diverged",
     keys=ReplayKeys,

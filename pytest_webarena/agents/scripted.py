@@ -10,7 +10,7 @@ import yaml
 
 from pytest_webarena.actions import Action, Stop, answers_dialogs
 from pytest_webarena.agents.builtin import addressed
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.browser.config import DialogPolicy
@@ -37,7 +37,7 @@ class ScriptedKeys:
     task's ``solution``, or an action with its ``kind``. After the last one the agent stops with an empty answer."""
 
 
-class ScriptedAgent:
+class Scripted:
     """Does one step after the other, whatever comes of it."""
 
     def __init__(self, steps: Sequence[Action | str], sites: Mapping[str, str]) -> None:
@@ -64,7 +64,7 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
         steps = (said.parse(step) if isinstance(step, str) else step for step in steps_of(task.id) or ())
         return "hold" if answers_dialogs(steps) else None
 
-    def make(assignment: Assignment) -> ScriptedAgent:
+    def make(assignment: Assignment) -> Scripted:
         steps = steps_of(assignment.task.id)
         if steps is None:
             raise TaskError(
@@ -72,12 +72,12 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
             )
         sites = assignment.view.sites
         first = next(iter(sites.values()), "")
-        return ScriptedAgent(steps, {**sites, **assignment.view.reach, _FIRST: first})
+        return Scripted(steps, {**sites, **assignment.view.reach, _FIRST: first})
 
     return common.definition(make, dialogs=dialogs, asks_models=False, raises=(TaskError,))
 
 
-KIND = Kind(
+KIND = AgentKind(
     name="scripted",
     about="a fixed list of actions per task, for tests",
     keys=ScriptedKeys,

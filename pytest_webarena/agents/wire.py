@@ -43,6 +43,7 @@ from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import DeclaredError, closest
 from pytest_webarena.evidence import Usage, cut, is_count, is_money
+from pytest_webarena.text import within
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import Assignment
@@ -192,7 +193,7 @@ def action_from_record(record: Mapping[str, Any]) -> Action:
 def clip(data: bytes, limit: int = 200) -> str:
     """The beginning of what an agent said, for messages."""
     text = data[: 4 * limit].decode("utf-8", "replace").strip()
-    return repr(text if len(text) <= limit else text[:limit] + "…")
+    return repr(within(text, limit))
 
 
 def _message(data: bytes, kinds: Sequence[str]) -> dict[str, Any]:

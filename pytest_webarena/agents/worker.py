@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import ctypes
 import inspect
 import os
 import queue
-import signal
 import sys
 import sysconfig
 import threading
@@ -20,6 +18,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pytest_webarena import death_signal
 from pytest_webarena.agents.hints import hint
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
@@ -39,8 +38,6 @@ _NOT_THE_AGENTS = (
 )
 """Where code lies in which a crash of an agent tells its author little."""
 
-
-_PR_SET_PDEATHSIG = 1
 
 _GOODBYE = 5.0
 """Seconds for an agent to clear up."""
@@ -209,7 +206,7 @@ def _bind() -> None:
     """In a child that an agent has forked: it ends with the agent's thread, however it goes on."""
     global _child
     if sys.platform == "linux" and (parent := _child or _threads.get(threading.get_ident())) is not None:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        death_signal.arm()
         process, thread = parent
         if not os.path.exists(f"/proc/{process}/task/{thread}"):  # it ended before it could be told of
             _exit(0)

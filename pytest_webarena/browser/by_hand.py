@@ -25,10 +25,10 @@ from pytest_webarena.browser.acting.targets import find_target
 from pytest_webarena.browser.acting.uploads import file_dialog, hand_over
 from pytest_webarena.browser.faults import (
     ActionFailed,
-    DialogOpened,
+    DialogBlocks,
     PageCrashed,
     ScriptFailed,
-    TabClosed,
+    TabGone,
     Unresponsive,
 )
 from pytest_webarena.browser.loop import Deadline
@@ -387,7 +387,7 @@ class ByHand:
             return ""
         try:
             await hand_over(tab, await file_dialog(tab, 0.0), paths, _HANG)
-        except (ActionFailed, DialogOpened, PlaywrightError, TabClosed, Unresponsive) as error:
+        except (ActionFailed, DialogBlocks, PlaywrightError, TabGone, Unresponsive) as error:
             return str(error) or "The page could not take the file."
         return ""
 
@@ -395,6 +395,6 @@ class ByHand:
 @contextlib.asynccontextmanager
 async def _leniently() -> AsyncIterator[None]:
     """What a page does not take is lost; a dialog that it opens is seen by itself."""
-    lost = (ActionFailed, DialogOpened, PageCrashed, PlaywrightError, ScriptFailed, TabClosed, Unresponsive)
+    lost = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabGone, Unresponsive)
     with contextlib.suppress(*lost):
         yield

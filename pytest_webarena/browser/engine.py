@@ -28,7 +28,7 @@ from pytest_webarena.browser.launching.firefox import named_executable
 from pytest_webarena.browser.loop import LoopThread
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session
-from pytest_webarena.browser.shared import Fleet
+from pytest_webarena.browser.shared import SharedBrowsers
 from pytest_webarena.errors import BrowserError, BrowserLost
 
 __all__ = ["BrowserEngine", "EngineConfig", "chosen_browser"]
@@ -66,7 +66,7 @@ class BrowserEngine:
         self._config = config or EngineConfig()
         self._thread: LoopThread | None = None
         self._playwright: Playwright | None = None
-        self._fleet = Fleet(self._config.sessions)
+        self._fleet = SharedBrowsers(self._config.sessions)
         self._choice: BrowserChoice | None = None
         self._launching: asyncio.Lock | None = None
         self._starting = threading.Lock()

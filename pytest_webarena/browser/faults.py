@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_webarena.errors import BrowserError
 
-__all__ = ["ActionFailed", "DialogOpened", "PageCrashed", "ScriptFailed", "TabClosed", "Unresponsive"]
+__all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabGone", "Unresponsive"]
 
 
 class ActionFailed(Exception):
@@ -15,11 +15,11 @@ class ScriptFailed(Exception):
     """JavaScript that ran in the page threw; the text is what it threw."""
 
 
-class DialogOpened(Exception):
+class DialogBlocks(Exception):
     """A native dialog opened that is left to the agent; what was going on continues once it is answered."""
 
 
-class TabClosed(Exception):
+class TabGone(Exception):
     """The tab is gone: the page closed itself, or somebody closed it."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
@@ -21,8 +21,8 @@ from pytest_webarena.browser.observation.forms import Form, Page, lines_of
 from pytest_webarena.browser.observation.images import Shot, capture
 from pytest_webarena.browser.observation.marking import marked
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
+from pytest_webarena.browser.tabs.navigation_lock import wanders
 from pytest_webarena.browser.tabs.settle import settle
-from pytest_webarena.browser.tabs.standing import wanders
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, WebArenaError
@@ -51,7 +51,7 @@ async def look(
     try:
         extraction, lines = await _extract(tab, config, deadline, extractor)
         shot = await _shot(tab, config, deadline.left(config.deadlines.hang))
-    except DialogOpened:
+    except DialogBlocks:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)
     width, height = _viewport(tab)
@@ -106,7 +106,7 @@ async def html_of(tab: Tab, *, seconds: float) -> str:
         return ""
     try:
         return cut(writable(await tab.run(tab.page.content(), seconds, "reading a tab")), LONGEST_PAGE)
-    except (Unresponsive, DialogOpened, TabClosed, PageCrashed, PlaywrightError):
+    except (Unresponsive, DialogBlocks, TabGone, PageCrashed, PlaywrightError):
         return ""  # what is known without the page's help is still recorded
 
 
@@ -148,7 +148,7 @@ async def _lines(form: Form, page: Page) -> tuple[str, ...] | None:
         return await lines_of(form, page)
     except LostWorld as error:
         raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
-    except (PlaywrightError, DialogOpened, TabClosed, Unresponsive, WebArenaError):
+    except (PlaywrightError, DialogBlocks, TabGone, Unresponsive, WebArenaError):
         raise
     except Exception as error:  # somebody else's code, or a script of theirs
         raise BrowserError(f"the observation form {form.name!r} failed: {type(error).__name__}: {error}") from error

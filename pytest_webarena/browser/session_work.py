@@ -29,22 +29,22 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
-from pytest_webarena.browser.check_reader import CheckReader
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
-from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, TabGone, Unresponsive
 from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
+from pytest_webarena.browser.reading.check_reader import CheckReader
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.sightings import sightings
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
+from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
 from pytest_webarena.browser.tabs.recovery import recover
 from pytest_webarena.browser.tabs.settle import settle
-from pytest_webarena.browser.tabs.standing import standing, wanders
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
@@ -158,7 +158,7 @@ class SessionWork:
             self._turns += 1
             try:
                 return await coroutine
-            except (Unresponsive, DialogOpened, TabClosed) as error:
+            except (Unresponsive, DialogBlocks, TabGone) as error:
                 raise BrowserError(f"the page can't be used: {error or 'a dialog is open'}") from error
             except PlaywrightError as error:
                 raise BrowserError(shorten(first_line(error), 300)) from error
@@ -200,14 +200,14 @@ class SessionWork:
             try:
                 if tab.dialogs.is_stuck():
                     raise Unresponsive("observing the page", 0)
-                async with standing(tab) if elsewhere and self._tends else contextlib.nullcontext():
+                async with navigation_locked(tab) if elsewhere and self._tends else contextlib.nullcontext():
                     observation = await look(self._tabs, self._config, budget)
                 if wanders(tab, document) and self._tends and not elsewhere:
                     elsewhere = True  # what was read may be half a document
                     continue
                 if not tab.dialogs.is_stuck() or attempt == _LOOKS:
                     break
-            except TabClosed:
+            except TabGone:
                 await self._tabs.sync()
             except (PlaywrightError, Unresponsive) as error:
                 went = not isinstance(error, Unresponsive) or wanders(tab, document)
@@ -247,13 +247,13 @@ class SessionWork:
         acted: float | None = None
         stuck = ""
         try:
-            with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
+            with contextlib.suppress(TabGone):  # a page may well close itself when it is clicked
                 tab.cuts.touched = True
                 done = await perform(self._tabs, action, self._limits, budget, self._config.search)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):
                 await self._settle(action, tab, requests, budget, began)
-        except DialogOpened:
+        except DialogBlocks:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
         except Unresponsive:
@@ -284,7 +284,7 @@ class SessionWork:
         """Wait for what the action set in motion, in its tab and in the one that is current afterwards."""
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
-            with contextlib.suppress(TabClosed):
+            with contextlib.suppress(TabGone):
                 brief = isinstance(action, Scroll | Wait)
                 since = None if brief else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
@@ -322,20 +322,20 @@ class SessionWork:
         try:
             place = find_target(self._tabs.current, Point(x, y), hang=self._limits.hang, patience=0)
             return (await place.place("click")).record
-        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+        except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return None
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:
             found = find_target(self._tabs.current, Selector(selector), hang=self._limits.hang, patience=patience)
             return TargetRecord(**await found.call(scripts.DESCRIBE))
-        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+        except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return None
 
     async def _sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
         try:
             return await sightings(self._tabs.current, selectors, self._limits.hang)
-        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+        except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return tuple(Sighting() for _ in selectors)
 
     async def _screenshot(self) -> bytes:

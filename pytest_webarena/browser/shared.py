@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-__all__ = ["Fleet"]
+__all__ = ["SharedBrowsers"]
 
 
-class Fleet:
+class SharedBrowsers:
     """An engine's browsers. What changes it is called on the engine's loop alone; `has_lost` from anywhere."""
 
     def __init__(self, sessions: int | None) -> None:

@@ -10,7 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -49,7 +49,7 @@ async def come_to_rest(
         await asyncio.sleep(limit.left(pause))
         await tabs.sync()
     for tab in tabs:
-        with contextlib.suppress(TabClosed, PageCrashed, Unresponsive, DialogOpened, PlaywrightError):
+        with contextlib.suppress(TabGone, PageCrashed, Unresponsive, DialogBlocks, PlaywrightError):
             await settle(tab, limits, limit, before=old, since=-math.inf)
     return True
 
@@ -62,7 +62,7 @@ async def _inert(tabs: Tabs, limits: Deadlines) -> bool:
         try:
             if not await tab.evaluate(INERT, seconds=limits.hang, what="looking for scripts"):
                 return False
-        except (TabClosed, PageCrashed, Unresponsive, DialogOpened, ScriptFailed, PlaywrightError):
+        except (TabGone, PageCrashed, Unresponsive, DialogBlocks, ScriptFailed, PlaywrightError):
             return False
     return True
 
@@ -115,10 +115,10 @@ async def reads_left(
         waited = True
         if limit.over:
             return True, tuple(f"{request.method} {request.url}" for tab in tabs for request in reads(tab))
-        with contextlib.suppress(TabClosed, PageCrashed):
+        with contextlib.suppress(TabGone, PageCrashed):
             await busy.changed(limit.left())
             if not reads(busy):
-                with contextlib.suppress(Unresponsive, DialogOpened, PlaywrightError):
+                with contextlib.suppress(Unresponsive, DialogBlocks, PlaywrightError):
                     await settle(busy, limits, limit)
                 continue
         await tabs.sync()

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
 from pytest_webarena.checks.asserted import doubted, unsaid, unsaid_find
 from pytest_webarena.checks.converted import converted, summed
+from pytest_webarena.checks.given_number import gives_number, normalise_kept, places_of, within
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.named_beside import named_beside
@@ -18,7 +19,6 @@ from pytest_webarena.checks.numbers import final_answer, mask_words
 from pytest_webarena.checks.opposed import opposed
 from pytest_webarena.checks.plain_answers import spelt_alike, unaccented, unmarked
 from pytest_webarena.checks.refusals import declines, takes_back
-from pytest_webarena.checks.settled import normalise_kept, places_of, settles, within
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
 from pytest_webarena.checks.turned import turned
 from pytest_webarena.tasks.file_reading import Reading
@@ -304,7 +304,7 @@ def _readings(wanted: TextMatch, answer: str, plain: str) -> Iterator[tuple[Text
 
 def _judge_words(wanted: TextMatch, text: str, question: str) -> str:
     found = judge_text(wanted, text, question=question)
-    if not found.holds and wanted.number is not None and settles(text, wanted.number, wanted.tolerance, question):
+    if not found.holds and wanted.number is not None and gives_number(text, wanted.number, wanted.tolerance, question):
         rest = replace(wanted, number=None, tolerance=None)
         return judge_text(rest, text, question=question).why
     return found.why

@@ -8,7 +8,6 @@ What can't be asked from there, the judge model and the one that looks at images
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import pickle
@@ -26,6 +25,7 @@ from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.images.captions import answer_through, find_captioner
 from pytest_webarena.checks.judging import Watch, judge, judge_all, make_ready
 from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.model import Task
@@ -40,8 +40,6 @@ CHECK_SECONDS = 60.0
 
 _LONGEST_WAIT = 1e6
 """In seconds; more is more than the system takes."""
-
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 V = TypeVar("V")
 
@@ -222,7 +220,7 @@ def _call(channel: Connection, kind: str, value: Any) -> Any:
 def _run(channel: Connection, parent: int, work: Callable[[], Any]) -> NoReturn:
     """In the new process: judge, tell, end. Nothing of the old one's is cleaned up here."""
     try:
-        _settle(channel.fileno(), parent)
+        _detach(channel.fileno(), parent)
         try:
             message = "done", work()
             pickle.dumps(message)
@@ -237,17 +235,15 @@ def _run(channel: Connection, parent: int, work: Callable[[], Any]) -> NoReturn:
         os._exit(1)  # without a word: a check left by SystemExit or the like
 
 
-def _settle(channel: int, parent: int) -> None:
+def _detach(channel: int, parent: int) -> None:
     """Hold nothing that others wait for the end of, and go with whoever waits for the verdict."""
     gc.freeze()  # objects of the old process must not be finalised here
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the user's Ctrl-C is for the old one, which then ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
             score.write("1000")  # if memory runs out, this process has taken it
-    if os.getppid() != parent:
-        os._exit(0)
+    die_with_parent(parent)
     os.closerange(3, channel)
     os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX") if not os.path.isdir("/proc/self/fd") else _highest() + 1)
 

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_webarena.checks.images.captions import Captioner, NoCaptioner, find_captioner
 from pytest_webarena.checks.images.collecting import collect
 from pytest_webarena.checks.images.similarity import (
-    TooLarge,
+    ImageTooLarge,
     Unreadable,
     decode,
     load_libraries,
@@ -124,7 +124,7 @@ def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
                 decode(data)
             except Unreadable:
                 found.broken += 1
-            except TooLarge as error:
+            except ImageTooLarge as error:
                 found.missing.append(f"{name}: {error}")
             else:
                 found.images[address] = data

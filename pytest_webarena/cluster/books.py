@@ -12,7 +12,7 @@ from typing import Any
 from pytest_webarena.elsewhere import Call
 from pytest_webarena.errors import HarnessError, RecordingError
 from pytest_webarena.llm.cache import ResponseCache
-from pytest_webarena.llm.ledger import Ledger
+from pytest_webarena.llm.model_calls import ModelCalls
 from pytest_webarena.llm_judge.verdicts import VerdictCache
 from pytest_webarena.results.memory import Memory
 
@@ -22,7 +22,7 @@ Answer = tuple[bool, Any]
 """Whether it went well, and what is given, or what is raised."""
 
 _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
-    "ledger": (Ledger, frozenset({"reserve", "settle", "release", "cached", "book", "exhausted", "lines"})),
+    "model_calls": (ModelCalls, frozenset({"reserve", "settle", "release", "cached", "book", "exhausted", "lines"})),
     "responses": (ResponseCache, frozenset({"get", "put"})),
     "verdicts": (VerdictCache, frozenset({"get", "put"})),
     "memory": (Memory, frozenset({"latest", "add"})),

@@ -142,7 +142,7 @@ class ClusterExecutor(Watch):
                 with suppress(Exception):
                     self._events.get_nowait()()
             for job in list(self._open):
-                self._settle(job, error=job.broken or HarnessError(self.lost))
+                self._resolve(job, error=job.broken or HarnessError(self.lost))
 
     def _serve(self) -> None:
         next_look = 0.0
@@ -182,7 +182,7 @@ class ClusterExecutor(Watch):
         later: deque[Job] = deque()
         while self._waiting:
             job = self._waiting.popleft()
-            if job.settled or job.future.cancelled():
+            if job.resolved or job.future.cancelled():
                 continue
             helper = self._free_for(job)
             if helper is None:
@@ -218,7 +218,7 @@ class ClusterExecutor(Watch):
             reasons = "".join(f"; {why}" for why in dict.fromkeys(self._refused.values()))
             error = HarnessError(f"expected a node to play trials, found none for {self._grace:g} s{reasons}")
         if error is not None:
-            self._settle(job, error=error)
+            self._resolve(job, error=error)
         return error is not None
 
     def _send(self, job: Job, helper: Helper) -> None:
@@ -230,7 +230,7 @@ class ClusterExecutor(Watch):
         except Exception as error:  # it can't even be sent
             del helper.playing[token]
             helper.alone = False
-            self._settle(job, error=error)
+            self._resolve(job, error=error)
             return
         self._later(playing, partial(self._played, job, helper, token))
 
@@ -257,14 +257,14 @@ class ClusterExecutor(Watch):
             delivery = playing.result()
         except BaseException as error:  # the trial's own
             delivery = Delivery(error=error)
-        if job.settled:
+        if job.resolved:
             self.tally.drop(delivery)
             return
         if isinstance(delivery.error, SiteMissing) and delivery.record is None:
             helper.lacks[frozenset(job.parcel.task.sites)] = delivery.error
             self._waiting.appendleft(job)  # another node may have them
             return
-        job.settled = True  # from here on, whatever else comes of it is a duplicate
+        job.resolved = True  # from here on, whatever else comes of it is a duplicate
         received = self._receivers.submit(self._received, job, delivery)
         self._later(received, partial(self._is_received, job))
 
@@ -276,20 +276,20 @@ class ClusterExecutor(Watch):
     def _is_received(self, job: Job, received: Future[TrialRecord]) -> None:
         error = received.exception()
         if error is not None:
-            self._settle(job, error=error)
+            self._resolve(job, error=error)
         else:
-            self._settle(job, record=received.result())
+            self._resolve(job, record=received.result())
 
     def _give_back(self, job: Job, helper: Helper, why: str) -> None:
         """Have another node play it: that costs it no retry of its own, but not for ever."""
-        if job.settled:
+        if job.resolved:
             return
         job.losses += 1
         self.tally.given_back += 1
         if self._closed and isinstance(job.broken, BrokenOff):
-            self._settle(job, error=job.broken)
+            self._resolve(job, error=job.broken)
         elif job.losses >= LOSSES:
-            job.settled = True
+            job.resolved = True
             message = (
                 f"the trial was lost with its node {job.losses} times, the last time alone on {helper.member.name}, "
                 f"which {why}" + ("; what it does there ends the node or its process" if why != SILENT else "")
@@ -299,8 +299,8 @@ class ClusterExecutor(Watch):
         else:
             self._waiting.appendleft(job)
 
-    def _settle(self, job: Job, *, record: TrialRecord | None = None, error: BaseException | None = None) -> None:
-        job.settled = True
+    def _resolve(self, job: Job, *, record: TrialRecord | None = None, error: BaseException | None = None) -> None:
+        job.resolved = True
         self._open.pop(job, None)
         with suppress(InvalidStateError):
             if not job.begun:
@@ -335,4 +335,4 @@ class ClusterExecutor(Watch):
 
     def _leave_behind(self) -> None:
         for job in list(self._open):
-            self._settle(job, error=job.broken or BrokenOff("the run was broken off during this trial"))
+            self._resolve(job, error=job.broken or BrokenOff("the run was broken off during this trial"))

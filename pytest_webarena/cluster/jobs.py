@@ -25,7 +25,7 @@ class Job:
     """What it was submitted with besides."""
     future: Future[TrialRecord] = field(default_factory=Future)
     begun: bool = False
-    settled: bool = False
+    resolved: bool = False
     """Whether a delivery counts already: any other is dropped."""
     losses: int = 0
     """How many nodes it was lost with."""

@@ -20,7 +20,7 @@ from pytest_webarena.agents import resolve_agent
 from pytest_webarena.cluster.having import sites_lacking
 from pytest_webarena.cluster.members import Delivery, Parcel
 from pytest_webarena.cluster.shipping import pack, unpack
-from pytest_webarena.cluster.staging import Places
+from pytest_webarena.cluster.staging import NodePaths
 from pytest_webarena.elsewhere import Call, keep_elsewhere
 from pytest_webarena.errors import HarnessError, Unready, UsageError
 from pytest_webarena.results import RunDir, TrialKey
@@ -136,7 +136,7 @@ class Node:
         there = private / "project"
         unpack(project, there)
         os.chdir(there / setup.below if (there / setup.below).is_dir() else there)
-        self._places = Places(setup.root, there, setup.package)
+        self._places = NodePaths(setup.root, there, setup.package)
         sys.path[:0] = [str(self._places.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
         mark_environment(setup.secret_names)
         self._setup = setup

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_webarena.errors import UsageError
 from pytest_webarena.shipped import shipped
 
-__all__ = ["Places", "Staged", "driver_package", "secrets_of", "stage"]
+__all__ = ["NodePaths", "Staged", "driver_package", "secrets_of", "stage"]
 
 _LEFT_OUT = (
     ".*", "__pycache__", "*.pyc", "*.egg-info", "node_modules", "venv", "env", "webarena-runs", "allure-results",
@@ -98,7 +98,7 @@ def _files(folder: Path, root: Path, patterns: tuple[str, ...], away: set[Path])
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class NodePaths:
     """Paths of the driver's machine on a node: what is below the project's root, and what comes with the package."""
 
     root: Path

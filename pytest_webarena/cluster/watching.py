@@ -131,7 +131,7 @@ class Watch(ABC):
             self._give_back(job, helper, why)
 
     def _given_back(self, jobs: list[Job]) -> str:
-        count = sum(not job.settled for job in jobs)
+        count = sum(not job.resolved for job in jobs)
         return f"{count} trial{'s' * (count != 1)} given back; " if count else ""
 
     def _counted(self) -> str:

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
     """A judge, called as pytest calls it."""
-    from pytest_webarena.llm_judge.command import add_judge_arguments
+    from pytest_webarena.commands.judge import add_judge_arguments
 
     parser.add_argument(
         "--judge", default="", metavar="MODEL",
@@ -79,8 +79,8 @@ def _judge(options: argparse.Namespace) -> JudgeSettings:
     """The judge that is asked; one without a model where there is none. `UsageError` if it can't be asked."""
     from dataclasses import replace
 
+    from pytest_webarena.commands.judge import judge_settings
     from pytest_webarena.llm.config import ModelSettings
-    from pytest_webarena.llm_judge.command import judge_settings
 
     options.model = "" if options.judge == "none" else options.judge
     settings = replace(judge_settings(options), cache=options.judge_cache or options.folder / "judged")
@@ -138,8 +138,8 @@ def _tell_unreadable(history: History) -> None:
 
 def tasks_named(sources: Sequence[str]) -> list[Task]:
     """The tasks that the command line names, each once. `UsageError` for names that are none."""
+    from pytest_webarena.commands.suites import tasks_of
     from pytest_webarena.errors import closest
-    from pytest_webarena.suites.commands import tasks_of
 
     found: dict[str, Task] = {}
     for source in sources:

@@ -14,8 +14,8 @@ from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.llm.ledger import LEDGER
 from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
+from pytest_webarena.llm.model_calls import calls_of
 from pytest_webarena.llm.prices import read_prices
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class _Asking:
 
     def __init__(self, options: argparse.Namespace, endpoint: Endpoint, scratch: Path) -> None:
         settings = ModelSettings(
-            prices=options.prices, cache=options.cache, max_cost=options.max_cost, ledger=scratch / LEDGER
+            prices=options.prices, cache=options.cache, max_cost=options.max_cost, calls=calls_of(scratch)
         )
         self._model = options.model
         self._sampling = Sampling(temperature=options.temperature, max_tokens=options.max_tokens)

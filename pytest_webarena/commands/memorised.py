@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pytest_webarena.commands.suites import tasks_of
 from pytest_webarena.errors import ModelError, TaskFileError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import ModelClient
@@ -24,7 +25,6 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Message, Request, Sampling
 from pytest_webarena.results.wording import printable, usage_words
-from pytest_webarena.suites.commands import tasks_of
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["Continued", "add_arguments", "compare", "halves"]

@@ -1,6 +1,6 @@
 """The world's clock: stands at `world.EPOCH` after each reset, ticks from its first reading on.
 
-It starts with the first reading and not with the reset, because a standby may wait for minutes before
+It starts with the first reading and not with the reset, because a spare may wait for minutes before
 it is handed over: two runs of a task then see the same times. A forked child starts afresh.
 """
 

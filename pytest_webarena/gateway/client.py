@@ -12,10 +12,11 @@ from pytest_webarena.gateway.exchange import Exchange
 from pytest_webarena.gateway.framing import BodyReader, request_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
 from pytest_webarena.gateway.lacking import is_navigation
-from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog
+from pytest_webarena.gateway.log import RequestLog
+from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.pages import COMING, answer, answer_script
 from pytest_webarena.gateway.routes import Hindered, Intercepted, NotArchived, Refused, RouteTable
-from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
 from pytest_webarena.gateway.upstream import Route, end_writing, reset
 
@@ -32,7 +33,7 @@ _AGAIN = 1
 class Owner(Protocol):
     """The session, as its connections see it."""
 
-    settings: Settings
+    settings: GatewaySettings
     routes: RouteTable
     log: RequestLog
     connections: set[BrowserConnection]

@@ -11,11 +11,12 @@ import asyncio
 from pytest_webarena.gateway.archived import note_archived
 from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
-from pytest_webarena.gateway.log import Entry, RequestLog
+from pytest_webarena.gateway.log import RequestLog
+from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.rest import Rest
 from pytest_webarena.gateway.routes import Intercepted, Refused
-from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writing
 
@@ -60,7 +61,7 @@ class Exchange:
     def __init__(
         self,
         browser: BrowserSide,
-        settings: Settings,
+        settings: GatewaySettings,
         route: Route,
         request: RequestHead,
         path: str,

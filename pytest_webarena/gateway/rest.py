@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from pytest_webarena.gateway.lacking import lack_of
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 
 __all__ = ["Rest"]
 

@@ -13,9 +13,10 @@ from functools import cache
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
-from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog, Totals
+from pytest_webarena.gateway.log import RequestLog, Totals
+from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.routes import Guarded, RouteTable
-from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.upstream import Arrival, Route
 
 __all__ = ["Gateway", "GatewaySession"]
@@ -26,7 +27,7 @@ _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+: [\x20-\x7e]*")
 class Gateway:
     """Opens sessions on the running event loop and closes what is left of them.
 
-    Sizes are in bytes, times in seconds; `Settings` explains each.
+    Sizes are in bytes, times in seconds; `GatewaySettings` explains each.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Gateway:
         """``keep`` hears of each exchange that is over, with bodies of any kind and size, which are let go of then.
         ``authority``: gives who ends TLS, made when it is first needed; None: a new one of this gateway's own."""
         self._authority = authority or cache(Authority)
-        self._settings = Settings(
+        self._settings = GatewaySettings(
             body_limit=body_limit,
             head_limit=head_limit,
             max_entries=max_entries,
@@ -126,7 +127,7 @@ class GatewaySession:
     """The first fault of a replica (refused, died, spoke no HTTP), e.g. ``homepage.test (served by …): no
     connection: …``; empty while all work. A trial that met one was not judged on a working site."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
         self.routes = RouteTable()
         self.log, self._harness_log = (

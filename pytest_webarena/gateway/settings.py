@@ -6,13 +6,13 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 
-__all__ = ["Settings"]
+__all__ = ["GatewaySettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class GatewaySettings:
     """Sizes in bytes, times in seconds. The defaults are `Gateway`'s."""
 
     body_limit: int

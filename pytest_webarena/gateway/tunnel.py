@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pytest_webarena.gateway.heads import BadMessage, RequestHead
-from pytest_webarena.gateway.log import Entry
-from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.log_entry import Entry
+from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.upstream import Route, end_writing
 
 __all__ = ["ESTABLISHED", "BrowserSide", "Pipe", "TunnelOpening", "open_tunnel"]
@@ -111,7 +111,7 @@ class TunnelOpening:
 
     wants_body = False
 
-    def __init__(self, browser: BrowserSide, settings: Settings, route: Route, entry: Entry) -> None:
+    def __init__(self, browser: BrowserSide, settings: GatewaySettings, route: Route, entry: Entry) -> None:
         self._browser = browser
         self._settings = settings
         self._route = route

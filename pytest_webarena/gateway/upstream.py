@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pytest_webarena.gateway.heads import RequestHead, ResponseHead
-    from pytest_webarena.gateway.log import Entry
+    from pytest_webarena.gateway.log_entry import Entry
     from pytest_webarena.gateway.sent_on import SentOn
 
 __all__ = [

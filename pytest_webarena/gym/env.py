@@ -32,10 +32,10 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
-from pytest_webarena.trials.abroad import with_obstacles
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
 from pytest_webarena.trials.lacking import with_lacks
+from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.stage import Stage, set_stage

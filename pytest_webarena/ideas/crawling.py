@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["SeenPage", "crawl"]
+__all__ = ["CrawledPage", "crawl"]
 
 _LONGEST = 4_000
 """Characters of a page's text that are kept."""
@@ -30,7 +30,7 @@ _MARK = re.compile(r"^(\s*)\[\d+\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenPage:
+class CrawledPage:
     """What a page shows."""
 
     site: str
@@ -41,12 +41,12 @@ class SeenPage:
     """Its accessibility tree, without numbers, cut."""
 
 
-def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], None]) -> tuple[SeenPage, ...]:
+def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], None]) -> tuple[CrawledPage, ...]:
     """At most ``most`` pages of the task's sites, as its visitors see them, from where it begins on.
 
     What can't be loaded is told and left out. Raises what leasing and signing in raise.
     """
-    pages: dict[tuple[str, str], SeenPage] = {}
+    pages: dict[tuple[str, str], CrawledPage] = {}
     with set_stage(task, resources, holder="looking for ideas", tailor=_whole_pages) as stage:
         session: Session = stage.session  # type: ignore[assignment]  # the task has sites
         stage.open_first_pages()
@@ -65,7 +65,7 @@ def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], N
                 continue
             frontier.add(links_of(session.html(), outcome.url_after))
             seen = session.observe()
-            pages[place] = SeenPage(
+            pages[place] = CrawledPage(
                 site=place[0],
                 path=place[1],
                 title=scrub(clip(seen.title, 120)),

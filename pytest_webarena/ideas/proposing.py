@@ -12,7 +12,7 @@ from typing import Any, Literal, cast, get_args
 
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import ModelError
-from pytest_webarena.ideas.crawling import SeenPage
+from pytest_webarena.ideas.crawling import CrawledPage
 from pytest_webarena.llm.conversing import converse
 from pytest_webarena.llm.messages import Message, ModelReply
 from pytest_webarena.llm.templates import Template
@@ -40,7 +40,7 @@ class Idea:
     """As the model wrote it, with names in braces."""
     intents: tuple[str, ...]
     """Filled in; the template itself where there is nothing to be filled in."""
-    pages: tuple[SeenPage, ...]
+    pages: tuple[CrawledPage, ...]
     """What made the model think of it."""
 
 
@@ -53,7 +53,7 @@ class Proposed:
     """Why some of what the model said is not among them."""
 
 
-def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[SeenPage], *, count: int) -> Proposed:
+def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[CrawledPage], *, count: int) -> Proposed:
     """Ask for ``count`` ideas. `ModelError` when no reply has any that can be used; raises what ``send`` raises."""
     values = {
         "count": count,
@@ -80,7 +80,7 @@ def prompt_version() -> str:
     return f"{PROMPT.stem}@{hashlib.sha256(PROMPT.read_bytes()).hexdigest()[:12]}"
 
 
-def read_reply(text: str, pages: Sequence[SeenPage], *, most: int) -> Proposed | str:
+def read_reply(text: str, pages: Sequence[CrawledPage], *, most: int) -> Proposed | str:
     """The ideas in a reply, at most ``most``; where none can be used, what its model is told.
 
     >>> read_reply('{"ideas": [{"kind": "information", "template": "Who?"}]}', [], most=3).ideas[0].intents
@@ -105,7 +105,7 @@ def read_reply(text: str, pages: Sequence[SeenPage], *, most: int) -> Proposed |
     return Proposed(ideas=tuple(ideas), left_out=tuple(left_out))
 
 
-def _idea(data: object, pages: Sequence[SeenPage], known: set[str]) -> Idea | str:
+def _idea(data: object, pages: Sequence[CrawledPage], known: set[str]) -> Idea | str:
     """One idea, or what is wrong with it."""
     if not isinstance(data, Mapping):
         return f"expected an object, found {clip(repr(data), 40)}"
@@ -172,5 +172,5 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".?!")
 
 
-def _is_page(number: object, pages: Sequence[SeenPage]) -> bool:
+def _is_page(number: object, pages: Sequence[CrawledPage]) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and 0 < number <= len(pages)

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pytest_webarena.gateway.upstream import tls_fault
 from pytest_webarena.live.tunnelling import Proxy, tunnel
@@ -24,10 +24,6 @@ LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
 
 class Forbidden(Exception):
     """A host is, or turns out to be, where nobody may be asked; the text says where."""
-
-
-class _HasTransport(Protocol):
-    transport: asyncio.Transport
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:

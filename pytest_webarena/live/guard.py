@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.lacking import lack_of
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
 from pytest_webarena.gateway.sent_on import SentOn

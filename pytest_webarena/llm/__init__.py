@@ -1,1 +1,1 @@
-"""Model endpoints that speak OpenAI's API: retries, prices, a ledger per run, a response cache."""
+"""Model endpoints that speak OpenAI's API: retries, prices, the calls of each run, a response cache."""

@@ -16,11 +16,11 @@ from pytest_webarena.llm.cache import cache_key, open_cache
 from pytest_webarena.llm.clock import Clock, SystemClock
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.llm.ledger import BudgetSpent, Purpose, Ticket, open_ledger
 from pytest_webarena.llm.listed_prices import ListedPrice
 from pytest_webarena.llm.messages import ModelReply, Request
+from pytest_webarena.llm.model_calls import BudgetSpent, Purpose, Ticket, open_model_calls
 from pytest_webarena.llm.prices import Price, read_prices
-from pytest_webarena.llm.transport import Fault, greet, send
+from pytest_webarena.llm.transport import RequestFault, greet, send
 from pytest_webarena.secrets import has_secret
 from pytest_webarena.text import shorten
 
@@ -82,14 +82,14 @@ class ModelClient:
         self._api = APIS[endpoint.api]
         self._prices = read_prices(settings.prices)
         self._cache = open_cache(settings.cache) if settings.cache is not None else None
-        self._ledger = (
-            open_ledger(
-                settings.ledger,
+        self._budget = (
+            open_model_calls(
+                settings.calls,
                 worker=worker,
                 max_cost=settings.max_cost,
                 requests_per_minute=settings.requests_per_minute,
             )
-            if settings.ledger is not None
+            if settings.calls is not None
             else None
         )
         self._calls = 0
@@ -136,8 +136,8 @@ class ModelClient:
             return self._from_cache(request, answer)
         answer, reply, ticket = self._fetch(request, body, deadline)
         priced = replace(reply, usage=self._priced(request, reply))
-        if ticket is not None and self._ledger is not None:
-            self._ledger.settle(ticket, priced.usage)
+        if ticket is not None and self._budget is not None:
+            self._budget.settle(ticket, priced.usage)
         # A reply that repeats a secret is not kept: with the secret it must not be written, without it it is another.
         if self._cache is not None and not has_secret(answer):
             about = {"trial": self._trial, "call": self._calls, "model": request.model}
@@ -148,8 +148,8 @@ class ModelClient:
         reply = self._api.parse(answer)
         usage = self._priced(request, reply)
         usage = replace(usage, cached_calls=1, cost=0.0, saved=usage.cost)
-        if self._ledger is not None:
-            self._ledger.cached(
+        if self._budget is not None:
+            self._budget.cached(
                 trial=self._trial, purpose=self._purpose, model=request.model, usage=usage, now=self.now
             )
         return replace(reply, usage=usage)
@@ -168,32 +168,32 @@ class ModelClient:
         while True:
             ticket = self._reserve(request, deadline, failures, began)
             if self._cancelled.is_set():
-                if ticket is not None and self._ledger is not None:
-                    self._ledger.release(ticket)
+                if ticket is not None and self._budget is not None:
+                    self._budget.release(ticket)
                 raise OutOfTime
             remaining = self._endpoint.timeout if deadline is None else deadline - self.now
             try:
                 if remaining <= 0:
-                    if ticket is not None and self._ledger is not None:
-                        self._ledger.release(ticket)
+                    if ticket is not None and self._budget is not None:
+                        self._budget.release(ticket)
                     raise self._too_late(request, failures, began)
                 timeout = min(self._endpoint.timeout, remaining)
                 answer = send(self._endpoint, body, timeout=timeout, now=lambda: self._clock.now())
                 return answer, self._api.parse(answer), ticket
             except EmptyReply as empty:
-                fault = Fault(f"a reply without content: {empty}", billed=True)
+                fault = RequestFault(f"a reply without content: {empty}", billed=True)
             except _UNREADABLE as error:
-                fault = Fault(
+                fault = RequestFault(
                     f"expected a reply, got one of another shape ({type(error).__name__}: {error})", billed=True
                 )
-            except Fault as raised:
+            except RequestFault as raised:
                 fault = raised
                 if raised.billed and deadline is not None and self.now >= deadline:
                     self.given_up += 1
                     raise self._too_late(request, failures, began) from None
             self.given_up += fault.billed
-            if ticket is not None and self._ledger is not None and not fault.billed:
-                self._ledger.release(ticket)
+            if ticket is not None and self._budget is not None and not fault.billed:
+                self._budget.release(ticket)
             failures.count, failures.last = failures.count + 1, str(fault)
             if not fault.again:
                 raise ModelRefused(f"{self._who(request)} refused the request: {fault}")
@@ -205,9 +205,9 @@ class ModelClient:
             self._clock.sleep(delay)
 
     def _reserve(self, request: Request, deadline: float | None, failures: _Failures, began: float) -> Ticket | None:
-        if self._ledger is None:
+        if self._budget is None:
             return None
-        ticket = self._ledger.reserve(
+        ticket = self._budget.reserve(
             trial=self._trial,
             purpose=self._purpose,
             model=request.model,
@@ -217,7 +217,7 @@ class ModelClient:
         wait = ticket.not_before - self.now
         if wait > 0:
             if deadline is not None and ticket.not_before >= deadline:
-                self._ledger.release(ticket)
+                self._budget.release(ticket)
                 raise self._too_late(request, failures, began)
             self._clock.sleep(wait)
         return ticket
@@ -266,11 +266,11 @@ def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> No
     clock = clock or SystemClock()
     try:
         greet(endpoint)
-    except Fault:  # one more, for a server that is just being started anew
+    except RequestFault:  # one more, for a server that is just being started anew
         clock.sleep(_ONCE_MORE)
         try:
             greet(endpoint)
-        except Fault as fault:
+        except RequestFault as fault:
             raise ModelError(
                 f"model {model} at {endpoint.url}: expected somebody there, found: {fault}; check the address "
                 "(base_url, OPENAI_BASE_URL) and that the server runs"

@@ -1,4 +1,4 @@
-"""What all model calls of a run share: budget, request rate, ledger, cache, prices."""
+"""What all model calls of a run share: budget, request rate, where calls are counted, cache, prices."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["ModelSettings"]
 class ModelSettings:
     """The run's settings for model calls. Every worker of a run has the same."""
 
-    ledger: Path | None = None
-    """File of the run-wide ledger; None: calls are neither counted nor bounded."""
+    calls: Path | None = None
+    """File of the run's model calls; None: calls are neither counted nor bounded."""
     max_cost: float | None = None
     """US dollars that the run may spend."""
     requests_per_minute: int | None = None

@@ -15,7 +15,7 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.retries import retry_after
 from pytest_webarena.secrets import scrub
 
-__all__ = ["LARGEST_ANSWER", "Fault", "greet", "send"]
+__all__ = ["LARGEST_ANSWER", "RequestFault", "greet", "send"]
 
 LARGEST_ANSWER = 32 * 1024 * 1024
 """Bytes; what comes beyond is not read."""
@@ -33,7 +33,7 @@ _SAID = 300
 """Characters of an endpoint's error message that are passed on."""
 
 
-class Fault(Exception):
+class RequestFault(Exception):
     """A request that brought no answer. ``str()`` says why."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Fault(Exception):
 
 
 def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Callable[[], float]) -> Mapping[str, Any]:
-    """Post ``body``; the answer's JSON, for a streamed one what it adds up to. Raises `Fault`.
+    """Post ``body``; the answer's JSON, for a streamed one what it adds up to. Raises `RequestFault`.
 
     ``timeout`` in seconds bounds the whole exchange, also with an endpoint that sends a byte now and then.
     """
@@ -70,9 +70,9 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
         for chunk in answer.iter_bytes():
             content += chunk
             if len(content) > LARGEST_ANSWER:
-                raise Fault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
+                raise RequestFault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
             if now() > ends:
-                raise Fault("the answer did not end in time", billed=True)
+                raise RequestFault("the answer did not end in time", billed=True)
         streamed = "event-stream" in answer.headers.get("content-type", "")
     if streamed:
         events = _events(bytes(content))
@@ -81,20 +81,21 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
         data = json.loads(content)
     except (ValueError, RecursionError):
         shown = bytes(content[:80]).decode("utf-8", "replace")
-        raise Fault(f"expected JSON, got {shown!r}", billed=True) from None
+        raise RequestFault(f"expected JSON, got {shown!r}", billed=True) from None
     if not isinstance(data, dict):
-        raise Fault(f"expected a JSON object, got {type(data).__name__}", billed=True)
+        raise RequestFault(f"expected a JSON object, got {type(data).__name__}", billed=True)
     if isinstance(data.get("error"), dict) and data["error"] and not data.get("choices") and not data.get("output"):
-        raise Fault(f"an error in place of a reply: {_said(data)}")
+        raise RequestFault(f"an error in place of a reply: {_said(data)}")
     if _is_deep(data):
-        raise Fault(f"expected a reply, got JSON nested deeper than {_DEEPEST} levels", billed=True)
+        raise RequestFault(f"expected a reply, got JSON nested deeper than {_DEEPEST} levels", billed=True)
     return data
 
 
 def greet(endpoint: Endpoint) -> None:
     """Ask for the list of models, the way that requests will go: through the same proxies, with the same trust.
 
-    `Fault` when no connection comes about. Whatever is answered, or not in time, speaks for somebody being there.
+    `RequestFault` when no connection comes about. Whatever is answered, or not in time, speaks for somebody being
+    there.
     """
     import openai
 
@@ -103,11 +104,11 @@ def greet(endpoint: Endpoint) -> None:
         client.with_options(timeout=_GREETING).models.with_raw_response.list()
     except openai.APITimeoutError as error:
         if type(error.__cause__).__name__ == "ConnectTimeout":
-            raise Fault("no connection in time") from error
+            raise RequestFault("no connection in time") from error
     except openai.APIConnectionError as error:
         reason = error.__cause__ or error
         if type(reason).__name__ == "ConnectError":
-            raise Fault(f"the connection failed: {reason}") from error
+            raise RequestFault(f"the connection failed: {reason}") from error
     except Exception:  # an answer of whatever kind
         return
 
@@ -152,7 +153,7 @@ def _sdk(url: str, key: str) -> Any:
 
 @contextmanager
 def _faults(now: Callable[[], float]) -> Iterator[None]:
-    """Turns what the SDK and the HTTP library below it raise into `Fault`."""
+    """Turns what the SDK and the HTTP library below it raise into `RequestFault`."""
     import openai
 
     try:
@@ -163,16 +164,18 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address is that of something else.
         again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
-        raise Fault(f"HTTP {status}: {told}", again=again, after=retry_after(headers, now()), status=status) from error
+        raise RequestFault(
+            f"HTTP {status}: {told}", again=again, after=retry_after(headers, now()), status=status
+        ) from error
     except openai.APITimeoutError as error:
-        raise Fault("no answer in time", billed=True) from error
+        raise RequestFault("no answer in time", billed=True) from error
     except openai.APIConnectionError as error:
         reason = error.__cause__ or error
         refused = type(reason).__name__ in ("ConnectError", "ConnectTimeout")
-        raise Fault(f"the connection failed: {reason}", billed=not refused) from error
+        raise RequestFault(f"the connection failed: {reason}", billed=not refused) from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("httpcore", "httpcore2", "httpx", "httpx2"):
-            raise Fault(f"the answer was cut off: {error or type(error).__name__}", billed=True) from error
+            raise RequestFault(f"the answer was cut off: {error or type(error).__name__}", billed=True) from error
         raise
 
 
@@ -206,10 +209,10 @@ def _events(content: bytes) -> list[Mapping[str, Any]]:
         try:
             event = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise Fault(f"expected JSON in the stream: {error}", billed=True) from None
+            raise RequestFault(f"expected JSON in the stream: {error}", billed=True) from None
         if isinstance(event, dict):
             if event.get("error") or event.get("type") in ("error", "response.failed"):
-                raise Fault(f"an error in place of a reply: {_said(event)}", billed=True)
+                raise RequestFault(f"an error in place of a reply: {_said(event)}", billed=True)
             found.append(event)
     return found
 
@@ -239,7 +242,7 @@ def _joined_chat(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
                 call["function"]["name"] += function.get("name") or ""
                 call["function"]["arguments"] += function.get("arguments") or ""
     if finish is None:
-        raise Fault("the stream was cut off before its end", billed=True)
+        raise RequestFault("the stream was cut off before its end", billed=True)
     whole = {**message, "tool_calls": [calls[index] for index in sorted(calls)]}
     return {"model": model, "choices": [{"message": whole, "finish_reason": finish}], "usage": usage}
 
@@ -251,4 +254,4 @@ def _joined_response(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
             whole = event.get("response")
             if isinstance(whole, dict):
                 return whole
-    raise Fault("the stream was cut off before its end", billed=True)
+    raise RequestFault("the stream was cut off before its end", billed=True)

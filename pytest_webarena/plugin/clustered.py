@@ -206,13 +206,13 @@ def _sites(session: pytest.Session) -> tuple[str, ...]:
 def _setup(config: pytest.Config, info: RunInfo) -> Setup:
     from pytest_webarena.cluster.node import Setup
     from pytest_webarena.cluster.staging import driver_package
-    from pytest_webarena.llm.ledger import LEDGER
+    from pytest_webarena.llm.model_calls import calls_of
 
     settings = config.stash[SETTINGS]
     assert settings.ray is not None
     root, called = config.rootpath, config.invocation_params.dir
     models, judge = settings.options.models, settings.judge
-    kept = [info.run_dir / LEDGER, info.run_dir / "judged", models.cache, judge.cache]
+    kept = [calls_of(info.run_dir), info.run_dir / "judged", models.cache, judge.cache]
     paths = [Path(name).absolute() for name in sys.path if name not in ("", ".")]
     ours = [path for path in paths if path.is_relative_to(root) and not _hidden(path.relative_to(root))]
     return Setup(

@@ -16,7 +16,7 @@ import pytest
 from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
-from pytest_webarena.plugin.reporting.github import Place, place_of
+from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.rundir import Stored, Unreadable
     from pytest_webarena.sites.protocol.report import BrokerReport
-    from pytest_webarena.sites.protocol.waits import Wait
+    from pytest_webarena.sites.protocol.waits import Waiting
 
 __all__ = ["Controller"]
 
@@ -93,7 +93,7 @@ class Controller:
         self._node_ids: set[str] = set()
         self._reported: set[str] = set()
         """Folders of the trials that this invocation has run."""
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, TaskPlace] = {}
         """Where their tasks stand, by these folders."""
         self._closed = self._interrupted = False
         self._stopped = False
@@ -131,7 +131,7 @@ class Controller:
         if self.progress is not None:
             self.progress.total = trials
 
-    def _waits(self) -> Sequence[Wait]:
+    def _waits(self) -> Sequence[Waiting]:
         """What the run's processes wait for."""
         chosen = self._start.chosen
         return read_waits(directory_of(chosen.broker)) if chosen is not None and chosen.broker else ()

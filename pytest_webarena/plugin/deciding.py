@@ -1,4 +1,4 @@
-"""``--until=decided``: trials in an order that pairs the agents, and none any more once the question is settled."""
+"""``--until=decided``: trials in an order that pairs the agents, and none any more once the question is decided."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Deciding:
 
     def _told(self) -> str:
         first, second = self.agents
-        settled, size = self.watch.settled, f"{self.watch.difference * 100:g} points"
-        told = f"{second} is {settled} than {first}"
-        if settled == "alike":
+        decision, size = self.watch.decided, f"{self.watch.difference * 100:g} points"
+        told = f"{second} is {decision} than {first}"
+        if decision == "alike":
             told = f"neither {second} nor {first} is better by {size}"
         low, high = self.watch.interval()
         return (

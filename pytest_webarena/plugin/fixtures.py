@@ -320,10 +320,10 @@ def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Confi
 
 
 def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
-    """With the run's ledger for its model calls."""
-    from pytest_webarena.llm.ledger import LEDGER
+    """With the run's file for its model calls."""
+    from pytest_webarena.llm.model_calls import calls_of
 
-    return replace(options, models=replace(options.models, ledger=run.run_dir / LEDGER))
+    return replace(options, models=replace(options.models, calls=calls_of(run.run_dir)))
 
 
 # --- for Python tests -----------------------------------------------------------------------------------------------

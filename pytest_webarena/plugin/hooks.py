@@ -24,6 +24,7 @@ from pytest_webarena.plugin import (
     suite_options,
     xdist,
 )
+from pytest_webarena.plugin.agent_options import check_agents
 from pytest_webarena.plugin.begun import set_times
 from pytest_webarena.plugin.controller import Controller
 from pytest_webarena.plugin.items import TaskItem
@@ -40,7 +41,7 @@ from pytest_webarena.plugin.reporting import (
     tracebacks,
 )
 from pytest_webarena.plugin.run_start import run_start
-from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
+from pytest_webarena.plugin.settings import check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, SETTINGS, SUITES
 from pytest_webarena.results import RunDir
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BAR", "JUDGE_INI", "add_judge_options", "read_judge"]
 
 BAR = 0.8
-"""`judging.config.DEFAULT_BAR`, once more: whoever only declares options must not load that room."""
+"""`llm_judge.config.DEFAULT_BAR`, once more: whoever only declares options must not load that room."""
 
 JUDGE_INI = (
     ("judge", "Default of --judge."),

@@ -6,30 +6,28 @@ from typing import Any, Literal
 
 import pytest
 
+from pytest_webarena.plugin.agent_options import add_agent_options
+from pytest_webarena.plugin.gate_options import add_gate_options
 from pytest_webarena.plugin.judge_options import JUDGE_INI, add_judge_options
 from pytest_webarena.plugin.option_values import (
-    confidence,
-    increase,
     natural_float,
     natural_int,
-    points,
     positive_float,
     positive_int,
     run_directory,
-    share,
     width,
 )
 from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
-__all__ = ["ANSWER_FORMATS", "GRADINGS", "PULLS", "add_options", "asked_for"]
+__all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "asked_for"]
 
 GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
 PULLS = ("small", "all", "never")
 """Written down once more: whoever only declares options must not load the rooms that know what they mean."""
 
-_INI: tuple[tuple[str, Any, str], ...] = (
+INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("secrets", [], "Names for --secret-env."),
     ("prices", "", "Default of --prices, relative to the root directory."),
     ("tasks", [], "Globs of task files, relative to the root directory."),
@@ -51,17 +49,20 @@ _defaults: dict[str, Any] = {}
 def add_options(parser: pytest.Parser) -> None:
     """Declare our options (one group) and ini keys, each with its default and unit."""
     group = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
-    group.addoption(
-        "--agent",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="Agent to run; repeat to compare several. A built-in (oracle, null, na, echo, dump, random), a definition "
-        "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
-    )
-    group.addoption(
-        "--trials", type=positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
-    )
+    add_agent_options(group)
+    _add_site_options(group)
+    _add_trial_options(group)
+    _add_judging_options(group)
+    _add_run_options(group)
+    add_gate_options(group)
+    _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
+    for name, default, text in INI_KEYS:
+        kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
+        parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
+
+
+def _add_site_options(group: pytest.OptionGroup) -> None:
+    """Which sites trials visit, and what they get of them."""
     group.addoption(
         "--sites",
         default=None,
@@ -109,26 +110,27 @@ def add_options(parser: pytest.Parser) -> None:
         "such tasks are skipped).",
     )
     group.addoption(
-        "--run-dir",
-        default=None,
-        metavar="DIR",
-        help="Where this run's records go (default: webarena-runs/<date>-<time>).",
-    )
-    group.addoption(
-        "--max-steps",
+        "--replicas",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Actions per trial (default: the agent's own, or 30 as in WebArena).",
+        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more, or "
+        "as many as --wide has in flight and a few more).",
     )
     group.addoption(
-        "--time-limit",
+        "--lease-timeout",
         type=positive_float,
-        default=None,
+        default=600.0,
         metavar="SECONDS",
-        help="Wall time per trial in seconds, the agent's thinking included (default: the agent's own, or 600).",
+        help="How long a trial may wait for its sites, in seconds (default: 600).",
     )
-    _add_agent_options(group)
+
+
+def _add_trial_options(group: pytest.OptionGroup) -> None:
+    """How trials are played."""
+    group.addoption(
+        "--trials", type=positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
+    )
     group.addoption(
         "--preset",
         choices=tuple(PRESETS),
@@ -138,11 +140,73 @@ def add_options(parser: pytest.Parser) -> None:
         + ".",
     )
     group.addoption(
-        "--stop-rule",
-        choices=("paper", "upstream"),
-        default=None,
-        help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
+        "--env-retries",
+        type=natural_int,
+        default=1,
+        metavar="N",
+        help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
     )
+    group.addoption(
+        "--equal-errors",
+        type=natural_int,
+        default=5,
+        metavar="N",
+        help="Errors in a row, of one agent and one cause, after which the rest of its trials is not run; for errors "
+        "of sites, the rest on these sites. The exit code is then 13, and --resume runs what is missing. 0: go on to "
+        "the end (default: 5).",
+    )
+    group.addoption(
+        "--write-timeout",
+        type=natural_float,
+        default=10.0,
+        metavar="SECONDS",
+        help="How long requests that may change a site (POST, PUT, …) are waited for after a trial's last step, in "
+        "seconds. One without an answer by then makes the trial an error of its site; with 0 checks see the site as it "
+        "is at once (default: 10).",
+    )
+    group.addoption(
+        "--quiet-time",
+        type=natural_float,
+        default=1.0,
+        metavar="SECONDS",
+        help="How long pages with scripts get after the last action to begin what they have put off (to save when "
+        "something has faded, say), in seconds, where checks look at sites; what they begin is waited for. Agents that "
+        "think before they stop have passed it already (default: 1).",
+    )
+    group.addoption(
+        "--browser-executable",
+        default=None,
+        metavar="PATH",
+        help="Browser to launch (default: Playwright's own if installed, else one of the system: a Chromium or Chrome; "
+        "with --browser=firefox a Firefox).",
+    )
+    group.addoption(
+        "--wide",
+        type=width,
+        default=None,
+        metavar="K",
+        help="Trials in flight at a time, in threads on shared browsers; their tests are reported as they are over. "
+        "auto: as many as half of the free memory holds, at most 16 per processor, and no more than these have time "
+        "for, if agents compute rather than wait. With -n, in each of its workers (default: 1, one after the other). "
+        "With --ray: on each node (default there: auto).",
+    )
+    group.addoption(
+        "--ray",
+        metavar="ADDRESS",
+        default=None,
+        help="Play trials on the nodes of the Ray cluster at HOST:PORT, which this machine is in; auto: the one that "
+        "`ray start` has begun here. Each node has a browser, its own sites and --wide trials in flight. Needs the "
+        "extra [ray]; not with -n. none: this machine does, where --resume would take a run's cluster over.",
+    )
+    group.addoption(
+        "--ray-insecure",
+        action="store_true",
+        help="Use a cluster that asks nobody for a token: whoever reaches its ports runs code on all of its machines.",
+    )
+
+
+def _add_judging_options(group: pytest.OptionGroup) -> None:
+    """Whose verdict counts, and what judging may take."""
     group.addoption(
         "--grading",
         choices=GRADINGS,
@@ -176,84 +240,15 @@ def add_options(parser: pytest.Parser) -> None:
             "verdict. 0: no limit, and no process apart for judging, as debuggers want it (default: 60)."
         ),
     )
+
+
+def _add_run_options(group: pytest.OptionGroup) -> None:
+    """Where records go, and which earlier ones are gone on with, judged again or followed."""
     group.addoption(
-        "--env-retries",
-        type=natural_int,
-        default=1,
-        metavar="N",
-        help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
-    )
-    group.addoption(
-        "--equal-errors",
-        type=natural_int,
-        default=5,
-        metavar="N",
-        help="Errors in a row, of one agent and one cause, after which the rest of its trials is not run; for errors "
-        "of sites, the rest on these sites. The exit code is then 13, and --resume runs what is missing. 0: go on to "
-        "the end (default: 5).",
-    )
-    group.addoption(
-        "--wide",
-        type=width,
+        "--run-dir",
         default=None,
-        metavar="K",
-        help="Trials in flight at a time, in threads on shared browsers; their tests are reported as they are over. "
-        "auto: as many as half of the free memory holds, at most 16 per processor, and no more than these have time "
-        "for, if agents compute rather than wait. With -n, in each of its workers (default: 1, one after the other). "
-        "With --ray: on each node (default there: auto).",
-    )
-    group.addoption(
-        "--ray",
-        metavar="ADDRESS",
-        default=None,
-        help="Play trials on the nodes of the Ray cluster at HOST:PORT, which this machine is in; auto: the one that "
-        "`ray start` has begun here. Each node has a browser, its own sites and --wide trials in flight. Needs the "
-        "extra [ray]; not with -n. none: this machine does, where --resume would take a run's cluster over.",
-    )
-    group.addoption(
-        "--ray-insecure",
-        action="store_true",
-        help="Use a cluster that asks nobody for a token: whoever reaches its ports runs code on all of its machines.",
-    )
-    group.addoption(
-        "--replicas",
-        type=positive_int,
-        default=None,
-        metavar="N",
-        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more, or "
-        "as many as --wide has in flight and a few more).",
-    )
-    group.addoption(
-        "--lease-timeout",
-        type=positive_float,
-        default=600.0,
-        metavar="SECONDS",
-        help="How long a trial may wait for its sites, in seconds (default: 600).",
-    )
-    group.addoption(
-        "--write-timeout",
-        type=natural_float,
-        default=10.0,
-        metavar="SECONDS",
-        help="How long requests that may change a site (POST, PUT, …) are waited for after a trial's last step, in "
-        "seconds. One without an answer by then makes the trial an error of its site; with 0 checks see the site as it "
-        "is at once (default: 10).",
-    )
-    group.addoption(
-        "--quiet-time",
-        type=natural_float,
-        default=1.0,
-        metavar="SECONDS",
-        help="How long pages with scripts get after the last action to begin what they have put off (to save when "
-        "something has faded, say), in seconds, where checks look at sites; what they begin is waited for. Agents that "
-        "think before they stop have passed it already (default: 1).",
-    )
-    group.addoption(
-        "--browser-executable",
-        default=None,
-        metavar="PATH",
-        help="Browser to launch (default: Playwright's own if installed, else one of the system: a Chromium or Chrome; "
-        "with --browser=firefox a Firefox).",
+        metavar="DIR",
+        help="Where this run's records go (default: webarena-runs/<date>-<time>).",
     )
     group.addoption(
         "--record",
@@ -305,29 +300,6 @@ def add_options(parser: pytest.Parser) -> None:
         help="Run only part I of N; join the run directories with 'webarena merge'.",
     )
     group.addoption(
-        "--min-pass-rate",
-        type=share,
-        default=None,
-        metavar="RATE",
-        help="Exit with 0 when each agent passes at least this share of its judged trials, else with 10.",
-    )
-    group.addoption(
-        "--max-errors",
-        type=natural_float,
-        default=None,
-        metavar="E",
-        help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
-    )
-    group.addoption(
-        "--allow-skipped",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
-        "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
-    )
-    _add_baseline_options(group)
-    group.addoption(
         "--audit",
         action="store_true",
         help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "
@@ -340,61 +312,6 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="Environment variable whose value must be in no file written; repeat for several. API keys never are.",
     )
-    _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
-    for name, default, text in _INI:
-        kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
-        parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
-
-
-def _add_baseline_options(group: pytest.OptionGroup) -> None:
-    group.addoption(
-        "--min-pass-rate-end",
-        choices=("mean", "low", "high"),
-        default="mean",
-        help="What has to hold --min-pass-rate: the rate, the lower end of its 95 %% interval (surely above), or "
-        "the upper one (not certain to be below) (default: mean).",
-    )
-    group.addoption(
-        "--baseline",
-        default=None,
-        metavar="FILE|RUN",
-        help="Exit with 14 when an agent is worse than in this run, or than in this file of 'webarena baseline save': "
-        "task by task, at --confidence. Errors count as with --min-pass-rate.",
-    )
-    group.addoption(
-        "--confidence",
-        type=confidence,
-        default=None,
-        metavar="C",
-        help="Confidence of what is said of --baseline, as 95 (default: 95).",
-    )
-    group.addoption(
-        "--fail-undecided",
-        action="store_true",
-        help="Exit with 15 when nobody can tell whether an agent is worse than --baseline (default: no failure).",
-    )
-    group.addoption(
-        "--until",
-        choices=("decided",),
-        default=None,
-        help="Run two agents' trials in pairs, look after each template, and leave the rest out once it is settled "
-        "which of them is better, or that neither is by --difference. --resume runs the rest.",
-    )
-    group.addoption(
-        "--difference",
-        type=points,
-        default=None,
-        metavar="POINTS",
-        help="With --until: the difference of success rates that matters, in percentage points (default: 5).",
-    )
-    group.addoption(
-        "--max-cost-increase",
-        type=increase,
-        default=None,
-        metavar="SHARE",
-        help="Exit with 14 when a trial costs more dollars than in --baseline by more than this, as 20%%, and that is "
-        "no chance.",
-    )
 
 
 def asked_for(config: pytest.Config) -> bool:
@@ -403,73 +320,5 @@ def asked_for(config: pytest.Config) -> bool:
         value = config.getoption(name)
         if not (value is None or value is False or value == [] or value == default):
             return True
-    ini = any(config.getini(f"webarena_{name}") != default for name, default, _ in _INI)
+    ini = any(config.getini(f"webarena_{name}") != default for name, default, _ in INI_KEYS)
     return ini or any(map(names_suite, config.args))
-
-
-def _add_agent_options(group: pytest.OptionGroup) -> None:
-    group.addoption(
-        "--model", default=None, metavar="NAME", help="Model of the agents that have one, in place of their own."
-    )
-    group.addoption(
-        "--observation",
-        default=None,
-        metavar="KINDS",
-        help="What agents are shown, in place of their own: forms of observation, several with commas, e.g. "
-        "accessibility_tree,screenshot. An unknown one lists all.",
-    )
-    group.addoption(
-        "--agent-option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="Another key of the agents' definitions, dotted, e.g. sampling.temperature=0; repeat for several. "
-        "For a Python agent: a keyword argument.",
-    )
-    group.addoption(
-        "--max-input-tokens",
-        type=positive_int,
-        default=None,
-        metavar="N",
-        help="Tokens that a trial's prompts may have together (default: the agent's own, or no limit).",
-    )
-    group.addoption(
-        "--max-output-tokens",
-        type=positive_int,
-        default=None,
-        metavar="N",
-        help="Tokens that a trial's replies may have together (default: the agent's own, or no limit).",
-    )
-    group.addoption(
-        "--max-trial-cost",
-        type=positive_float,
-        default=None,
-        metavar="DOLLARS",
-        help="US dollars that a trial's model calls may cost (default: the agent's own, or no limit).",
-    )
-    group.addoption(
-        "--max-cost",
-        type=positive_float,
-        default=None,
-        metavar="DOLLARS",
-        help="US dollars that all model calls of the run may cost, over all workers (default: no limit).",
-    )
-    group.addoption(
-        "--requests-per-minute",
-        type=positive_int,
-        default=None,
-        metavar="N",
-        help="Model requests that the run may begin in any 60 seconds, over all workers (default: no limit).",
-    )
-    group.addoption(
-        "--model-cache",
-        default=None,
-        metavar="DIR",
-        help="Keep model replies here and use them when the same trial asks the same again: re-runs are free.",
-    )
-    group.addoption(
-        "--prices",
-        default=None,
-        metavar="FILE",
-        help="Your price table (YAML) on top of the shipped one: dollars per million tokens, by model.",
-    )

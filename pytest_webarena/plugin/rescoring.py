@@ -46,7 +46,7 @@ class StoredRun:
     without: tuple[str, ...]
     """Repairs that were switched off."""
     judge: Mapping[str, Any] | None
-    """As `judging.judge_facts` told it. Grading and judge are the latest ones: those of the last time it was judged."""
+    """As `llm_judge.judge_facts` told it. Grading and judge are the latest ones, of the last time it was judged."""
 
     def judged_by(self, settings: JudgeSettings, *, none: bool) -> JudgeSettings:
         """The judge to ask: the one that was asked for, else the run's own, whose verdicts are in its cache."""

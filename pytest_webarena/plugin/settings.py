@@ -12,15 +12,15 @@ from typing import Literal, get_args
 
 import pytest
 
-from pytest_webarena.agents.overrides import Overrides, parse_option
-from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
-from pytest_webarena.agents.shipped import agent_directories
+from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.checks.grading import Grading, find_grading
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin import xdist
+from pytest_webarena.plugin.agent_options import check_ids, directories_of_agents, read_overrides
 from pytest_webarena.plugin.clustered import ClusterSettings, read_cluster
+from pytest_webarena.plugin.gate_options import read_gate, read_until
 from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.option_values import LOCAL
@@ -38,7 +38,7 @@ from pytest_webarena.text import shorten
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import Filming, TrialOptions
 
-__all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "check_run_dir", "read_settings"]
+__all__ = ["DEFAULT_AGENT", "Settings", "check_run_dir", "read_settings"]
 
 DEFAULT_AGENT = "oracle"
 
@@ -130,7 +130,7 @@ def read_settings(config: pytest.Config) -> Settings:
             f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries"
         )
     if len(agents) > 1:
-        _check_ids(agents)
+        check_ids(agents)
     executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
@@ -203,32 +203,11 @@ def read_settings(config: pytest.Config) -> Settings:
         rescore=stored.path if stored else None,
         on_record=read_on_record(config, agents),
         shard=parse_shard(option("--shard")) if option("--shard") else None,
-        gate=Gate(
-            min_pass_rate=option("--min-pass-rate"),
-            max_errors=option("--max-errors"),
-            allow_skipped=tuple(option("--allow-skipped")),
-            rate_end=option("--min-pass-rate-end"),
-            baseline=_baseline(config),
-            confidence=option("--confidence") or 0.95,
-            fail_undecided=option("--fail-undecided"),
-            max_cost_increase=option("--max-cost-increase"),
-        ),
-        until=_until(config, agents),
+        gate=read_gate(config),
+        until=read_until(config, agents),
         audit=audit,
-        agent_directories=_agent_directories(config),
-        overrides=Overrides(
-            model=option("--model"),
-            observation=tuple(part.strip() for part in (option("--observation") or "").split(",") if part.strip()),
-            limits=AgentLimits(
-                steps=option("--max-steps"),
-                seconds=option("--time-limit"),
-                input_tokens=option("--max-input-tokens"),
-                output_tokens=option("--max-output-tokens"),
-                cost=option("--max-trial-cost"),
-            ),
-            options=tuple(parse_option(text) for text in option("--agent-option")),
-            preset=preset.agents if preset is not None else (),
-        ),
+        agent_directories=directories_of_agents(config),
+        overrides=read_overrides(config, preset),
     )
 
 
@@ -252,7 +231,7 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     driven = False
     for name in agents:
         with suppress(UsageError):  # told where agents are checked
-            driven = driven or resolve_agent(name, _agent_directories(config)).self_driving
+            driven = driven or resolve_agent(name, directories_of_agents(config)).self_driving
     return automatic_width(driven=driven, workers=worker_count(config))
 
 
@@ -276,41 +255,6 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
                 f"--browser: expected one beside webarena_browser_executable in the ini file, found {', '.join(given)}"
             )
     return given or (DEFAULT_BROWSER,)
-
-
-def _until(config: pytest.Config, agents: Sequence[str]) -> float | None:
-    """The difference that ``--until`` is about. `UsageError` for runs that have no such question."""
-    given: float | None = config.getoption("--difference")
-    if config.getoption("--until") is None:
-        if given is not None:
-            raise UsageError("--difference: expected --until=decided beside it, found none")
-        return None
-    for name in ("--audit", "--rescore", "--shard"):
-        if config.getoption(name):
-            raise UsageError(f"--until: expected no {name} beside it, which leaves it nothing to decide")
-    if len(agents) != 2:
-        raise UsageError(f"--until: expected two agents to decide between, found {', '.join(agents) or 'none named'}")
-    if len(config.getoption("--browser", default=None) or ()) > 1:
-        raise UsageError("--until: expected one browser, found several; run them apart")
-    if config.getoption("maxschedchunk", default=0) is None:
-        config.option.maxschedchunk = 1  # xdist's workers take trials in their order, or most run before they count
-    return given or 0.05
-
-
-def _baseline(config: pytest.Config) -> Path | None:
-    """The run or the file to hold agents against. `UsageError` for what only makes sense with one, and what is none."""
-    given: str | None = config.getoption("--baseline")
-    if given is None:
-        for name in ("--confidence", "--fail-undecided", "--max-cost-increase"):
-            if config.getoption(name) and not (name == "--confidence" and config.getoption("--until")):
-                raise UsageError(f"{name}: expected --baseline beside it, found none")
-        return None
-    path = Path(given).absolute()
-    if not path.is_file() and not (path / "run.json").is_file():
-        raise UsageError(
-            f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
-        )
-    return path
 
 
 def _reach(given: str | None) -> tuple[str, ...] | None:
@@ -342,49 +286,12 @@ def _filming(config: pytest.Config, what: str) -> Filming:
     return known[given]
 
 
-def _check_ids(agents: Sequence[str]) -> None:
-    """`UsageError` when records could not tell two agents apart: ``v1/my.py:Agent`` and ``v2/my.py:Agent``."""
-    from pytest_webarena.agents.registry import agent_id
-
-    known: dict[str, str] = {}
-    for name in agents:
-        if (other := known.setdefault(agent_id(name), name)) != name:
-            raise UsageError(
-                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
-                f"{agent_id(name)!r} there; rename one, or run them apart"
-            )
-
-
 def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
     """As asked for; of a run that is judged again its own, unless another one was asked for."""
     name, without = config.getoption("--grading"), config.getoption("--without-repair")
     if stored is not None and name is None and not without and stored.grading:
         return find_grading(stored.grading, stored.without)
     return find_grading(name or "repaired", without)
-
-
-def check_agents(settings: Settings, *, collecting: bool = False) -> None:
-    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
-    from pytest_webarena.agents import resolve_agent
-
-    if not collecting:
-        settings.judge.check(settings.options.models)
-    unused = dict.fromkeys(settings.overrides.names)
-    for name in settings.agents:
-        agent = resolve_agent(name, settings.agent_directories, settings.overrides)
-        if not collecting:
-            agent.check(settings.options.models)
-            _check_browsers(name, agent, settings.browsers)
-        for used in agent.overridden:
-            unused.pop(used, None)
-        if settings.audit and not agent.source.startswith("built-in"):
-            raise UsageError(
-                f"--audit: expected the built-in agent {name}, found {agent.source} by that name; rename it"
-            )
-    if unused:
-        raise UsageError(
-            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
-        )
 
 
 def check_run_dir(settings: Settings) -> int | None:
@@ -426,25 +333,6 @@ def _claim(option: str, folder: Path) -> int | None:
         ) from None
 
 
-def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) -> None:
-    """Some agents need Chromium."""
-    from pytest_webarena.agents.definitions import observed_as
-    from pytest_webarena.browser.config import ObservationConfig
-
-    other = next((browser for browser in browsers if browser != "chromium"), None)
-    if other is None:
-        return
-    if agent.self_driving:
-        raise UsageError(
-            f"--agent={name}: expected --browser chromium for an agent that drives its browser itself, found {other}"
-        )
-    if observed_as(agent.observation, ObservationConfig()).extractor == "exact":
-        raise UsageError(
-            f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
-            "set extractor: fast in its definition (without compat), or leave --browser out"
-        )
-
-
 def _own_prices(config: pytest.Config) -> Path | None:
     name = config.getini("webarena_prices")
     return config.rootpath / name if name else None
@@ -458,11 +346,6 @@ def _own_catalogue(config: pytest.Config) -> str:
 
 def _path(text: str | None) -> Path | None:
     return Path(text).absolute() if text else None
-
-
-def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:
-    own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
-    return tuple(dict.fromkeys((*own, *agent_directories())))
 
 
 def _new_archive(given: str | None) -> Path | None:

@@ -12,7 +12,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.published import SUITES, find_data, find_suite
 
 if TYPE_CHECKING:
-    from pytest_webarena.suites.selecting import Choice
+    from pytest_webarena.suites.selecting import Criterion
 
 SHIPPED = "shipped"
 """The tasks of the embedded sites, which come with the package."""
@@ -40,7 +40,7 @@ class SuiteSettings:
     """Names of published suites."""
     files: tuple[str, ...]
     """JSON files in their formats, and the folder of shipped tasks."""
-    choices: tuple[Choice, ...]
+    choices: tuple[Criterion, ...]
     sample: int | None
     """Seed of a sample with one task per template; None: no sample."""
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results.comparing.doubts import bounds
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.files import write_atomically
@@ -44,7 +44,7 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     for name, found in mixed(source_of(run.path, run.facts(), records)).items():
         summary["agents"][name]["mixed"] = [str(each) for each in found]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
-    summary = {**summary, "model_calls": [asdict(line) for line in read_ledger(run.path / LEDGER)]}
+    summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
     write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
     write_atomically(run.path / "results.csv", results_csv(records))
 

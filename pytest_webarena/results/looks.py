@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.browser.observation.model import Observation, Scroll, TabInfo
+from pytest_webarena.browser.observation.model import Observation, ScrollPosition, TabInfo
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
@@ -66,7 +66,7 @@ def _completed(seen: Observation, told: Mapping[str, Any], picture: bytes | None
             **parts,
             "tabs": tuple(TabInfo(**tab) for tab in told["tabs"]),
             "notes": tuple(told["notes"]),
-            "scroll": Scroll(**told["scroll"]),
+            "scroll": ScrollPosition(**told["scroll"]),
             "viewport": tuple(told["viewport"]),
             kept: picture,
         },

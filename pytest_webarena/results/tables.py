@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results import analysis_tables as analyses
@@ -20,7 +17,6 @@ from pytest_webarena.results.conditions import Source, check_rates, mixed, sourc
 from pytest_webarena.results.failure_labels import Failures, failures_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
-from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.metrics import Metrics, measure
 from pytest_webarena.results.published import (
     PublishedGroup,
@@ -35,9 +31,8 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
 from pytest_webarena.results.table_forms import Table, as_markdown, as_text
 from pytest_webarena.results.unlike_paper import SUITE, unlike_paper
-from pytest_webarena.results.unreadable import name_unreadable
 
-__all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
+__all__ = ["Row", "Table", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,37 +418,3 @@ def as_json(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return json.dumps({"schema_version": 1, "agents": data}, indent=1)
-
-
-# --- webarena tables
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR", help="default: the newest run here")
-    parser.add_argument(
-        "--grading", choices=GRADINGS, default="", help="by these verdicts of the records (default: those that counted)"
-    )
-    parser.add_argument(
-        "--templates", choices=("text", "id"), default="text", help="what makes a template (default: text)"
-    )
-    parser.add_argument("--each-template", action="store_true", help="also how many instances of each template passed")
-    parser.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
-    parser.set_defaults(run=_run)
-
-
-def _run(options: argparse.Namespace) -> int:
-    runs = options.runs or [chosen_run(None)]
-    rows = gather(runs, grading=options.grading, templates=options.templates)
-
-    def found() -> list[Table]:
-        return tables(rows, templates=options.templates, each_template=options.each_template)
-
-    forms: dict[str, Callable[[], Any]] = {
-        "text": lambda: as_text(found()),
-        "markdown": lambda: as_markdown(found()),
-        "csv": lambda: as_csv(rows).rstrip("\n"),
-        "json": lambda: as_json(rows),
-    }
-    print(forms[options.format]())
-    return name_unreadable([each for run in runs for each in RunDir(run).read().unreadable])

@@ -18,7 +18,7 @@ from pytest_webarena.suites.mind2web import SUITE
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.text import clip
 
-__all__ = ["RULES", "Finding", "LintReport", "lint"]
+__all__ = ["RULES", "LintFinding", "LintReport", "lint"]
 
 REPORT_VERSION = 1
 
@@ -35,7 +35,7 @@ RULES: Mapping[str, tuple[Literal["fault", "note"], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class LintFinding:
     """One thing that is wrong with one node."""
 
     rule: str
@@ -67,7 +67,7 @@ class LintReport:
     nodes: int
     replayed: int
     """Nodes that could be held against an address: those on addresses, without a judge."""
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     """In the order of tasks and nodes."""
 
     @property
@@ -101,7 +101,7 @@ class LintReport:
 
 def lint(tasks: Sequence[Task]) -> LintReport:
     """Look at the key nodes of ``tasks``."""
-    findings: list[Finding] = []
+    findings: list[LintFinding] = []
     counted = nodes = replayed = 0
     for task in tasks:
         specs = [check.spec for check in _leaves(task.checks) if isinstance(check.spec, KeyNodes)]
@@ -134,7 +134,7 @@ class _Linted:
         self.recorded = [str(recorded[index]) if index < len(recorded) else "" for index in range(len(self.nodes))]
         self.replayed = 0
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[LintFinding]:
         """All that is wrong with it."""
         if self.task.skip:
             yield self._finding("skipped", 0, self.task.skip)
@@ -154,7 +154,7 @@ class _Linted:
             ):  # others have Playwright's, too
                 yield self._finding("selector", number, why)
 
-    def _address(self, number: int, node: Node, start: str) -> Iterator[Finding]:
+    def _address(self, number: int, node: Node, start: str) -> Iterator[LintFinding]:
         if FUNCTIONS[node.function][1] == "semantic":
             return
         if start and _holds(node, start):
@@ -173,9 +173,9 @@ class _Linted:
         else:
             yield self._finding("own-url", number, f"{here}; it may have been recorded a step early")
 
-    def _finding(self, rule: str, node: int, says: str) -> Finding:
+    def _finding(self, rule: str, node: int, says: str) -> LintFinding:
         where = self.task.location
-        return Finding(rule=rule, task=self.task.id, node=node, says=says, path=where.path, line=where.line)
+        return LintFinding(rule=rule, task=self.task.id, node=node, says=says, path=where.path, line=where.line)
 
 
 def _start(recorded: Sequence[str]) -> str:

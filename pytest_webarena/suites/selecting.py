@@ -11,7 +11,7 @@ from pytest_webarena.tasks.model import Check, Task
 
 __all__ = [
     "KEYS",
-    "Choice",
+    "Criterion",
     "evaluation_types",
     "is_achievable",
     "one_per_template",
@@ -69,7 +69,7 @@ KEYS: Mapping[str, Callable[[Task], Iterable[str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Criterion:
     """One ``KEY=VALUE,VALUE``: tasks that have one of the values."""
 
     key: str
@@ -98,11 +98,11 @@ class Choice:
                 raise UsageError(f"--select: expected a {self.key} of the collected tasks, found {value!r}; {hint}")
 
 
-def parse_choice(text: str) -> Choice:
+def parse_choice(text: str) -> Criterion:
     """One value of ``--select``.
 
     >>> parse_choice("site=gitlab,reddit")
-    Choice(key='site', values=('gitlab', 'reddit'), ranges=())
+    Criterion(key='site', values=('gitlab', 'reddit'), ranges=())
     """
     key, equals, rest = text.partition("=")
     key = key.strip()
@@ -120,7 +120,7 @@ def parse_choice(text: str) -> Choice:
             ranges.append((int(first), int(last)))
         else:
             values.append(word)
-    return Choice(key, tuple(values), tuple(ranges))
+    return Criterion(key, tuple(values), tuple(ranges))
 
 
 def one_per_template(tasks: Iterable[Task], seed: int) -> frozenset[str]:

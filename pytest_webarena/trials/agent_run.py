@@ -132,8 +132,8 @@ def run_agent(
 def _spending(plan: TrialPlan, trial: str) -> Spending | None:
     """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
     agent, models = plan.agent, plan.options.models
-    if agent.kind == "model" or models.ledger is None:
+    if agent.kind == "model" or models.calls is None:
         return None
-    spending = Spending(models, models.ledger, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
+    spending = Spending(models, models.calls, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
     spending.check()
     return spending

@@ -12,7 +12,7 @@ from pytest_webarena.checks import collect, needs
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.errors import BrowserError, SiteError, SiteRestless
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
-from pytest_webarena.gateway.log import SAFE_METHODS
+from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.options import TrialOptions
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.browser.login import signed_in
-from pytest_webarena.browser.missing_parts import CLIENTS_FAULT, doubts_left
 from pytest_webarena.browser.pageless import Pageless
+from pytest_webarena.browser.reading.missing_parts import CLIENTS_FAULT, doubts_left
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten

@@ -31,7 +31,7 @@ class TrialOptions:
     """
 
     models: ModelSettings = field(default_factory=ModelSettings)
-    """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
+    """Budget, rate, cache and prices of model calls; the place of the file that counts them is the run's to say."""
     grading: Grading = REPAIRED
     """The grading that counts, without the repairs that were switched off."""
     answers: AskedFormat = "auto"

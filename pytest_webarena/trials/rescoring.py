@@ -19,8 +19,8 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.abroad import with_obstacles
 from pytest_webarena.trials.lacking import with_lacks
+from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 

@@ -23,7 +23,6 @@ from pytest_webarena.results.memory import Memory, memory_folder, open_memory
 from pytest_webarena.results.times import Spent
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.waits import Waits, directory_of
-from pytest_webarena.trials.brake import MOST, Brake
 from pytest_webarena.trials.breaking_off import BreakingOff
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
@@ -33,6 +32,7 @@ from pytest_webarena.trials.pruning import prune
 from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.stage import needs_browser
 from pytest_webarena.trials.threads import thread_number
+from pytest_webarena.trials.throttle import MOST, Throttle
 from pytest_webarena.trials.trial import run_trial
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Runtime:
         """For agents, which may take long to be found and to be tried."""
         self._breaking_off = BreakingOff(info.controller)
         self._starts = threading.BoundedSemaphore(config.starts)
-        self._brake = Brake(config.starts)
+        self._brake = Throttle(config.starts)
         self._spent = Spent()
         self._begun = 0
         """Trials that have begun, and are not over."""

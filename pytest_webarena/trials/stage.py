@@ -12,10 +12,10 @@ from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import needs
 from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
-from pytest_webarena.trials.abroad import wishes_of
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
+from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.reach import FirstVisits, in_reach
 from pytest_webarena.trials.setup import run_setup

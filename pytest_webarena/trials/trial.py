@@ -26,12 +26,12 @@ from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
-from pytest_webarena.trials.abroad import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.held import guarded
 from pytest_webarena.trials.lacking import lacked, telling_lacks, with_lacks
+from pytest_webarena.trials.live_sites import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.meddling import meddle
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder

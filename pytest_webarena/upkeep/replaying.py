@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.tasks.model import Check, Task
 
-__all__ = ["AGENT", "Replayer", "Tried", "Turn", "definition", "key_node_checks", "read_tried", "script_of"]
+__all__ = ["AGENT", "Replayer", "ScriptStep", "Tried", "definition", "key_node_checks", "read_tried", "script_of"]
 
 AGENT = "upkeep"
 """Its id in records."""
@@ -28,7 +28,7 @@ _FILE = "upkeep.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ScriptStep:
     """One thing to be done."""
 
     kind: Literal["step", "open", "find"]
@@ -73,12 +73,12 @@ def key_node_checks(task: Task) -> Iterator[Check]:
             pending = [*check.children, *pending]
 
 
-def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tuple[Turn, ...]:
+def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
     """What is to be done to check a task: its solution, or for want of one what its data set recorded of its nodes."""
     if task.solution is not None:
         before = known.steps if known is not None else ()
         return tuple(
-            Turn(
+            ScriptStep(
                 kind="step",
                 number=number,
                 ways=ways_to_step(addressed(step, sites), before[number] if number < len(before) else None),
@@ -88,7 +88,7 @@ def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tupl
     return tuple(_visits(task, sites))
 
 
-def _visits(task: Task, sites: Mapping[str, str]) -> Iterator[Turn]:
+def _visits(task: Task, sites: Mapping[str, str]) -> Iterator[ScriptStep]:
     recorded = task.source.get("recorded")
     checks = list(key_node_checks(task))
     if not isinstance(recorded, Sequence) or isinstance(recorded, str) or len(checks) != 1:
@@ -97,9 +97,9 @@ def _visits(task: Task, sites: Mapping[str, str]) -> Iterator[Turn]:
         url = _here(str(recorded[number]) if number < len(recorded) else "", task, sites)
         if not url or node.forbidden or not isinstance(node.target, UrlTarget | ElementTarget | ValueTarget):
             continue
-        yield Turn(kind="open", number=number, ways=(Way(action=Goto(url)),))
+        yield ScriptStep(kind="open", number=number, ways=(Way(action=Goto(url)),))
         if not isinstance(node.target, UrlTarget) and node.target.locate:
-            yield Turn(kind="find", number=number, ways=ways_to_find(node.target.locate))
+            yield ScriptStep(kind="find", number=number, ways=ways_to_find(node.target.locate))
 
 
 def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
@@ -119,10 +119,10 @@ def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
 class Replayer:
     """Takes one turn after the other; one that can't be taken as written is tried in other ways."""
 
-    def __init__(self, turns: Sequence[Turn], folder: Path | None) -> None:
+    def __init__(self, turns: Sequence[ScriptStep], folder: Path | None) -> None:
         self._turns = list(turns)
         self._folder = folder
-        self._turn: Turn | None = None
+        self._turn: ScriptStep | None = None
         self._ways: Iterator[Way] = iter(())
         self._way: Way | None = None
         self._first_error = ""

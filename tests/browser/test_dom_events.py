@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import sync_playwright
-from websockets.sync.client import connect
 
 from pytest_webarena.actions import (
     Back,
@@ -26,65 +21,17 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.driven import Begun, Ended, open_driven
 from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
-from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, KeyPressed, TabClosed
+from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, TabClosed
 from tests.browser.conftest import CALM, Web
-from tests.browser.test_driven import Watched
+from tests.browser.listening import SITE, Show, events, more_than, places, said, shared, show, web
 from tests.processes import wait_until
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
-    from pytest_webarena.browser.session import Session
 
-SITE = "http://a.test"
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    web = Web()
-    web.put("/over", "<title>Over</title>there")
-    yield web
-    web.close()
-
-
-@pytest.fixture(scope="module")
-def shared(engine: BrowserEngine, web: Web) -> Iterator[Session]:
-    with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM)) as session:
-        yield session
-
-
-Show = Callable[[str], "Session"]
-
-
-@pytest.fixture
-def show(shared: Session, web: Web) -> Show:
-    """Show a page in the one session of all tests here."""
-
-    def show(html: str) -> Session:
-        shared.open_tabs([web.put("/", html)])
-        return shared
-
-    return show
-
-
-def events(session: Session) -> list[DomEvent]:
-    return [each for each in session.signals.since() if isinstance(each, DomEvent)]
-
-
-def said(session: Session) -> list[tuple[str, str, str | None]]:
-    """Event, target and value of all."""
-    return [(each.event, each.target.selector, each.value) for each in events(session)]
-
-
-def _more_than(session: Session, before: int) -> bool:
-    return len(events(session)) > before
-
-
-def places(event: DomEvent) -> list[tuple[str, str]]:
-    return [(element.tag, element.within) for element in event.chain]
-
+__all__ = ["shared", "show", "web"]
 
 FORM = """<form action="/over"><label for=name>Name</label><input id=name value=Ada>
 <input id=pw type=password autocomplete=off><label id=label><input id=box type=checkbox>Agree</label>
@@ -415,7 +362,7 @@ def test_of_documents_that_a_page_has_made_is_known_which(show: Show, web: Web) 
         before = len(events(session))
         line = next(each.strip() for each in session.observe().text.splitlines() if each.endswith(f"button '{name}'"))
         session.execute(Click(Element(line[1:].partition("]")[0])))
-        wait_until(partial(_more_than, session, before))
+        wait_until(partial(more_than, session, before))
         assert (name, events(session)[-1].maker) == (name, maker)
 
 
@@ -443,54 +390,6 @@ def test_documents_that_are_written_anew_are_still_listened_to(show: Show) -> No
     assert [each[1] for each in said(session)] == ["#one", "#two"]
 
 
-FORGERIES = {
-    "events made up": "for (const type of ['click', 'input', 'change', 'dblclick', 'contextmenu', 'keydown'])"
-    " name_.dispatchEvent(new Event(type, {bubbles: true, composed: true}))",
-    "a click by script": "go.click()",
-    "a box by script": "box.click()",
-    "a box by its label": "label.click(); label.dispatchEvent(new MouseEvent('click', {bubbles: true}))",
-    "a box within a shadow tree": "inside.dispatchEvent(new MouseEvent('click', {bubbles: true}))",
-    "a form by script": "form.requestSubmit(go); form.requestSubmit()",
-    "text by command": "name_.focus(); document.execCommand('insertText', false, 'x'); name_.blur();"
-    " name_.focus(); document.execCommand('undo'); name_.blur()",
-    "a binding that was guessed": "for (const key of Object.getOwnPropertyNames(window))"
-    " if (/arena/i.test(key)) window[key]('{}')",
-    "an announcement that was overheard": "for (const [type, detail] of [...window.heard])"
-    " for (const el of [go, name_]) el.dispatchEvent(new CustomEvent(type, {detail, bubbles: true, composed: true}))",
-}
-FORGING = """<form id=form onsubmit="return false"><input id=name_>
-<label id=label><input id=box type=checkbox>Box</label>
-<select id=sort><option>One<option>Two</select><button id=go>Go</button></form><x-a></x-a><p id=plain>Plain</p><script>
-const root = document.querySelector('x-a').attachShadow({mode: 'open'});
-root.innerHTML = '<input type=checkbox>';
-const inside = root.querySelector('input');
-inside.addEventListener('click', event => event.preventDefault(), {once: true});
-window.heard = [];
-const dispatch = EventTarget.prototype.dispatchEvent;
-EventTarget.prototype.dispatchEvent = function (event) {
-  if (event instanceof CustomEvent && event.isTrusted === false) window.heard.push([event.type, event.detail]);
-  return dispatch.call(this, event);
-};
-</script>"""
-
-
-def test_scripts_can_make_up_no_event(show: Show) -> None:
-    """Each right after real input, which also leaves something that they could use: focus, an open shadow tree."""
-    session = show(FORGING)
-    session.execute(Select(Selector("#sort"), ("Two",)))
-    session.execute(Click(Selector("x-a input")))
-    assert said(session) == [("change", "#sort", "Two"), ("click", "input", None)]
-    for name, script in FORGERIES.items():
-        page = session.read_page(
-            open=None,
-            locate="js=(() => { try { " + script + " } catch (error) { return String(error) } return 'ok' })()",
-        )
-        assert (page.value, page.error) == ("ok", ""), name
-        session.execute(Click(Selector("#plain")))  # what was said until then is here by now
-        assert said(session)[2:] == [("click", "#plain", None)] * (len(said(session)) - 2), name
-    assert len(said(session)) == len(FORGERIES) + 2
-
-
 def test_input_before_a_document_goes_is_not_lost(show: Show, web: Web) -> None:
     """Fifty times, half of them to another site's process."""
     session = show("<a href='http://b.test/back'>There</a>")
@@ -515,265 +414,6 @@ def test_letters_before_a_document_goes_are_not_lost_either(show: Show, web: Web
     assert order == [f"{SITE}/", *["", "abcd", "http://b.test/back", None, f"{SITE}/"] * 10]
 
 
-HOSTILE = """<form id=form><input name=id><input name=tagName><input name=getAttribute><input name=parentNode>
-<input name=attributes><input name=nodeType><input name=localName><input name=children><input name=ownerDocument>
-<button id=go type=button>Go</button></form><script>
-form.setAttribute('data-big', 'x'.repeat(1 << 20));
-form.setAttribute('y'.repeat(1 << 20), '');
-for (let n = 0; n < 100; n++) form.setAttribute('data-' + n, '\\ud800' + 'z'.repeat(1000));
-let el = document.getElementById('go');
-const parent = document.createElement('div');
-form.append(parent);
-let at = parent;
-for (let n = 0; n < 400; n++) { const next = document.createElement('div'); at.append(next); at = next; }
-at.append(el);
-const crowd = document.createElement('section');
-crowd.innerHTML = '<i></i>'.repeat(30000);
-document.body.append(crowd);
-const last = document.createElement('button');
-last.id = 'last';
-last.textContent = 'Last ' + 'w'.repeat(1 << 20);
-last.style = 'position: fixed; top: 0; right: 0; width: 50px; height: 20px; overflow: hidden';
-crowd.append(last);
-for (const name of ['push', 'stringify', 'composedPath', 'toWellFormed', 'slice']) {
-  for (const kind of [Array, JSON, Event, String]) if (kind.prototype) kind.prototype[name] = () => { throw 'no' };
-}
-JSON.stringify = Object.defineProperty = WeakMap.prototype.get = () => { throw 'no' };
-</script>"""
-
-
-def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
-    session = show(HOSTILE)
-    lines = [each.strip() for each in session.observe().text.splitlines()]
-    ids = [each[1:].partition("]")[0] for each in lines if " button 'Go'" in each or " button 'Last" in each]
-    assert [session.execute(Click(Element(each))).error for each in ids] == ["", ""]
-    assert session.signals.lost == 0
-    deep, last = events(session)
-    assert (deep.target.name, len(deep.chain), deep.whole) == ("Go", 40, False)
-    assert last.target.text.startswith("Last www")
-    assert len(last.target.text) == 200
-    assert (last.chain[0].nth, last.chain[0].children) == (0, 0)  # too many to count
-    first = next(each[1:].partition("]")[0] for each in lines if " textbox '" in each)
-    session.execute(Click(Element(first)))
-    session.observe()  # somebody may write there at once, so it is told a moment later
-    form = events(session)[-1].chain[1]
-    assert (form.tag, form.attributes["id"], len(form.attributes)) == ("form", "form", 40)
-    assert max(map(len, form.attributes.values())) == 300
-    assert form.attributes["data-big"].endswith("…")
-    json.dumps(form.attributes["data-0"]).encode()
-    assert len(repr(events(session)[-1])) < 60_000
-
-
-def test_whoever_drives_over_the_protocol_leaves_the_same_events_and_can_make_up_none(
-    engine: BrowserEngine, web: Web
-) -> None:
-    config = SessionConfig(proxy=web.proxy, deadlines=CALM, dialogs="hold")
-    web.put("/", FORGING + "<a href='/window' target=_blank>Window</a>")
-    web.put("/window", "<button id=w>W</button>")
-    with sync_playwright() as playwright, open_driven(engine, config) as (session, driven):
-        session.open_tabs([f"{SITE}/"])
-        watched = _Following(session, driven)
-        client = playwright.chromium.connect_over_cdp(driven.cdp_url)
-        page = client.contexts[0].pages[0]
-        page.set_default_timeout(20_000)
-        page.locator("#name_").press_sequentially("rye")
-        page.locator("#box").check()
-        with page.expect_popup() as opened:
-            page.get_by_text("Window").click()
-        opened.value.locator("#w").click()
-        opened.value.close()
-        wait_until(lambda: len(said(session)) >= 7)
-        assert said(session) == [
-            ("input", "#name_", "rye"),
-            ("change", "#name_", "rye"),
-            ("click", "#box", None),
-            ("input", "#box", "on"),
-            ("change", "#box", "on"),
-            ("click", 'a[href="/window"]', None),
-            ("click", "#w", None),
-        ]
-        for script in FORGERIES.values():
-            page.evaluate("() => { " + script + " }")
-        with connect(driven.cdp_url, max_size=None) as socket:
-            _Intruder(socket).try_everything()
-        page.locator("#plain").click()
-        wait_until(lambda: len(said(session)) >= 9)
-        assert said(session)[7:] == [("click", "#plain", None)] * 2  # the other one was the intruder's, and real
-        assert session.signals.lost == 0
-        client.close()
-        watched.close()
-
-
-class _Following(Watched):
-    """As a trial does it: what is acted on is looked for before it is."""
-
-    def _attend(self) -> None:
-        while not isinstance(event := self.driven.events.get(), Ended):
-            if isinstance(event, Begun):
-                self.session.follow(event.target)
-                event.go()
-
-
-_CREATED = "Runtime.executionContextCreated"
-
-
-class _Intruder:
-    """Looks for the harness's scripts with the bare protocol."""
-
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
-        self._id = 0
-        self._session = ""
-        self.heard: list[dict[str, Any]] = []
-
-    def __call__(self, method: str, **params: Any) -> dict[str, Any]:
-        number = self._id = self._id + 1
-        message = {"id": number, "method": method, "params": params}
-        self._socket.send(json.dumps(message | ({"sessionId": self._session} if self._session else {})))
-        while True:
-            answer: dict[str, Any] = json.loads(self._socket.recv(20))
-            if answer.get("id") == number:
-                return answer
-            self.heard.append(answer)
-            if answer.get("method") == "Debugger.paused":  # among scripts of the agent's other client
-                self._id += 1
-                resume = {"id": self._id, "method": "Debugger.resume", "sessionId": self._session}
-                self._socket.send(json.dumps(resume))
-
-    def try_everything(self) -> None:
-        targets = self("Target.getTargets")["result"]["targetInfos"]
-        target = next(each["targetId"] for each in targets if each["url"] == f"{SITE}/")
-        self._session = self("Target.attachToTarget", targetId=target, flatten=True)["result"]["sessionId"]
-        forge = (
-            "for (const key of Object.getOwnPropertyNames(globalThis)) if (/^webarena/.test(key)) globalThis[key]('{}')"
-        )
-        reached = []
-        for id in range(1, 40):  # numbers are guessed easily, and nothing has been told yet
-            answer = self("Runtime.evaluate", expression=f"{forge}; 1", contextId=id)
-            reached += ["result" in answer]
-            self("Runtime.addBinding", name="mine", executionContextId=id)
-            self("Runtime.callFunctionOn", functionDeclaration=f"() => {{ {forge} }}", executionContextId=id)
-        assert not any(reached)
-        self("Runtime.enable")
-        self("Debugger.enable")
-        contexts = [each["params"]["context"] for each in self.heard if each.get("method") == _CREATED]
-        assert contexts
-        assert not [each for each in contexts if each["name"].startswith("pytest-webarena")]
-        for context in contexts:  # in those that it may use there is nothing to be found
-            assert "result" in self("Runtime.evaluate", expression=forge, contextId=context["id"])
-        known = {each["params"]["scriptId"] for each in self.heard if each.get("method") == "Debugger.scriptParsed"}
-        for script in map(str, range(1, 60)):
-            answer = self("Debugger.getScriptSource", scriptId=script)
-            if script not in known:
-                assert "error" in answer
-                assert "error" in self("Debugger.setScriptSource", scriptId=script, scriptSource="")
-                assert "error" in self("Debugger.setBreakpoint", location={"scriptId": script, "lineNumber": 0})
-        assert "error" in self("HeapProfiler.getObjectByHeapObjectId", objectId="1")
-        self("DOMDebugger.setEventListenerBreakpoint", eventName="click")
-        where = self("Runtime.evaluate", expression="JSON.stringify(plain.getBoundingClientRect())", returnByValue=True)
-        box = json.loads(where["result"]["result"]["value"])
-        for type in ("mousePressed", "mouseReleased"):
-            self(
-                "Input.dispatchMouseEvent",
-                type=type,
-                x=box["left"] + 5,
-                y=box["top"] + 5,
-                button="left",
-                clickCount=1,
-            )
-        paused = [each["params"]["callFrames"] for each in self.heard if each.get("method") == "Debugger.paused"]
-        assert {call["location"]["scriptId"] for calls in paused for call in calls} <= known
-        self("Debugger.disable")
-
-
-def test_many_events_cost_no_more_than_they_may(show: Show) -> None:
-    """A page that repeats a signature as often as it likes: what is not believed is counted, and nothing is kept."""
-    session = show(FORGING)
-    session.execute(Select(Selector("#sort"), ("Two",)))
-    began = time.monotonic()
-    session.read_page(
-        open=None,
-        locate="js=(() => { const [type, detail] = heard[0]; for (let n = 0; n < 2000; n++)"
-        " go.dispatchEvent(new CustomEvent(type, {detail: 'x'.repeat(1000), bubbles: true})); return '' })()",
-    )
-    session.execute(Click(Selector("#plain")))
-    assert time.monotonic() - began < 60
-    assert [each[1] for each in said(session)] == ["#sort", "#plain"]
-
-
-KEYS = """<body><input id=line><input id=count type=number value=1><textarea id=note></textarea>
-<p id=rich contenteditable>x</p><button id=save>Save</button><select id=sort><option>a<option>b</select>
-<input type=checkbox id=box><a id=map href=#map>Map</a>"""
-
-
-def keys(session: Session) -> list[tuple[str, str]]:
-    return [(each.keys, each.target.selector) for each in session.signals.since() if isinstance(each, KeyPressed)]
-
-
-@pytest.mark.parametrize(
-    ("target", "pressed", "told"),
-    [
-        (
-            None,
-            ["j", "Escape", "Shift+G", "Control+k", "Control+Shift+R"],
-            ["j", "Escape", "G", "Control+k", "Control+Shift+R"],
-        ),
-        ("#map", ["ArrowDown", "Shift+F10"], ["ArrowDown", "Shift+F10"]),
-        ("#line", ["j", "ArrowDown", "Escape", "Control+a", "ArrowLeft"], ["ArrowDown", "Escape"]),
-        ("#line", ["Enter", "Control+Enter"], ["Control+Enter"]),
-        ("#note", ["ArrowDown", "Escape", "Control+Enter"], ["Escape", "Control+Enter"]),
-        ("#rich", ["j", "ArrowDown", "Escape"], ["Escape"]),
-        ("#count", ["ArrowUp", "Escape"], ["Escape"]),
-        ("#sort", ["ArrowDown"], []),
-        ("#box", ["Space"], []),
-        ("#save", ["Space", "Enter"], []),
-    ],
-)
-def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
-    show: Show, target: str | None, pressed: list[str], told: list[str]
-) -> None:
-    session = show(KEYS)
-    for each in pressed:
-        assert not session.execute(Press(each, Selector(f"css={target}") if target else None)).error
-    assert [key for key, _ in keys(session)] == told
-    assert {selector for _, selector in keys(session)} <= {target or "html > body"}
-    assert "key" not in {event for event, _, _ in said(session)}
-
-
-HIDDEN = """<body><x-login id=login></x-login><div id=box></div><div id=frame tabindex=0></div>
-<x-list id=list tabindex=0>List</x-list><div id=grid tabindex=0>Grid</div><script>
-for (const id of ['login', 'box', 'frame']) {
-  const tree = document.getElementById(id).attachShadow({mode: 'closed', delegatesFocus: id === 'box'});
-  tree.innerHTML = '<input type=password>';
-  document.getElementById(id).enter = () => tree.firstChild.focus();
-}
-</script>"""
-
-
-@pytest.mark.parametrize("host", ["login", "box", "frame"])
-def test_what_is_written_in_a_closed_shadow_tree_is_told_nobody_letter_by_letter(show: Show, host: str) -> None:
-    """Only the element around the tree is seen, and what is in it may be a field for a password."""
-    session = show(HIDDEN)
-    session.read_page(open=None, locate=f"js=(() => {{ document.getElementById('{host}').enter(); return '' }})()")
-    for key in ("s", "S", "7", " ", "Alt+s", "Escape", "Control+k"):
-        assert not session.execute(Press(key)).error
-    assert [key for key, _ in keys(session)] == ["Alt+s", "Escape", "Control+k"]
-
-
-def test_letters_are_shortcuts_where_no_field_can_be(show: Show) -> None:
-    session = show(HIDDEN)
-    session.execute(Press("j", Selector("css=#grid")))
-    session.execute(Press("j", Selector("css=#list")))  # has its own field, for all that anybody knows
-    assert keys(session) == [("j", "#grid")]
-
-
-def test_what_is_written_into_a_document_that_is_edited_as_a_whole_is_no_shortcut(show: Show) -> None:
-    session = show("<body><p>Note</p><script>document.designMode = 'on'</script>")
-    for key in ("s", "Escape"):
-        session.execute(Press(key))
-    assert [key for key, _ in keys(session)] == ["Escape"]
-
-
 def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: Web) -> None:
     session = show("<a href=/over target=_blank id=open>Open</a>")
     session.execute(Click(Selector("css=#open")))
@@ -784,34 +424,3 @@ def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: We
     assert [(each.cause, each.url) for each in closed] == [("", f"{SITE}/over"), ("browser", "about:blank")]
     session.open_tabs([web.put("/", "x")])
     assert not [each for each in session.signals.since() if isinstance(each, TabClosed)]
-
-
-MASKED = """<body><input id=day placeholder=hh:mm><input id=other><button id=go>Go</button><script>
-day.onkeydown = event => {
-  if (!/^[0-9]$/.test(event.key)) return;
-  event.preventDefault();
-  const digits = (day.value.replace(/\\D/g, '') + event.key).slice(0, 4);
-  day.value = digits.length > 2 ? digits.slice(0, 2) + ':' + digits.slice(2) : digits;
-};
-</script>"""
-
-
-def test_what_a_masked_field_makes_of_keys_is_told_when_it_is_left(show: Show) -> None:
-    session = show(MASKED)
-    session.execute(Type(Selector("css=#day"), "1230"))
-    session.execute(Click(Selector("css=#go")))
-    assert said(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
-
-
-def test_what_a_masked_field_makes_of_keys_is_told_when_nothing_more_comes(show: Show) -> None:
-    session = show(MASKED)
-    session.execute(Type(Selector("css=#day"), "1230"))
-    wait_until(lambda: ("change", "#day", "12:30") in said(session), seconds=30)
-
-
-def test_what_scripts_write_into_fields_in_which_nobody_struck_a_key_is_not_told(show: Show) -> None:
-    session = show(MASKED.replace("day.onkeydown", "other.onkeydown = () => { other.value = 'mine'; }; day.onkeydown"))
-    session.execute(Press("a", Selector("css=#day")))
-    session.execute(Click(Selector("css=#other")))
-    session.execute(Click(Selector("css=#go")))
-    assert [(event, value) for event, _, value in said(session) if event == "change"] == [("change", "a")]

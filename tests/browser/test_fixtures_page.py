@@ -44,13 +44,25 @@ def test_its_examples_run(tmp_path: Path, browser_executable: str | None) -> Non
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     arguments = [f"--browser-executable={browser_executable}"] if browser_executable else []
-    run_pytest(tmp_path, "--run-dir=run", *arguments).assert_outcomes(passed=6)
+    run_pytest(tmp_path, "--run-dir=run", *arguments).assert_outcomes(passed=7)
 
 
 SEEN = """
+from pytest_webarena.sites.client.order import read_order
+
 def test_what_the_conftest_says_is_what_holds(webarena_config):
     config = webarena_config
     assert (config.limits.steps, config.options.grading.name, config.judge.asks) == (12, "original", 5)
     assert (config.session.locale, config.session.context_args) == ("de-DE", {"color_scheme": "dark"})
     assert config.engine.launch_args["slow_mo"] == 10
+    assert config.lease_timeout == 1200
+    assert config.sign_in(None, {}, None)["cookies"][0]["name"] == "consent"
+
+def test_what_the_broker_is_asked_for(webarena_run, webarena_runtime, pytestconfig):
+    assert read_order(webarena_run.broker) == {
+        "catalogue": str(pytestconfig.rootpath / "sites.yaml"),
+        "site_urls": {"wiki": "http://127.0.0.1:8080"},
+        "max_replicas": 2, "spares": 1, "memory": None,
+        "environment": {"DOCKER_HOST": "unix:///run/user/1000/docker.sock"},
+    }
 """

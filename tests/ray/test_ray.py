@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results import RunDir, TrialRecord
 from tests.inner import SUM_TASK
 from tests.processes import wait_until
@@ -180,7 +180,10 @@ def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: M
     records = records_of(project / "run")
     assert sorted((each.key.task, each.outcome) for each in records) == [("even", "passed")] * 4 + [("last", "failed")]
     assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 1
-    assert sum(line.usage.cost or 0 for line in read_ledger(project / "run" / LEDGER) if line.purpose == "agent") == 7.0
+    assert (
+        sum(line.usage.cost or 0 for line in read_model_calls(calls_of(project / "run")) if line.purpose == "agent")
+        == 7.0
+    )
     wait_until(lambda: not machines.left_behind(), 60)
 
 
@@ -191,7 +194,7 @@ def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None
     )
     said = finish(process)
     records = records_of(project / "run")
-    spent = sum(line.usage.cost or 0 for line in read_ledger(project / "run" / LEDGER))
+    spent = sum(line.usage.cost or 0 for line in read_model_calls(calls_of(project / "run")))
     assert 6 <= spent <= 6 + 4, said[-5000:]  # what was under way at the time: two on each node
     assert len(records) == 22
     assert sum(each.outcome == "passed" for each in records) <= 10

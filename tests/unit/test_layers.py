@@ -27,6 +27,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "actions",
         "answers",
         "changes",
+        "death_signal",
         "elsewhere",
         "entry_points",
         "evidence",
@@ -60,7 +61,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("ideas",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),
-    ("commands", "__main__"),
+    ("commands",),
 )
 """The rooms from the ground up; those of one line may import each other."""
 
@@ -96,8 +97,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "waitress": ("embedded*", "sites.backends.forkserver"),
     "webarena_verified": ("checks.verified*", "suites*"),
     "websockets": ("browser.launching.bidi_bridge", "browser.driven*"),
+    "argparse": ("commands*", "embedded.serve", "plugin.option_values"),
 }
-"""Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
+"""Packages and the modules (below ``pytest_webarena.``) that may import them: those of others, and the one by which
+what is behind ``webarena …`` is known."""
 
 TYPES_ONLY: dict[str, tuple[str, ...]] = {"playwright": ("plugin.fixtures*", "plugin.python_tests*")}
 """Where else a package may be named in annotations, under TYPE_CHECKING: pytest-playwright's fixtures have types."""
@@ -296,6 +299,7 @@ def test_third_party_packages_stay_in_their_rooms() -> None:
         ("checks.judge", "def f():\n    import openai", misplaced),
         ("sites.broker.pool", "try:\n    import docker\nexcept ImportError:\n    docker = None", misplaced),
         ("plugin.fixtures", "from playwright.sync_api import Page", misplaced),
+        ("results.tables", "import argparse", misplaced),
     ],
 )
 def test_a_breach_is_noticed(module: str, line: str, problem: object) -> None:
@@ -337,8 +341,10 @@ COLLECTING = (
 ALWAYS = {
     "errors",
     "plugin",
+    "plugin.agent_options",
     "plugin.entry",
     "plugin.fixtures",
+    "plugin.gate_options",
     "plugin.judge_options",
     "plugin.presets",
     "plugin.option_values",

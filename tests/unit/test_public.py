@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_layers import HEAVY, imported_with
+from tests.unit.test_layers import HEAVY, imported_with, module_name, sources
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,6 +67,15 @@ PUBLIC: dict[str, str] = {
 }
 """Modules and their names. To add a name is free; to take one away breaks somebody's project."""
 
+ALSO: dict[str, str] = {
+    "Check": "the action is called as in Playwright, `checkbox.check()`; a task's check as everywhere",
+    "Invalid": "the action; and the mark that reading a task file puts in the place of what is wrong in it",
+    "Page": "protocols: each says what may be read of a page by a check, by a form, by who proves or replays steps",
+    "Rows": "what SQL gives; checks know the protocol, backends make the value",
+    "Unit": "apps that depend on each other; and, as everybody says, what a number is measured in",
+}
+"""Public names and words of the glossary that two classes have all the same, and why."""
+
 NEEDS_EXTRAS = {"gym"}
 TOLERANT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -105,6 +114,27 @@ def test_every_public_module_has_examples_and_they_run(name: str) -> None:
     for test in examples:
         runner.run(test)
     assert runner.summarize().failed == 0
+
+
+def glossary() -> set[str]:
+    """The words of ARCHITECTURE.md's table, as classes would be called by them."""
+    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("| word | meaning |")[2].partition("\n\n")[0]
+    words = {
+        word.strip().title() for row in re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE) for word in row.split(",")
+    }
+    return {word.replace(" ", "").replace("-", "") for word in words}
+
+
+def test_a_public_name_or_a_word_of_the_glossary_is_one_class_inside_as_well() -> None:
+    public = {name for names in PUBLIC.values() for name in names.split()} | glossary()
+    defined: dict[str, set[str]] = {}
+    for path in sources():
+        module = module_name(path)
+        if not module.startswith(("embedded", "commands.starter")):  # programs of their own, with words of their own
+            for name in re.findall(r"^class (\w+)", path.read_text("utf-8"), re.MULTILINE):
+                defined.setdefault(name, set()).add(module)
+    assert {name: sorted(defined[name]) for name in public - ALSO.keys() if len(defined.get(name, ())) > 1} == {}
+    assert {name for name in ALSO if len(defined[name]) < 2} == set()
 
 
 def test_every_helper_for_tests_has_an_example() -> None:

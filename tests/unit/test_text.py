@@ -8,15 +8,9 @@ from pathlib import Path
 import pytest
 
 import pytest_webarena
-from pytest_webarena.text import clip, shorten
+from pytest_webarena.text import clip, shorten, within
 
 PACKAGE = Path(pytest_webarena.__file__).parent
-OWN_WAYS = {
-    "text.py": "the way of all others",
-    "agents/wire.py": "of bytes, quoted as they came",
-    "browser/observation/markup.py": "what agents are shown, to the letter",
-    "plugin/reporting/allure/steps.py": "keeps its lines",
-}
 
 
 @pytest.mark.parametrize(
@@ -25,6 +19,10 @@ OWN_WAYS = {
 )
 def test_a_text_is_shown_on_one_line_of_its_length(text: str, length: int, shown: str) -> None:
     assert shorten(text, length) == clip(text, length) == shown
+
+
+def test_a_text_within_a_length_keeps_its_lines() -> None:
+    assert (within("a\n b", 4), within("a\n bc", 4)) == ("a\n b", "a\n …")
 
 
 def test_what_cannot_be_printed_is_marked_where_it_may_be_anything() -> None:
@@ -38,4 +36,4 @@ def test_texts_are_shortened_in_one_place() -> None:
         for path in PACKAGE.rglob("*.py")
         if "_shipped" not in path.parts and cutting.search(path.read_text("utf-8"))
     }
-    assert found == set(OWN_WAYS)
+    assert found == {"text.py"}

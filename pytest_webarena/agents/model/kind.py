@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.actions import Action
-from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, read_prompt, told
@@ -310,4 +310,4 @@ def _reach(keys: ModelKeys, settings: ModelSettings) -> None:
             connect(endpoint, model)
 
 
-KIND = Kind(name="model", about="a model behind an OpenAI-compatible endpoint", keys=ModelKeys, build=_build)
+KIND = AgentKind(name="model", about="a model behind an OpenAI-compatible endpoint", keys=ModelKeys, build=_build)

@@ -19,13 +19,13 @@ from pytest_webarena.text import clip
 __all__ = [
     "PROMPT",
     "REWARD_SCHEMA",
+    "Assessment",
     "By",
     "Ends",
     "LimitReached",
     "RewardKeys",
     "Rewarder",
     "Status",
-    "Verdict",
     "read_verdict",
 ]
 
@@ -90,7 +90,7 @@ class RewardKeys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Assessment:
     """What the reward model said after a step."""
 
     status: Status
@@ -104,7 +104,7 @@ class Verdict:
         return f"{self.status}, {self.score} of 10: {self.description}"
 
 
-def read_verdict(text: str) -> Verdict | str:
+def read_verdict(text: str) -> Assessment | str:
     """The verdict in a reply; else, what its model is told. Never raises.
 
     The reply may quote the page, and a page may hold a verdict: where there are two that differ, none counts.
@@ -114,7 +114,7 @@ def read_verdict(text: str) -> Verdict | str:
     >>> read_verdict('{"status": "done", "score": 3}')
     "Expected 'status' to be one of doing, finished, loop, found 'done'. Please answer again."
     """
-    found: list[Verdict] = []
+    found: list[Assessment] = []
     for each in json_objects(text):
         if "status" not in each:
             continue
@@ -133,7 +133,7 @@ def read_verdict(text: str) -> Verdict | str:
     return found[0]
 
 
-def _verdict(data: Mapping[str, Any]) -> Verdict | str:
+def _verdict(data: Mapping[str, Any]) -> Assessment | str:
     status, score = data["status"], data.get("score")
     if status not in get_args(Status):
         return f"Expected 'status' to be one of {', '.join(get_args(Status))}, found {_shown(status)}."
@@ -147,7 +147,7 @@ def _verdict(data: Mapping[str, Any]) -> Verdict | str:
         if not isinstance(value, str) or not value.strip():
             return f"Expected {name!r} to be a sentence, found {_shown(value)}."
         said[name] = clip(value, _LONGEST)
-    return Verdict(status=status, score=int(score), **said)
+    return Assessment(status=status, score=int(score), **said)
 
 
 def _shown(value: Any) -> str:
@@ -182,9 +182,9 @@ class Rewarder:
     ) -> None:
         """``who`` names it in messages, ``guide`` is the task's guide as text."""
         self._keys, self._prompt, self._send, self._who, self._guide = keys, prompt, send, who, guide
-        self._last: Verdict | None = None
+        self._last: Assessment | None = None
 
-    def judge(self, values: Mapping[str, Any], pictures: tuple[Image, ...]) -> tuple[Verdict, bool]:
+    def judge(self, values: Mapping[str, Any], pictures: tuple[Image, ...]) -> tuple[Assessment, bool]:
         """Its verdict on a step, and whether the trial is to end with it.
 
         `ModelError` when none of its replies can be read: what it would have said nobody knows, and to go on as if it

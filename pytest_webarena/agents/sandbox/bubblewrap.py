@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest_webarena
 from pytest_webarena.agents.sandbox import relay
-from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Place, way_to
+from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Destination, way_to
 from pytest_webarena.errors import UsageError
 
 __all__ = ["ARGUMENTS", "BUBBLEWRAP", "Boxed", "boxed", "check", "examine"]
@@ -80,7 +80,7 @@ def boxed(
     directory: Path,
     *,
     search: str,
-    places: Iterable[Place] = (),
+    places: Iterable[Destination] = (),
     readable: Iterable[str] = (),
     hidden: Iterable[Path] = (),
 ) -> Boxed:

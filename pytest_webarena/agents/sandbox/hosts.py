@@ -6,7 +6,7 @@ import urllib.request
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-__all__ = ["LOOPBACK", "Place", "read_host", "way_to"]
+__all__ = ["LOOPBACK", "Destination", "read_host", "way_to"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
 _FIRST_FREE = 1024
@@ -14,7 +14,7 @@ _PORTS = {"": 443, "https": 443, "http": 80}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Destination:
     """A host and port."""
 
     host: str
@@ -29,7 +29,7 @@ class Place:
         return f"{self.host}:{self.port}"
 
 
-def read_host(text: str) -> Place:
+def read_host(text: str) -> Destination:
     """``api.openai.com`` (port 443), ``gpu-box:8000`` or the beginning of an address; `ValueError` for others.
 
     >>> [str(read_host(text)) for text in ("api.openai.com", "gpu-box:8000", "http://127.0.0.1:8000/v1")]
@@ -43,7 +43,7 @@ def read_host(text: str) -> Place:
         raise ValueError(expected) from None
     if not port or not host or parts.username or any(character in host for character in "*,:% "):
         raise ValueError(expected)
-    place = Place(host=host, port=port)
+    place = Destination(host=host, port=port)
     if place.is_loopback and port < _FIRST_FREE:
         raise ValueError(
             f"expected a port of loopback from {_FIRST_FREE} on, found {text!r}: inside, none below is free"
@@ -51,7 +51,7 @@ def read_host(text: str) -> Place:
     return place
 
 
-def way_to(place: Place) -> str:
+def way_to(place: Destination) -> str:
     """The proxy by which this machine gets there, as its own variables (``HTTPS_PROXY``, ``NO_PROXY``) say; or none."""
     if place.is_loopback or urllib.request.proxy_bypass(place.host):
         return ""

@@ -41,7 +41,7 @@ from pytest_webarena.actions import (
     infeasible,
 )
 from pytest_webarena.browser.acting.keys import HELD, HELD_ALIASES
-from pytest_webarena.browser.grammars.forms import Form, Verbs, number, parse_form
+from pytest_webarena.browser.grammars.forms import ArgumentForm, Verbs, number, parse_form
 
 __all__ = ["BracketGrammar", "coordinates", "set_of_marks"]
 
@@ -102,13 +102,13 @@ class BracketGrammar:
         """The grammar in a few lines, for prompts."""
         return f"{self._introduction}\n\n{_DESCRIPTION.replace('TARGET', self._targets.shown)}"
 
-    def _form(self, shown: str, pattern: str, make: Callable[[re.Match[str]], Action | None]) -> Form:
+    def _form(self, shown: str, pattern: str, make: Callable[[re.Match[str]], Action | None]) -> ArgumentForm:
         """``@`` is a target, ``@@`` in a pattern the second one."""
         first, second = (self._targets.pattern.format(n=which) for which in "tu")
         whole = re.compile(pattern.replace("@@", second).replace("@", first), re.DOTALL | re.ASCII)
-        return Form(shown=shown.replace("@", self._targets.shown), pattern=whole, make=make)
+        return ArgumentForm(shown=shown.replace("@", self._targets.shown), pattern=whole, make=make)
 
-    def _on(self, shown: str, pattern: str, make: Callable[[re.Match[str], Target], Action | None]) -> Form:
+    def _on(self, shown: str, pattern: str, make: Callable[[re.Match[str], Target], Action | None]) -> ArgumentForm:
         """A form that begins with a target."""
 
         def with_target(match: re.Match[str]) -> Action | None:
@@ -129,7 +129,7 @@ class BracketGrammar:
         def typing(clear: bool) -> Callable[[re.Match[str], Target], Action | None]:
             return lambda match, target: Type(target, match["text"], clear=clear, enter=match["flag"] == "1")
 
-        def bare(verb: str, action: Action) -> tuple[Form, ...]:
+        def bare(verb: str, action: Action) -> tuple[ArgumentForm, ...]:
             return (form(verb, r"(?:\[\s*\])?", lambda match: action),)
 
         far = r"(?:\[\s*(?P<far>[^\[\]]+?)\s*\])?"

@@ -10,11 +10,11 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.browser.grammars.replies import fenced, to_its_end
 from pytest_webarena.errors import closest
 
-__all__ = ["Form", "Verbs", "no_verb", "number", "parse_form", "wrong_form"]
+__all__ = ["ArgumentForm", "Verbs", "no_verb", "number", "parse_form", "wrong_form"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class ArgumentForm:
     """One way to write a verb's arguments."""
 
     shown: str
@@ -25,7 +25,7 @@ class Form:
     """The action; None when the arguments are of the right shape but make no sense."""
 
 
-Verbs = Mapping[str, tuple[Form, ...]]
+Verbs = Mapping[str, tuple[ArgumentForm, ...]]
 
 
 def parse_form(text: str, verbs: Verbs, example: str) -> Action:

@@ -16,12 +16,15 @@ import re
 import secrets
 import signal
 import sys
+from functools import partial
 from http import HTTPStatus
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
+
+from pytest_webarena.death_signal import die_with_parent
 
 OPTIONAL = ("emulation.setMediaFeaturesOverride",)
 """Commands that may be missing: which colours and how much motion a page is told that the user prefers."""
@@ -107,11 +110,11 @@ class Bridge:
 async def main(command: list[str]) -> int:
     """Run the browser to its end; its exit status."""
     browser = await asyncio.create_subprocess_exec(
-        *command, stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_parent, limit=1 << 20
+        *command, stderr=asyncio.subprocess.PIPE, preexec_fn=partial(die_with_parent, os.getpid()), limit=1 << 20
     )
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]  # they are for web pages, not for the way to the browser
-    _die_with_parent()
+    die_with_parent(os.getppid())
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(sign, _stop, browser)
@@ -149,14 +152,6 @@ async def _end_with_client(bridge: Bridge, browser: asyncio.subprocess.Process) 
 def _stop(browser: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         browser.kill()
-
-
-def _die_with_parent() -> None:
-    """Have the system end this process with its parent, where it can."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 if __name__ == "__main__":

@@ -10,6 +10,6 @@ other processes. `images` captures, `marking` and `drawing` make the set of mark
 from __future__ import annotations
 
 from pytest_webarena.browser.observation.extraction import ElementInfo, Extraction, Extractor
-from pytest_webarena.browser.observation.model import Observation, Scroll, TabInfo, tab_line
+from pytest_webarena.browser.observation.model import Observation, ScrollPosition, TabInfo, tab_line
 
-__all__ = ["ElementInfo", "Extraction", "Extractor", "Observation", "Scroll", "TabInfo", "tab_line"]
+__all__ = ["ElementInfo", "Extraction", "Extractor", "Observation", "ScrollPosition", "TabInfo", "tab_line"]

@@ -13,7 +13,7 @@ from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.observation.compat import render_compat
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
 from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, filled, render_html
-from pytest_webarena.browser.observation.model import Scroll
+from pytest_webarena.browser.observation.model import ScrollPosition
 from pytest_webarena.browser.observation.remote import remote_frames
 from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
 from pytest_webarena.browser.tabs.tab import Tab
@@ -35,7 +35,7 @@ class ExactExtractor:
         reading = _Reading(tab, config, seconds)
         await reading.process(None, None)
         if not reading.layouts:
-            return Extraction(lines=(), title="", elements={}, focused="", scroll=Scroll())
+            return Extraction(lines=(), title="", elements={}, focused="", scroll=ScrollPosition())
         main = reading.layouts[0]
         rendered = RenderedTree(lines=(), elements={}, title=main.title, focused="")
         if config.needs("marks") or (config.needs("tree") and not config.compat):
@@ -49,7 +49,7 @@ class ExactExtractor:
             title=rendered.title,
             elements={**rendered.elements, **html.elements},
             focused=rendered.focused,
-            scroll=Scroll(
+            scroll=ScrollPosition(
                 x=main.scroll[0],
                 y=main.scroll[1],
                 viewport_height=main.window.height,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_webarena.browser.observation.model import Scroll
+from pytest_webarena.browser.observation.model import ScrollPosition
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
@@ -91,7 +91,7 @@ class Extraction:
     """What the printed ids stand for. Empty with the extractor ``fast``, where the page alone knows: any number in
     brackets may be one there."""
     focused: str
-    scroll: Scroll
+    scroll: ScrollPosition
     html: tuple[str, ...] = ()
     """Lines of the ``html`` form, if it is asked for."""
     marks: Mapping[str, Box] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import base64
 from dataclasses import dataclass
 
 from pytest_webarena.browser.config import ImageFormat, ObservationConfig
-from pytest_webarena.browser.faults import DialogOpened
+from pytest_webarena.browser.faults import DialogBlocks
 from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["Shot", "capture"]
@@ -55,7 +55,7 @@ async def capture(
                 scale = min(scale, most_wide / width, most_high / height)
             parameters["clip"] = {"x": x, "y": y, "width": width, "height": height, "scale": scale}
         answer = await tab.send("Page.captureScreenshot", parameters, seconds=seconds)
-    except DialogOpened:
+    except DialogBlocks:
         return Shot(data=b"")
     return Shot(data=base64.b64decode(answer["data"]), left=shot.left, top=shot.top, width=shot.width)
 

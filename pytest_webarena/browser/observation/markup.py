@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_webarena.text import shorten
+
 __all__ = ["SKIPPED", "VOID", "MarkupWriter", "is_control", "opening", "rules"]
 
 SKIPPED = frozenset({
@@ -50,8 +52,7 @@ def opening(tag: str, attributes: Mapping[str, str], number: int | None) -> str:
         value = attributes.get(name)
         if value is None or (not value and name not in ("alt", "contenteditable")):
             continue
-        short = " ".join(value.split())
-        short = short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
+        short = shorten(value, _LONGEST)
         parts.append(f'{name}="{short.replace(chr(34), "&quot;")}"')
     parts += [name for name in FLAGS if name in attributes]
     if number is None and tag in TRANSPARENT and len(parts) == 1:

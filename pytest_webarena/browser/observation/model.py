@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Observation", "Scroll", "TabInfo", "tab_line"]
+__all__ = ["Observation", "ScrollPosition", "TabInfo", "tab_line"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class TabInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scroll:
+class ScrollPosition:
     """Where the viewport is on the page, in CSS pixels."""
 
     x: float = 0
@@ -40,7 +40,7 @@ class Scroll:
     def describe(self) -> str:
         """For the agent, e.g. ``… 2 screens above, 1.5 screens below``; empty when all of the page shows.
 
-        >>> Scroll(y=1440, viewport_height=720, content_height=3240).describe()
+        >>> ScrollPosition(y=1440, viewport_height=720, content_height=3240).describe()
         '… 2 screens above, 1.5 screens below'
         """
         parts = [
@@ -68,7 +68,7 @@ class Observation:
     """What happened since the last observation: dialogs answered, downloads, pop-ups, refused addresses."""
     focused: str = ""
     """``[id] role 'name'`` of the element with the keyboard focus."""
-    scroll: Scroll = Scroll()
+    scroll: ScrollPosition = ScrollPosition()
     viewport: tuple[int, int] = (0, 0)
     """Width and height in CSS pixels."""
     screenshot: bytes | None = None

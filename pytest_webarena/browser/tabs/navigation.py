@@ -18,7 +18,7 @@ from pytest_webarena.browser.messages import first_line, net_error
 from pytest_webarena.browser.tabs.address_guard import resolve_address
 from pytest_webarena.browser.tabs.cut_requests import CUT, is_document
 from pytest_webarena.browser.tabs.navigation_events import EMPTY
-from pytest_webarena.browser.tabs.standing import standing
+from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.text import shorten
 
@@ -65,7 +65,7 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     left = {"elsewhere": _OVERTAKEN, "broken off": _BROKEN_OFF}
     while True:
         seconds = deadline.left(limits.navigation)
-        async with standing(tab, but=url) if wanders else contextlib.nullcontext():
+        async with navigation_locked(tab, but=url) if wanders else contextlib.nullcontext():
             why = await _overtaken(tab, url, load(tab, url, seconds), seconds)
         if not why:
             return url

@@ -8,10 +8,10 @@ import contextlib
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
-from pytest_webarena.browser.tabs.standing import standing
+from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.text import shorten
@@ -39,13 +39,13 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
         tab.flooded = looping
         # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.
         limit = Deadline(seconds)
-        async with standing(tab):  # one that keeps loading itself would answer nobody either
+        async with navigation_locked(tab):  # one that keeps loading itself would answer nobody either
             await tab.send("Runtime.terminateExecution", seconds=limit.left())
             try:
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
             except ScriptFailed:  # the order to stop may hit the question itself
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
-    except (Unresponsive, ScriptFailed, PlaywrightError, TabClosed):
+    except (Unresponsive, ScriptFailed, PlaywrightError, TabGone):
         await tabs.replace(tab)
         what = "kept opening dialogs" if looping else "stopped responding"
         return PageEvent(
@@ -65,7 +65,7 @@ async def calm(tab: Tab, *, seconds: float) -> str:
     the order often comes while a dialog is open.
     """
     tab.dialogs.drain(accept=False)
-    with contextlib.suppress(PlaywrightError, PageCrashed, TabClosed):  # whoever reads it will see
+    with contextlib.suppress(PlaywrightError, PageCrashed, TabGone):  # whoever reads it will see
         for patience in (min(1.0, seconds), seconds):
             if not tab.dialogs.looping and await _answers(tab, patience):
                 return ""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from playwright.async_api import CDPSession, FileChooser, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.messages import first_line, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.fast.inpage import InPage
@@ -96,7 +96,7 @@ class Tab:
         self._background: set[asyncio.Future[Any]] = set()
         self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
-        page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
+        page.on("close", lambda _: self._end(TabGone("the tab is closed")))
         page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
         signals.shows(page.url)  # a window may have come to one before it was told of
         page.on("request", self._on_request)
@@ -159,7 +159,7 @@ class Tab:
                 return writable(await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True))
             call = self._cdp.send("Page.getNavigationHistory")
             history = await self.run(call, 2.0, "reading a title", despite_dialog=True)
-        except (PlaywrightError, PageCrashed, TabClosed, Unresponsive):
+        except (PlaywrightError, PageCrashed, TabGone, Unresponsive):
             return ""
         return writable(history["entries"][history["currentIndex"]]["title"])
 
@@ -177,7 +177,7 @@ class Tab:
     async def run(self, awaitable: Awaitable[T], seconds: float, what: str, *, despite_dialog: bool = False) -> T:
         """The result of ``awaitable``, at the latest after ``seconds``.
 
-        Raises `Unresponsive`, `DialogOpened` (the call goes on in the background), `TabClosed`, `PageCrashed`,
+        Raises `Unresponsive`, `DialogBlocks` (the call goes on in the background), `TabGone`, `PageCrashed`,
         `BrowserError` when the browser is gone, or the Playwright error of the call itself.
         """
         task = asyncio.ensure_future(awaitable)
@@ -203,7 +203,7 @@ class Tab:
         if self.dialogs.open is not None and not despite_dialog:
             self._background.add(task)
             task.add_done_callback(self._forget)
-            raise DialogOpened
+            raise DialogBlocks
         self._drop(task)
         raise Unresponsive(what, seconds)
 
@@ -303,7 +303,7 @@ class Tab:
             if "Connection closed" in text or (browser is not None and not browser.is_connected()):
                 raise BrowserError("the browser crashed or was killed") from error
             if "has been closed" in text or self.page.is_closed():
-                raise TabClosed("the tab is closed") from error
+                raise TabGone("the tab is closed") from error
             raise
 
     def _drop(self, task: asyncio.Future[Any]) -> None:
@@ -317,7 +317,7 @@ class Tab:
     def _end(self, reason: Exception) -> None:
         if not self._gone.done():
             self._gone.set_result(reason)
-        if isinstance(reason, TabClosed):
+        if isinstance(reason, TabGone):
             self.signals.closed()
         self.pulse()
 

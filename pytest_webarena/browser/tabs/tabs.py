@@ -12,7 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting.uploads import offered
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, TabGone, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.reports import PageEvent
@@ -91,7 +91,7 @@ class Tabs:
             self._current = self._tabs[-1] if self._tabs else await self.open()
         try:
             await self._current.attach(self._config.deadlines.context)
-        except TabClosed:
+        except TabGone:
             await self.sync()
         except Unresponsive:
             if not self.tended:
@@ -107,7 +107,7 @@ class Tabs:
         while not limit.over and not any(tab.is_observable and tab.frame_id == target for tab in self._tabs):
             for tab in self._tabs:
                 if not tab.closed and not tab.is_observable:
-                    with contextlib.suppress(BrowserError, PageCrashed, TabClosed, Unresponsive):
+                    with contextlib.suppress(BrowserError, PageCrashed, TabGone, Unresponsive):
                         await tab.run(tab.attach(seconds), limit.left(), "opening a tab", despite_dialog=True)
             if self._current is None or self._current.closed:
                 return
@@ -190,7 +190,7 @@ class Tabs:
         tab.signals.ends_untold = not told
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
-        except (TabClosed, PageCrashed, PlaywrightError):
+        except (TabGone, PageCrashed, PlaywrightError):
             pass  # it is gone, which is what was wanted
         except Unresponsive as error:
             raise BrowserError("a tab could not be closed: the browser no longer answers") from error

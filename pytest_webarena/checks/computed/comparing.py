@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.conventions import explained, other_readings, settled, with_names
+from pytest_webarena.checks.computed.conventions import conventional, explained, other_readings, with_names
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.labels import is_label, names_another
@@ -19,7 +19,7 @@ from pytest_webarena.checks.computed.structures import plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
-__all__ = ["EXACTLY", "BadReference", "Finding", "Terms", "compare"]
+__all__ = ["EXACTLY", "BadReference", "ComparedAnswer", "Terms", "compare"]
 
 _WORST: tuple[Verdict, ...] = ("unequal", "undecided", "equal")
 _SHARE = re.compile(
@@ -39,7 +39,7 @@ class BadReference(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ComparedAnswer:
     """What came of it."""
 
     verdict: Verdict
@@ -48,7 +48,7 @@ class Finding:
     """Equal only up to the constant or the factor."""
 
 
-def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
+def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnswer:
     """Compare two texts. Raises `Unreadable` when the answer is no formula, `BadReference` when the reference is none.
 
     >>> compare("x^2 - 1", "(x-1)(x+1)").verdict
@@ -56,34 +56,34 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
     """
     try:
         asked = parse(reference, terms.variables)
-        wanted = settled(asked.tree)
+        wanted = conventional(asked.tree)
         wanted = wanted.parts[0] if wanted.op in ("where", "also") else wanted
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
     if against := goes_against(answer, terms.intent):
-        return Finding(verdict="unequal", why=against)
+        return ComparedAnswer(verdict="unequal", why=against)
     answer = without_repeated(answer, terms.intent)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
-        return Finding(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
+        return ComparedAnswer(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
     if another := names_another(answer, terms.intent):
-        return Finding(verdict="unequal", why=f"it is called the {another}, which the task does not ask for")
+        return ComparedAnswer(verdict="unequal", why=f"it is called the {another}, which the task does not ask for")
     if (
         (fixed := _FIXED.search(answer))
         and fixed[1] in names_in(wanted)
         and any(map(_ADDED.fullmatch, names_in(wanted)))
     ):
-        return Finding(verdict="unequal", why=f"it says that {fixed[1]} is constant")
+        return ComparedAnswer(verdict="unequal", why=f"it says that {fixed[1]} is constant")
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known)
-    given = settled(reading.tree)
+    given = conventional(reading.tree)
     found = _first_equal(wanted, given, answer, terms)
     if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
-        wanted = settled(parse(reference, terms.variables, tight=True).tree)
+        wanted = conventional(parse(reference, terms.variables, tight=True).tree)
         where = "it" if reading.ambiguous else "the reference"
-        tight = settled(parse(answer, known, tight=True).tree)
+        tight = conventional(parse(answer, known, tight=True).tree)
         if _first_equal(wanted, tight, answer, terms).verdict == "equal":
-            return Finding(
+            return ComparedAnswer(
                 verdict="undecided",
                 why=f"it is right if 'a/bc' in {where} means a/(bc), and wrong if (a/b)c, which is what it says",
             )
@@ -101,7 +101,7 @@ def _check(tree: Node) -> None:
         build(tree)
 
 
-def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Finding:
+def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> ComparedAnswer:
     """As it stands, then as it may be meant besides."""
     if given.op == "also":  # the same said twice, so both have to be right
         several = [_first_equal(wanted, part, answer, terms) for part in given.parts]
@@ -112,7 +112,7 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Findin
         try:
             meant = Definitions(given, wanted, terms.intent).put_in()
         except Redefined as error:
-            return Finding(verdict="unequal", why=str(error))
+            return ComparedAnswer(verdict="unequal", why=str(error))
         return _first_equal(wanted, meant, answer, terms)
     found, failed = None, None
     try:
@@ -133,14 +133,14 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Findin
     return found
 
 
-def _compared(wanted: Node, given: Node, terms: Terms) -> Finding:
+def _compared(wanted: Node, given: Node, terms: Terms) -> ComparedAnswer:
     """With the names of the answer as they are, then exchanged if that is allowed."""
     comparison = Comparison(terms)
     verdict = comparison.same(wanted, given)
     if verdict != "equal" and terms.rename:
         verdict = _renamed(wanted, given, terms, verdict)
     partly = verdict == "equal" and comparison.partly
-    return Finding(verdict=verdict, why="" if verdict == "equal" else comparison.why, partly=partly)
+    return ComparedAnswer(verdict=verdict, why="" if verdict == "equal" else comparison.why, partly=partly)
 
 
 def _renamed(wanted: Node, given: Node, terms: Terms, verdict: Verdict) -> Verdict:

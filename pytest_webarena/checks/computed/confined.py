@@ -9,7 +9,6 @@ for what sleeps.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import pickle
@@ -22,6 +21,8 @@ import warnings
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
+from pytest_webarena.death_signal import die_with_parent
+
 __all__ = ["Ended", "run_confined"]
 
 T = TypeVar("T")
@@ -32,8 +33,6 @@ MEGABYTES = 512
 """Of memory beyond what this process has."""
 PATIENCE = 20.0
 """By how much longer the clock may say it took."""
-
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
 class Ended(Exception):
@@ -92,7 +91,7 @@ def _listen(reader: int, deadline: float) -> bytes | None:
 def _work(writer: int, parent: int, work: Callable[[], object], seconds: float, megabytes: int) -> NoReturn:
     """In the new process: limit it, do the work, tell, end. Nothing of the old one's is cleaned up here."""
     try:
-        _settle(writer, parent, seconds, megabytes)
+        _confine(writer, parent, seconds, megabytes)
         try:
             message = pickle.dumps(("done", work()))
         except MemoryError:
@@ -110,19 +109,17 @@ def _work(writer: int, parent: int, work: Callable[[], object], seconds: float, 
         os._exit(1)
 
 
-def _settle(writer: int, parent: int, seconds: float, megabytes: int) -> None:
+def _confine(writer: int, parent: int, seconds: float, megabytes: int) -> None:
     gc.disable()  # it ends before that would pay, and would copy the memory of the old process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the user's Ctrl-C is for the old one, which then ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    die_with_parent(parent)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         with open("/proc/self/statm") as sizes:
             used = int(sizes.read().split()[0]) * resource.getpagesize()
         _limit(resource.RLIMIT_AS, used + megabytes * 1_000_000)
-    if os.getppid() != parent:
-        os._exit(0)
     os.closerange(3, writer)
     os.closerange(writer + 1, 1 << 20)
     _limit(resource.RLIMIT_CORE, 0)

@@ -20,7 +20,7 @@ from pytest_webarena.checks.computed.sampling import Undefined, Unknown, Value
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node, of_vectors
 
-__all__ = ["components", "explained", "other_readings", "settled", "unzipped", "with_names", "with_value"]
+__all__ = ["components", "conventional", "explained", "other_readings", "unzipped", "with_names", "with_value"]
 
 _DECIMAL = re.compile(r"\d+|\d*\.(\d+)")
 _DERIVATIVES = (
@@ -66,12 +66,12 @@ def with_value(tree: Node, name: str, value: Node) -> Node:
     return Node(tree.op, tree.text, tuple(with_value(part, name, value) for part in tree.parts))
 
 
-def settled(tree: Node) -> Node:
+def conventional(tree: Node) -> Node:
     """With ≈ as =, and without rounded values that stand behind exact ones they are close to."""
     if tree.op in ("list", "where"):
-        return explained(Node(tree.op, tree.text, tuple(map(settled, tree.parts))))
+        return explained(Node(tree.op, tree.text, tuple(map(conventional, tree.parts))))
     if tree.op == "also":
-        said, again = map(settled, tree.parts)
+        said, again = map(conventional, tree.parts)
         exact = said.parts[-1] if said.op == "relation" else said
         return said if _rounds(again, exact) else Node("also", "", (said, again))
     if tree.op != "relation" or not {"~", "="}.issuperset(tree.text.split()):

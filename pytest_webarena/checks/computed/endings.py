@@ -12,7 +12,7 @@ from pytest_webarena.checks.computed.clauses import clause_at, with_definitions
 from pytest_webarena.checks.computed.prose import without_tail
 from pytest_webarena.checks.computed.units import read_unit
 
-__all__ = ["is_unit", "settled_ending"]
+__all__ = ["is_unit", "without_ending"]
 
 _SPACES = r"(?:\s|~|\\[,;:! ]|\\q?quad\b)"
 _UPRIGHT = re.compile(
@@ -65,10 +65,10 @@ def is_unit(text: str) -> bool:
     return found is not None and not bare[found[1] :].strip()
 
 
-def settled_ending(text: str, known: Collection[str] = ()) -> str:
+def without_ending(text: str, known: Collection[str] = ()) -> str:
     r"""``text`` without what stands behind its formula, or with it in a form that the grammar knows.
 
-    >>> settled_ending(r"9.8 m \; \mathrm{m\,s^{-2}}"), settled_ending("1/2 (or 0.5)")
+    >>> without_ending(r"9.8 m \; \mathrm{m\,s^{-2}}"), without_ending("1/2 (or 0.5)")
     ('9.8 m', '1/2 \\also 0.5')
     """
     if (found := _COUNTING.search(text)) and found.start():

@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Collection
 
-from pytest_webarena.checks.computed.endings import settled_ending
+from pytest_webarena.checks.computed.endings import without_ending
 
 __all__ = ["bare_formula"]
 
@@ -137,7 +137,7 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
         if (found := _EXCEPTION.search(text)) and found.start() and not _COMPARES.search(text[: found.start()]):
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
-        text = settled_ending(text, known)
+        text = without_ending(text, known)
         if text == before:
             break
     return text

@@ -27,7 +27,7 @@ from pytest_webarena.checks.computed.measures import (
     same_quantity,
     same_value,
 )
-from pytest_webarena.checks.computed.places import LEFT_OVER, Place, found_in, merged
+from pytest_webarena.checks.computed.number_places import LEFT_OVER, PlacedNumber, found_in, merged
 from pytest_webarena.checks.computed.remarks import without_remarks
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import read_unit
@@ -248,7 +248,13 @@ _AGAIN = re.compile(
 )
 
 
-def _framed(text: str, stated: Place, others: Sequence[Place], denied: Sequence[Place], asked: frozenset[str]) -> Found:
+def _framed(
+    text: str,
+    stated: PlacedNumber,
+    others: Sequence[PlacedNumber],
+    denied: Sequence[PlacedNumber],
+    asked: frozenset[str],
+) -> Found:
     """The number, once all around it is understood. `NoNumber` says what is not."""
     marks = [(stated, _HERE), *((place, _DENIED) for place in denied)]
     for place in others:
@@ -312,9 +318,9 @@ def _in_words(plain: str, asked: frozenset[str]) -> Found:
     return _placed(found, plain[:start], plain[unit[1] if unit else end :], asked)
 
 
-def _not_denied(text: str, places: list[Place]) -> list[Place]:
+def _not_denied(text: str, places: list[PlacedNumber]) -> list[PlacedNumber]:
     """Those that are given as the answer. `NoNumber` when one is denied or bounded that is not put against another."""
-    kept: list[Place] = []
+    kept: list[PlacedNumber] = []
     for place in places:
         why, apart = objection(
             text[max(0, place.start - 80) : place.start + (text[place.start] == "(")], text[place.end : place.end + 80]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["MAX_PIXELS", "TooLarge", "Unreadable", "decode", "load_libraries", "missing_libraries", "similarity"]
+__all__ = ["MAX_PIXELS", "ImageTooLarge", "Unreadable", "decode", "load_libraries", "missing_libraries", "similarity"]
 
 MAX_PIXELS = 8_000_000
 """The largest image that is looked at. Comparing takes some 130 bytes of memory per pixel."""
@@ -23,7 +23,7 @@ class Unreadable(ValueError):
     """Bytes that are no image which Pillow can read."""
 
 
-class TooLarge(ValueError):
+class ImageTooLarge(ValueError):
     """An image, or two on a common size, with more than `MAX_PIXELS`. The message says how large."""
 
 
@@ -39,7 +39,7 @@ def load_libraries() -> None:
 
 
 def decode(data: bytes) -> Image:
-    """The image that ``data`` is, of an animation the first one. Raises `Unreadable` and `TooLarge`."""
+    """The image that ``data`` is, of an animation the first one. Raises `Unreadable` and `ImageTooLarge`."""
     from PIL import Image
 
     try:
@@ -49,10 +49,10 @@ def decode(data: bytes) -> Image:
             _bounded(*image.size)
             image.load()
             return image
-    except TooLarge:
+    except ImageTooLarge:
         raise
     except Image.DecompressionBombError as error:
-        raise TooLarge("more pixels than Pillow opens") from error
+        raise ImageTooLarge("more pixels than Pillow opens") from error
     except Exception as error:  # Pillow's readers raise whatever broken files make them run into
         raise Unreadable(f"no image that can be read ({type(error).__name__})") from error
 
@@ -60,7 +60,7 @@ def decode(data: bytes) -> Image:
 def similarity(one: Image, other: Image) -> float:
     """From -1 to 1, where 1 is the same. Both are brought to the larger width and the larger height first.
 
-    Sizes, filter and grey scale are those of VisualWebArena's ``page_image_query``. `TooLarge` as for `decode`.
+    Sizes, filter and grey scale are those of VisualWebArena's ``page_image_query``. `ImageTooLarge` as for `decode`.
     """
     import numpy
     from PIL.Image import Resampling
@@ -79,4 +79,4 @@ def similarity(one: Image, other: Image) -> float:
 
 def _bounded(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
-        raise TooLarge(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are looked at")
+        raise ImageTooLarge(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are looked at")

@@ -15,10 +15,10 @@ from pytest_webarena.checks.key_nodes.selectors import (
     Compound,
     Nth,
     Opaque,
+    ParsedSelector,
     Part,
     Pseudo,
     Role,
-    Selector,
     Tag,
     TextIs,
 )
@@ -36,7 +36,7 @@ _FRAMES = ("iframe", "frame", "object", "embed")
 Known = bool | None
 
 
-def hits(selector: Selector, event: DomEvent) -> Known:
+def hits(selector: ParsedSelector, event: DomEvent) -> Known:
     """Whether the event's target is an element that the selector means, or lies within one in the same document."""
     chain = _Chain(event)
     if not chain.elements:
@@ -120,11 +120,11 @@ class _Chain:
         end = self._end(index)
         return end == index or self.elements[end - 1].within not in ("frame", "root")
 
-    def located(self, selector: Selector, index: int) -> Known:
+    def located(self, selector: ParsedSelector, index: int) -> Known:
         """Whether the selector means this element, as far as its document tells."""
         return self._parts(selector.parts, index)
 
-    def shown_in(self, frame: Selector | None, index: int) -> Known:
+    def shown_in(self, frame: ParsedSelector | None, index: int) -> Known:
         """Whether the element that shows the document of ``index`` is the one that the selector means."""
         if frame is None:
             return True

@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.key_nodes.address_parts import (
+    base_of,
+    has_label,
+    is_page,
+    is_within,
+    lacks,
+    on_site,
+    values_of,
+)
 from pytest_webarena.checks.key_nodes.chains import hits, labels, unknown_label
 from pytest_webarena.checks.key_nodes.model import (
     ANY_SITE,
@@ -15,7 +24,6 @@ from pytest_webarena.checks.key_nodes.model import (
     UrlTarget,
     ValueTarget,
 )
-from pytest_webarena.checks.key_nodes.places import base_of, has_label, is_page, is_within, lacks, on_site, values_of
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.checks.key_nodes.timeline import Moment
 from pytest_webarena.checks.kind import View

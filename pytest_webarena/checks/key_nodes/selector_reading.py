@@ -12,10 +12,10 @@ from pytest_webarena.checks.key_nodes.selectors import (
     Css,
     Nth,
     Opaque,
+    ParsedSelector,
     Part,
     Pseudo,
     Role,
-    Selector,
     Tag,
     Test,
     TextIs,
@@ -34,7 +34,7 @@ class SelectorFault(ValueError):
 
 
 @functools.lru_cache(maxsize=4096)
-def parse_selector(text: str) -> Selector:
+def parse_selector(text: str) -> ParsedSelector:
     """Read a selector. `SelectorFault` when it is none."""
     if len(text) > LONGEST:
         raise SelectorFault(f"it has {len(text):,} characters, at most {LONGEST:,} are read")
@@ -42,12 +42,12 @@ def parse_selector(text: str) -> Selector:
     if not all(pieces):
         raise SelectorFault("there is nothing before or after '>>'" if len(pieces) > 1 else "it is empty")
     parts: list[Part] = []
-    frame: Selector | None = None
+    frame: ParsedSelector | None = None
     for piece in pieces:
         if piece == _ENTER:
             if not parts:
                 raise SelectorFault(f"there is no frame before '{_ENTER}'")
-            frame, parts = Selector(parts=tuple(parts), frame=frame), []
+            frame, parts = ParsedSelector(parts=tuple(parts), frame=frame), []
             continue
         part = _part(piece)
         if parts and (part is None or _FILTER.match(piece)):
@@ -56,7 +56,7 @@ def parse_selector(text: str) -> Selector:
             parts.append(part or _one(Pseudo("true")))
     if not parts:
         raise SelectorFault(f"there is nothing after '{_ENTER}'")
-    return Selector(parts=tuple(parts), frame=frame)
+    return ParsedSelector(parts=tuple(parts), frame=frame)
 
 
 _ENTER = "internal:control=enter-frame"

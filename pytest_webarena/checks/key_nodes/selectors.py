@@ -12,10 +12,10 @@ __all__ = [
     "Css",
     "Nth",
     "Opaque",
+    "ParsedSelector",
     "Part",
     "Pseudo",
     "Role",
-    "Selector",
     "Tag",
     "Test",
     "TextIs",
@@ -102,11 +102,11 @@ Part = Css
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
+class ParsedSelector:
     """Parts from the outermost: each is within what the one before it found."""
 
     parts: tuple[Part, ...]
-    frame: Selector | None = None
+    frame: ParsedSelector | None = None
     """The element that shows the document in which all this is; None: whichever document."""
 
     @property

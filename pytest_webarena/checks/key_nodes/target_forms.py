@@ -127,7 +127,7 @@ def _match(values: dict[str, Any]) -> Match | None:
     return Match(how=how, text=texts[how], case=case) if how else None  # type: ignore[arg-type]
 
 
-def _settle_site(values: dict[str, Any], reading: Reading) -> Fault | None:
+def _fill_in_site(values: dict[str, Any], reading: Reading) -> Fault | None:
     if values.get("label"):
         if values["site"] is not None:
             return Fault("'site' or 'label'", "both")
@@ -162,7 +162,7 @@ def _address_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> F
     if "?" in (values["includes"] or ""):
         hint = "for the query: {param: NAME, exact: VALUE}"
         return Fault("a part of host or path", f"'{clip(values['includes'])}'", hint)
-    return _move(values, node, reading, "exact") or _settle_site(values, reading)
+    return _move(values, node, reading, "exact") or _fill_in_site(values, reading)
 
 
 def _build_address(*, exact: Any, site: str, includes: str | None, semantic: str | None) -> UrlTarget:
@@ -214,7 +214,7 @@ _ADDRESS: Record[UrlTarget] = Record(
 
 
 def _parameter_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    return _one_match(values, needed=False) or _move(values, node, reading, "at") or _settle_site(values, reading)
+    return _one_match(values, needed=False) or _move(values, node, reading, "at") or _fill_in_site(values, reading)
 
 
 def _build_parameter(*, param: str, at: Any, site: str, **values: Any) -> UrlTarget:
@@ -277,7 +277,7 @@ URL = _UrlShape()
 
 
 def _site_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    return _settle_site(values, reading)
+    return _fill_in_site(values, reading)
 
 
 ELEMENT: Any = Either(
@@ -319,7 +319,7 @@ ELEMENT: Any = Either(
 
 
 def _value_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    return _one_match(values) or _settle_site(values, reading)
+    return _one_match(values) or _fill_in_site(values, reading)
 
 
 def _build_value(*, locate: str, of: Any, site: str, label: str, **values: Any) -> ValueTarget:

@@ -12,6 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pytest_webarena.checks.upstream.completeness import (
+    CONTRARY,
+    NUMBER,
+    TOKEN,
+    WORD,
+    choices_of,
+    is_among,
+    is_complete,
+    says_contrary,
+    value_of,
+    values_of,
+)
 from pytest_webarena.checks.upstream.folding import (
     FUNCTION_WORDS,
     abbreviated,
@@ -25,18 +37,6 @@ from pytest_webarena.checks.upstream.polarity import is_implied
 from pytest_webarena.checks.upstream.quantities import figures
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_time
 from pytest_webarena.checks.upstream.stance import MARK, is_refusal
-from pytest_webarena.checks.upstream.standing import (
-    CONTRARY,
-    NUMBER,
-    TOKEN,
-    WORD,
-    choices_of,
-    is_among,
-    is_complete,
-    says_contrary,
-    value_of,
-    values_of,
-)
 
 __all__ = ["MEASURES", "TURNS", "Unexplained", "doubt", "known_words", "unexplained"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_webarena.checks.key_nodes.address_parts import base_of, on_site
 from pytest_webarena.checks.key_nodes.chains import labels
 from pytest_webarena.checks.key_nodes.matching import ACTS, NO, Hit, Matcher, best
 from pytest_webarena.checks.key_nodes.model import Match, TextTarget, UrlTarget, ValueTarget
-from pytest_webarena.checks.key_nodes.places import base_of, on_site
 from pytest_webarena.checks.key_nodes.timeline import Moment
 from pytest_webarena.checks.webcanvas.addresses import address_subject
 from pytest_webarena.text import clip

@@ -6,9 +6,7 @@ offered as a file. Nothing of an idea is ever read as HTML, and the page may loa
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.ideas.answers import Said, told
+from pytest_webarena.results.sealed_page import as_json, head
 from pytest_webarena.tasks import Task
 
 __all__ = ["write_form"]
@@ -50,11 +49,7 @@ def _row(task: Task, said: Sequence[Said]) -> dict[str, Any]:
 def _page(data: Mapping[str, Any]) -> str:
     here = files(__package__)
     script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("form.js", "form.css", "page.html"))
-    page = page.replace("script-hash", _hash(script)).replace("style-hash", _hash(style)).replace("/* style */", style)
-    packed = json.dumps(data).replace("<", "\\u003c")  # no </script>, no <!--
-    head, _, tail = page.partition("<!-- data -->\n")
-    return f'{head}<script type="application/json" id="data">{packed}</script>\n<script>{script}</script>\n{tail}'
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    body, _, tail = page.partition("<!-- data -->\n")
+    before = head("ideas for tasks", script=script, style=style)
+    packed = f'<script type="application/json" id="data">{as_json(data)}</script>\n'
+    return f"{before}{body}{packed}<script>{script}</script>\n{tail}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
 
-__all__ = ["Place", "is_github", "notes", "place_of", "summary", "write_summary"]
+__all__ = ["TaskPlace", "is_github", "notes", "place_of", "summary", "write_summary"]
 
 _NOTES = 10
 """GitHub shows no more notes of one step and level."""
@@ -31,7 +31,7 @@ _ROWS = 100
 _WIDTH = 200
 
 
-class Place(NamedTuple):
+class TaskPlace(NamedTuple):
     """Where a trial's task stands, and what its failure was in a line."""
 
     file: str
@@ -46,16 +46,16 @@ def is_github(environment: Mapping[str, str]) -> bool:
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
-def place_of(report: pytest.TestReport) -> Place:
+def place_of(report: pytest.TestReport) -> TaskPlace:
     """What the report of a trial tells of it."""
     file, line, _ = report.location
     crash = getattr(report.longrepr, "reprcrash", None)
-    return Place(file, (line or 0) + 1, str(crash.message) if crash is not None else "")
+    return TaskPlace(file, (line or 0) + 1, str(crash.message) if crash is not None else "")
 
 
 def notes(
     records: Iterable[TrialRecord],
-    places: Mapping[str, Place],
+    places: Mapping[str, TaskPlace],
     *,
     folder: str,
     gated: bool,
@@ -85,7 +85,7 @@ def notes(
 def summary(
     summaries: Mapping[str, Summary],
     records: Sequence[TrialRecord],
-    places: Mapping[str, Place],
+    places: Mapping[str, TaskPlace],
     *,
     coverages: Mapping[str, Coverage],
     ruling: Ruling | None,
@@ -174,7 +174,7 @@ def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Itera
     yield "" if found.usage is None or found.usage.cost is None else dollars(found.usage.cost)
 
 
-def _failure(record: TrialRecord, place: Place | None, repository: str, folder: str) -> Iterator[str]:
+def _failure(record: TrialRecord, place: TaskPlace | None, repository: str, folder: str) -> Iterator[str]:
     task = _safe(record.key.task)
     if place is not None and repository:
         file = (Path(folder) / place.file).as_posix()

@@ -17,7 +17,7 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_webarena.sites.protocol.waits import Wait
+    from pytest_webarena.sites.protocol.waits import Waiting
 
 __all__ = ["Progress", "has_foot", "status_text"]
 
@@ -103,7 +103,7 @@ class Progress:
         log: Callable[[str], object] | None = None,
         markup: Callable[[str], str] = str,
         clock: Callable[[], float] = time.monotonic,
-        waits: Callable[[], Sequence[Wait]] = tuple,
+        waits: Callable[[], Sequence[Waiting]] = tuple,
     ) -> None:
         self._waits = waits
         self._waiting = ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.llm_judge import standing
 from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row, shorter
 from pytest_webarena.plugin.reporting.rates import summary_lines
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.checks.asking import QuestionKind
     from pytest_webarena.llm.config import ModelSettings
-    from pytest_webarena.llm.ledger import LedgerLine
+    from pytest_webarena.llm.model_calls import CallTotals
     from pytest_webarena.llm_judge import JudgeSettings
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.items import TaskItem
@@ -172,7 +172,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
-    lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].options.models)
+    lines += budget_lines(read_model_calls(calls_of(run.path)), reporter.config.stash[SETTINGS].options.models)
     asked = " ".join(record.judge.prompt for record in controller.records if record.judge is not None)
     lines += judge_lines(reporter.config.stash[SETTINGS].judge, asked)
     if reporter.config.stash[SETTINGS].rescore is not None:
@@ -371,29 +371,29 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
                 head = " " * LABEL
 
 
-def budget_lines(ledger: Sequence[LedgerLine], settings: ModelSettings) -> Iterator[Line]:
+def budget_lines(calls: Sequence[CallTotals], settings: ModelSettings) -> Iterator[Line]:
     """What the whole run spent on models, where that is more than the sum of its trials or bounded."""
-    if not ledger:
+    if not calls:
         return
     parts = []
-    spent = sum(line.usage.cost or 0.0 for line in ledger)
+    spent = sum(line.usage.cost or 0.0 for line in calls)
     apart = {"judges": "judge", "reward models": "reward"}
-    others = {who: [line for line in ledger if line.purpose == purpose] for who, purpose in apart.items()}
+    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in apart.items()}
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
     if limit or any(others.values()):
         parts.append(f"{dollars(spent)} spent{limit}")
     for who, lines in others.items():
         if lines:
             parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {who}")
-    if unknown := sum(line.unknown for line in ledger):
-        assumed = sum(line.assumed for line in ledger)
+    if unknown := sum(line.unknown for line in calls):
+        assumed = sum(line.assumed for line in calls)
         taken = f", taken for {dollars(assumed)}" if assumed and settings.max_cost is not None else ""
         parts.append(f"{plural(unknown, 'call')} of unknown cost{taken}")
-    if lost := sum(line.open for line in ledger):
+    if lost := sum(line.open for line in calls):
         parts.append(f"{plural(lost, 'request')} cut off, cost not told")
     if settings.cache is not None:
-        hits = sum(line.usage.cached_calls for line in ledger)
-        misses = sum(line.usage.calls for line in ledger) - hits
+        hits = sum(line.usage.cached_calls for line in calls)
+        misses = sum(line.usage.calls for line in calls) - hits
         parts.append(f"cache: {plural(hits, 'hit')}, {misses} missed")
     if parts:
         yield from row("models", parts, indent=0)

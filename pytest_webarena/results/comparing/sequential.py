@@ -1,4 +1,4 @@
-"""Looking after each template, and stopping when the question is settled: bets whose winnings chance can't fake."""
+"""Looking after each template, and stopping when the question is decided: bets whose winnings chance can't fake."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Settled", "Watch"]
+__all__ = ["Decision", "Watch"]
 
-Settled = Literal["better", "worse", "alike", ""]
-"""``alike``: neither better nor worse by as much as was asked; empty: not settled."""
+Decision = Literal["better", "worse", "alike", ""]
+"""``alike``: neither better nor worse by as much as was asked; empty: not decided."""
 
 _STAKES = (1.0, 1.75)
 """Of the best stake if the difference is the planned one; the larger one finds larger differences sooner."""
@@ -65,8 +65,8 @@ class Watch:
         self._no_less, self._no_more = _Bet(difference, -1), _Bet(-difference, 1)
         self._squares = self._tasks = 0.0
 
-    def add(self, differences: Sequence[float]) -> Settled:
-        """A template is over: the differences of its tasks' success rates, from -1 to 1. What is settled by now."""
+    def add(self, differences: Sequence[float]) -> Decision:
+        """A template is over: the differences of its tasks' success rates, from -1 to 1. What is decided by now."""
         total, size = math.fsum(differences), len(differences)
         if size:
             spread = self.spread
@@ -75,7 +75,7 @@ class Watch:
             self.seen.append((total, size))
             self._squares += total * total
             self._tasks += size
-        return self.settled
+        return self.decided
 
     @property
     def spread(self) -> float:
@@ -83,8 +83,8 @@ class Watch:
         return (self._squares + _PRIOR / 2) / (self._tasks + _PRIOR)
 
     @property
-    def settled(self) -> Settled:
-        """Once settled it stays so: the best of all times counts."""
+    def decided(self) -> Decision:
+        """Once decided it stays so: the best of all times counts."""
         either = math.log(2 / (1 - self.confidence))
         if self._better.best >= either or self._worse.best >= either:
             return "better" if self._better.best >= self._worse.best else "worse"

@@ -29,6 +29,7 @@ from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.key_node_views import run_section
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
+from pytest_webarena.results.sealed_page import as_json, head
 from pytest_webarena.results.statistics import cluster_of, summarise
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
@@ -83,7 +84,7 @@ def write_view(
                 f'<script type="application/x-trial" id="trial-{record.key.folder}">{_base64(packed)}</script>\n'
             )
         counts = {"inside": pictures.inside, "linked": pictures.linked}
-        page.write(f'<script type="application/json" id="pictures">{_for_html(counts)}</script>\n{tail}')
+        page.write(f'<script type="application/json" id="pictures">{as_json(counts)}</script>\n{tail}')
     temporary.replace(target)
     return target.stat().st_size
 
@@ -93,21 +94,11 @@ def _frame(index: Mapping[str, Any], key_nodes: str) -> tuple[str, str]:
     here = files(__package__)
     script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
-    head, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
-    head = head.replace("script-hash", _hash(script)).replace("style-hash", _hash(style)).replace("/* style */", style)
-    head = head.replace("  <!-- key nodes -->\n", f"{key_nodes}\n" if key_nodes else "")  # last: it holds any text
-    data = f'<script type="application/json" id="index">{_for_html(index)}</script>\n'
-    return f"{head}{data}<script>{script}</script>\n", tail
-
-
-def _hash(source: str) -> str:
-    """What the page's security policy calls this script or style; no other will run."""
-    return f"sha256-{_base64(hashlib.sha256(source.encode()).digest())}"
-
-
-def _for_html(data: Mapping[str, Any]) -> str:
-    """JSON that can stand inside a script element whatever texts it holds: no ``</script>``, no ``<!--``."""
-    return json.dumps(data, default=str).replace("<", "\\u003c")
+    body, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
+    body = body.replace("  <!-- key nodes -->\n", f"{key_nodes}\n" if key_nodes else "")
+    before = head("webarena run", script=script, style=style, images="data: file: 'self'")
+    data = f'<script type="application/json" id="index">{as_json(index)}</script>\n'
+    return f"{before}{body}{data}<script>{script}</script>\n", tail
 
 
 def _base64(data: bytes) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, SiteUnready
 from pytest_webarena.sites.backends.activity import Activity, threads_of
-from pytest_webarena.sites.backends.births import Child
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
+from pytest_webarena.sites.backends.spawning import Child
 
 __all__ = ["ForkServer", "ForkedReplica"]
 

@@ -36,11 +36,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.backends.children import Loop, adopt_orphans, end_all, live_as
 from pytest_webarena.sites.backends.files import files_digest, state_digest
-from pytest_webarena.sites.backends.offspring import Loop, adopt_orphans, die_with_parent
 from pytest_webarena.sites.backends.wsgi import logged, require, visit
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class _Server:
         """Serve orders until stdin ends."""
         die_with_parent(os.getppid())
         self._loop.run(self._read_orders, self._collect)
-        self._end_all()
+        end_all(self._children)
 
     def _read_orders(self) -> bool:
         data = os.read(0, 65536)
@@ -176,7 +177,7 @@ class _Server:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._be_replica(parent, lambda: order)
+            live_as(lambda: self._be_replica(parent, lambda: order))
         self._children[pid] = order.id
 
     def _give_spare(self, order: ForkOrder) -> bool:
@@ -204,49 +205,40 @@ class _Server:
         pid = os.fork()
         if pid == 0:
             os.close(writing)
-            self._be_replica(parent, lambda: _read_order(orders), data)
+            live_as(lambda: self._be_replica(parent, lambda: _read_order(orders), data))
         os.close(orders)
         self._children[pid] = ""
         self._spare = _Spare(pid=pid, orders=writing, data=data)
 
-    def _be_replica(self, parent: int, wait: Callable[[], ForkOrder], spare: Path | None = None) -> NoReturn:
-        code = 1
+    def _be_replica(self, parent: int, wait: Callable[[], ForkOrder], spare: Path | None = None) -> None:
+        self._detach(parent)
+        problem: Exception | None = None
+        server = None
         try:
-            self._detach(parent)
-            problem: Exception | None = None
-            server = None
-            try:
-                if spare is not None:
-                    self._copy_seed(spare)
-                if self._app is not None:
-                    server = self._serve(self._app)
-            except Exception as error:
-                problem = error  # told once somebody wants to know
-            order = wait()
-            _log_to(order.log)
-            try:
-                if problem is not None:
-                    raise problem
-                data = Path(order.data_dir)
-                if spare is not None:
-                    spare.rename(data)
-                else:
-                    self._copy_seed(data)
-                server = self._bind(data, server)
-                fingerprint = state_digest(data) if order.fingerprint else None
-            except Exception as error:
-                _send(self._out, "failed", id=order.id, error=_short(error))
-                raise
-            _send(self._out, "ready", id=order.id, pid=os.getpid(), port=server.effective_port, fingerprint=fingerprint)
-            os.close(self._out)
-            server.run()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            # Nothing of the parent's clean-up must run here.
-            sys.stderr.flush()
-            os._exit(code)
+            if spare is not None:
+                self._copy_seed(spare)
+            if self._app is not None:
+                server = self._serve(self._app)
+        except Exception as error:
+            problem = error  # told once somebody wants to know
+        order = wait()
+        _log_to(order.log)
+        try:
+            if problem is not None:
+                raise problem
+            data = Path(order.data_dir)
+            if spare is not None:
+                spare.rename(data)
+            else:
+                self._copy_seed(data)
+            server = self._bind(data, server)
+            fingerprint = state_digest(data) if order.fingerprint else None
+        except Exception as error:
+            _send(self._out, "failed", id=order.id, error=_short(error))
+            raise
+        _send(self._out, "ready", id=order.id, pid=os.getpid(), port=server.effective_port, fingerprint=fingerprint)
+        os.close(self._out)
+        server.run()
 
     def _detach(self, parent: int) -> None:
         die_with_parent(parent)
@@ -316,12 +308,6 @@ class _Server:
                 os.close(self._spare.orders)
                 shutil.rmtree(self._spare.data, ignore_errors=True)
                 self._spare = None
-
-    def _end_all(self) -> None:
-        for pid in self._children:
-            os.kill(pid, signal.SIGKILL)
-        for pid in self._children:
-            os.waitpid(pid, 0)
 
 
 def _make_seed(order: LoadOrder, seed: Path) -> None:

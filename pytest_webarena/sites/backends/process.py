@@ -11,12 +11,12 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
-from pytest_webarena.sites.backends.births import Child, Nurseries
 from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest, state_listing
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, start_command
 from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.backends.spawning import Child, CommonParents
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
 from pytest_webarena.sites.ledger.moment import Moment, moment_below
@@ -38,7 +38,7 @@ class ProcessBackend:
         """App name to the digest of its data."""
         self._kept: dict[str, tuple[int, Path]] = {}
         """App name to the edition, and the directory with its data, that replicas start with since `keep`."""
-        self._nurseries = Nurseries(context.directory)
+        self._common_parents = CommonParents(context.directory)
         self._retired: list[ForkServer] = []
         """Fork servers of earlier editions, whose replicas live on."""
         self._locks: dict[str, asyncio.Lock] = {}
@@ -134,7 +134,7 @@ class ProcessBackend:
         ends = [server.close() for server in (*self._servers.values(), *self._retired)]
         ends += [command.stop() for command in self._commands]
         results = await asyncio.gather(*ends, *self._work, return_exceptions=True)
-        results += await asyncio.gather(self._nurseries.close(), return_exceptions=True)
+        results += await asyncio.gather(self._common_parents.close(), return_exceptions=True)
         for result in results:
             if isinstance(result, Exception):
                 raise result
@@ -224,7 +224,7 @@ class ProcessBackend:
 
     async def _process_for(self, app: AppManifest, process: ProcessManifest, log: Path) -> Child:
         environ = {**process.env, **self._context.environ}
-        return await self._nurseries.child(app.name, process, environ, (str(app.folder),), log)
+        return await self._common_parents.child(app.name, process, environ, (str(app.folder),), log)
 
     def _folder(self, app: AppManifest) -> Path:
         return self._context.directory / app.name

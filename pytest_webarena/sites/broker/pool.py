@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
+from pytest_webarena.sites.broker.deadlock import in_circles
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.order import too_early
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
 from pytest_webarena.sites.broker.slot import Slot
-from pytest_webarena.sites.broker.standstill import in_circles
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit, units_of
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStatus

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.archives.bodies import codings_of, decoded
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.gateway.heads import header_pairs
-from pytest_webarena.gateway.log import SAFE_METHODS, Entry
+from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.live import signs
 from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue

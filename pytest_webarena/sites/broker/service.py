@@ -13,12 +13,12 @@ from typing import Any
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
-from pytest_webarena.sites.broker.abroad import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.held import Held
 from pytest_webarena.sites.broker.holdings import Holdings
 from pytest_webarena.sites.broker.ledgers import Ledger
+from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.recording import Recording
@@ -33,7 +33,7 @@ from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
-from pytest_webarena.sites.protocol.waits import Wait, Waits
+from pytest_webarena.sites.protocol.waits import Waiting, Waits
 
 __all__ = ["LeaseService"]
 
@@ -58,7 +58,7 @@ class LeaseService:
         self._sessions = Sessions(catalogue, self._pool)
         self.held = Holdings(catalogue, self._pool, self._backends.get)
         """What is leased, and what can be asked of it."""
-        self._waits: tuple[Wait, ...] = ()
+        self._waits: tuple[Waiting, ...] = ()
         self._told = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
 
@@ -328,7 +328,8 @@ class LeaseService:
         now = time.time()
         told = {wait.what: wait.since for wait in self._waits}
         self._waits = tuple(
-            Wait(what=what, since=told.get(what, now - seconds)) for what, seconds in dict(self._pool.waits()).items()
+            Waiting(what=what, since=told.get(what, now - seconds))
+            for what, seconds in dict(self._pool.waits()).items()
         )
         self._told.tell(self._waits)
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["Wait", "Waits", "directory_of", "read_waits"]
+__all__ = ["Waiting", "Waits", "directory_of", "read_waits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Waiting:
     """One thing that is waited for."""
 
     what: str
@@ -35,10 +35,10 @@ class Waits:
     def __init__(self, directory: Path, name: str) -> None:
         """``name`` tells processes apart."""
         self._file = directory / f"{name}.json"
-        self._told: tuple[Wait, ...] = ()
+        self._told: tuple[Waiting, ...] = ()
         self._lock = threading.RLock()
 
-    def tell(self, waits: Sequence[Wait]) -> None:
+    def tell(self, waits: Sequence[Waiting]) -> None:
         """These, and no others, from now on."""
         with self._lock:
             if self._told == (told := tuple(waits)):
@@ -56,7 +56,7 @@ class Waits:
     @contextmanager
     def on(self, what: str) -> Iterator[None]:
         """Inside, ``what`` is waited for."""
-        own = Wait(what=what, since=time.time())
+        own = Waiting(what=what, since=time.time())
         with self._lock:
             self.tell([*self._told, own])
         try:
@@ -66,11 +66,11 @@ class Waits:
                 self.tell([wait for wait in self._told if wait is not own])
 
 
-def read_waits(directory: Path) -> list[Wait]:
+def read_waits(directory: Path) -> list[Waiting]:
     """Of all processes, the longest first."""
-    found: list[Wait] = []
+    found: list[Waiting] = []
     with suppress(OSError):
         for file in directory.glob("*.json"):
             with suppress(OSError, ValueError, TypeError):
-                found += [Wait(**each) for each in json.loads(file.read_text())]
+                found += [Waiting(**each) for each in json.loads(file.read_text())]
     return sorted(found, key=lambda wait: wait.since)

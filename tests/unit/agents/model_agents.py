@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.agents import Assignment, Reply, TaskView, resolve_agent
-from pytest_webarena.browser.observation import Observation, Scroll, TabInfo
+from pytest_webarena.browser.observation import Observation, ScrollPosition, TabInfo
 from pytest_webarena.tasks.model import Task
 from tests.model_server import ModelServer
 
@@ -20,7 +20,12 @@ PNG, JPEG = b"\x89PNG\r\n", b"\xff\xd8\xff"
 
 def page(text: str = PAGE, url: str = "http://shopping.test/", **rest: Any) -> Observation:
     return Observation(
-        text=text, url=url, title="Shop", tabs=(TabInfo(title="Shop", url=url, active=True),), scroll=Scroll(), **rest
+        text=text,
+        url=url,
+        title="Shop",
+        tabs=(TabInfo(title="Shop", url=url, active=True),),
+        scroll=ScrollPosition(),
+        **rest,
     )
 
 

@@ -90,7 +90,7 @@ def test_a_summary_takes_the_place_of_steps(make: Make) -> None:
 
 
 def models(tmp_path: Path, **rest: Any) -> dict[str, Any]:
-    return {"models": ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), **rest)}
+    return {"models": ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), **rest)}
 
 
 def test_each_exchange_is_kept_without_keys_and_pictures(

@@ -13,11 +13,11 @@ import pytest
 
 from pytest_webarena.actions import Click, Element, Note, Stop
 from pytest_webarena.agents import resolve_agent
-from pytest_webarena.agents.model.reward import Verdict, read_verdict
+from pytest_webarena.agents.model.reward import Assessment, read_verdict
 from pytest_webarena.agents.protocol import AgentLimits, InputImage
 from pytest_webarena.errors import ModelError, UsageError
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import read_ledger
+from pytest_webarena.llm.model_calls import read_model_calls
 from tests.model_server import Answer, ModelServer, cut_stream, fail, model_server, say
 
 from .model_agents import JPEG, VIEW, Make, act, maker, page
@@ -224,7 +224,7 @@ def test_a_reply_that_is_no_verdict_gets_a_sentence(reply: str, told: str) -> No
     [verdict(), f"```json\n{verdict()}\n```", f"So: {verdict()}", f"{verdict()}\n{verdict()}", verdict(score="3")],
 )
 def test_a_verdict_is_read_in_the_forms_models_write(reply: str) -> None:
-    read = Verdict(status="doing", score=3, reason="The page says so.", description="The cart is open.")
+    read = Assessment(status="doing", score=3, reason="The page says so.", description="The cart is open.")
     assert read_verdict(reply) == read
 
 
@@ -283,11 +283,11 @@ PRICES = "models:\n  priced: {input: 1, output: 1}\n  watcher: {input: 10, outpu
 
 def test_what_it_costs_is_told_apart(make: Make, tmp_path: Path) -> None:
     (tmp_path / "prices.yaml").write_text(PRICES)
-    settings = ModelSettings(ledger=tmp_path / "ledger.sqlite", prices=tmp_path / "prices.yaml")
+    settings = ModelSettings(calls=tmp_path / "model-calls.sqlite", prices=tmp_path / "prices.yaml")
     with two(make, [say(verdict())], assigned={"models": settings}) as both:
         act(both.agent)
         reply = act(both.agent)
-    lines = {(line.purpose, line.model): line.usage for line in read_ledger(tmp_path / "ledger.sqlite")}
+    lines = {(line.purpose, line.model): line.usage for line in read_model_calls(tmp_path / "model-calls.sqlite")}
     assert set(lines) == {("agent", "priced"), ("reward", "watcher")}
     assert lines["agent", "priced"].cost == pytest.approx(2 * 1100 / 1e6)
     assert lines["reward", "watcher"].cost == pytest.approx(1100 * 10 / 1e6)
@@ -318,7 +318,7 @@ def test_a_limit_holds_while_it_is_asked_for_one_verdict_again(make: Make) -> No
 
 def test_the_run_s_budget_holds_for_it(make: Make, tmp_path: Path) -> None:
     (tmp_path / "prices.yaml").write_text(PRICES)
-    settings = ModelSettings(ledger=tmp_path / "ledger.sqlite", prices=tmp_path / "prices.yaml", max_cost=0.001)
+    settings = ModelSettings(calls=tmp_path / "model-calls.sqlite", prices=tmp_path / "prices.yaml", max_cost=0.001)
     with two(make, [say(verdict())], assigned={"models": settings}) as both:
         act(both.agent)
         reply = act(both.agent)

@@ -12,7 +12,7 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, RequestRecord
-from pytest_webarena.sites.broker.abroad import enter_beyond, join_worlds
+from pytest_webarena.sites.broker.live_leases import enter_beyond, join_worlds
 from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.protocol.messages import LiveWishes

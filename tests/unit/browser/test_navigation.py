@@ -70,7 +70,7 @@ def test_but_no_more_than_that_and_nothing_else(failures: list[str], tries: int)
 
 
 def going(tab: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(navigation, "standing", lambda tab, but: contextlib.nullcontext())
+    monkeypatch.setattr(navigation, "navigation_locked", lambda tab, but: contextlib.nullcontext())
     return asyncio.run(go_to(tab, "http://a.test/next", Deadlines(), Deadline(60.0)))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.looking import look
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.observation import Observation, Scroll, TabInfo, tab_line
+from pytest_webarena.browser.observation import Observation, ScrollPosition, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import cut_lines
 from pytest_webarena.errors import BrowserError
 
@@ -27,14 +27,14 @@ def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
 @pytest.mark.parametrize(
     ("scroll", "text"),
     [
-        (Scroll(y=0, viewport_height=720, content_height=720), ""),
-        (Scroll(y=0, viewport_height=720, content_height=1440), "… 1 screen below"),
-        (Scroll(y=720, viewport_height=720, content_height=1440), "… 1 screen above"),
-        (Scroll(y=360, viewport_height=720, content_height=3240), "… 0.5 screens above, 3 screens below"),
-        (Scroll(), ""),
+        (ScrollPosition(y=0, viewport_height=720, content_height=720), ""),
+        (ScrollPosition(y=0, viewport_height=720, content_height=1440), "… 1 screen below"),
+        (ScrollPosition(y=720, viewport_height=720, content_height=1440), "… 1 screen above"),
+        (ScrollPosition(y=360, viewport_height=720, content_height=3240), "… 0.5 screens above, 3 screens below"),
+        (ScrollPosition(), ""),
     ],
 )
-def test_scroll_position(scroll: Scroll, text: str) -> None:
+def test_scroll_position(scroll: ScrollPosition, text: str) -> None:
     assert scroll.describe() == text
 
 
@@ -60,7 +60,7 @@ def test_rendering_adds_what_is_not_in_the_page() -> None:
         error="[9] is disabled.",
         dialog="confirm 'Sure?'",
         notes=("The file 'a.txt' was downloaded.",),
-        scroll=Scroll(viewport_height=100, content_height=300),
+        scroll=ScrollPosition(viewport_height=100, content_height=300),
         focused="[1] button 'x'",
     )
     assert observation.render().split("\n") == [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.browser.page_parts import Parts
+from pytest_webarena.browser.reading.page_parts import Parts
 
 
 class Frame:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser import page_reading
 from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.reading import page_reading
 from pytest_webarena.browser.reports import PageReading
 
 WENT = "Protocol error (Runtime.evaluate): Inspected target navigated or closed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_webarena.browser.shared import Fleet
+from pytest_webarena.browser.shared import SharedBrowsers
 
 
 class Made:
@@ -23,7 +23,7 @@ def made(contexts: int = 0) -> Any:
 
 
 def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
-    fleet, full, roomy = Fleet(3), made(3), made(1)
+    fleet, full, roomy = SharedBrowsers(3), made(3), made(1)
     fleet.add(full)
     assert fleet.roomy() is None
     fleet.add(roomy)
@@ -34,7 +34,7 @@ def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
 
 
 def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_they_are_over() -> None:
-    fleet, stuck, other = Fleet(3), made(2), made()
+    fleet, stuck, other = SharedBrowsers(3), made(2), made()
     fleet.add(stuck)
     fleet.add(other)
     assert not fleet.has_lost(stuck)
@@ -48,7 +48,7 @@ def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_the
 
 
 def test_one_that_is_gone_is_lost_and_nobody_begins_in_it() -> None:
-    fleet, gone = Fleet(3), made(1)
+    fleet, gone = SharedBrowsers(3), made(1)
     fleet.add(gone)
     gone.connected = False
     assert fleet.has_lost(gone)
@@ -56,7 +56,7 @@ def test_one_that_is_gone_is_lost_and_nobody_begins_in_it() -> None:
 
 
 def test_what_nobody_shares_is_no_loss_and_closed_at_once() -> None:
-    fleet, own = Fleet(None), made(1)
+    fleet, own = SharedBrowsers(None), made(1)
     fleet.add(own)
     own.connected = False
     assert not fleet.has_lost(own)
@@ -64,7 +64,7 @@ def test_what_nobody_shares_is_no_loss_and_closed_at_once() -> None:
 
 
 def test_one_that_is_kept_for_a_session_takes_no_other() -> None:
-    fleet = Fleet(3)
+    fleet = SharedBrowsers(3)
     own = fleet.apart(made(1))
     assert fleet.roomy() is None
     own.contexts.clear()

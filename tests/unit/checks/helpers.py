@@ -12,6 +12,9 @@ from pytest_webarena.checks import CheckResult, collect, judge, needs
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState
 from pytest_webarena.tasks import Task, parse_tasks
 
+AnswerTable = list[tuple[str, str, list[str], list[str]]]
+"""A check of the kind ``answer``, an intent, answers that pass and answers that don't."""
+
 SITES = {"shopping": "http://shopping.test", "reddit": "http://reddit.test"}
 
 
@@ -47,6 +50,16 @@ def result(check: str, recorded: Evidence, *, intent: str = "What is it?") -> Ch
     indented = textwrap.dedent(check).strip("\n").replace("\n", "\n  ")
     [only] = judge(task(f"- {indented}", intent=intent), recorded).results
     return only
+
+
+def answer_cases(table: AnswerTable, *, right: bool) -> list[tuple[str, str, str]]:
+    """Check, answer and intent of each answer in the table that passes, or of each that does not."""
+    return [(row[0], answer, row[1]) for row in table for answer in row[2 if right else 3]]
+
+
+def passes(check: str, answer: str, intent: str) -> bool:
+    """Whether the check has no doubt that the answer is right."""
+    return result(f"answer: {check}", evidence(answer), intent=intent).passed is True
 
 
 @dataclass

@@ -11,7 +11,7 @@ from PIL import Image
 from pytest_webarena.checks import Judgement, View
 from pytest_webarena.checks.grading import ORIGINAL, REPAIRED, Grading, find_grading
 from pytest_webarena.checks.images import collecting as reading
-from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, similarity
+from pytest_webarena.checks.images.similarity import ImageTooLarge, Unreadable, decode, similarity
 from pytest_webarena.checks.page_images import judge
 from pytest_webarena.evidence import Probe
 from tests.unit.checks.helpers import evidence, task
@@ -104,7 +104,7 @@ def test_images_beyond_the_limit_leave_a_miss_open() -> None:
 
 def test_a_huge_image_is_refused_before_it_is_unpacked() -> None:
     huge = png(Image.new("1", (8_000, 8_000)))  # eight kilobytes
-    with pytest.raises(TooLarge):
+    with pytest.raises(ImageTooLarge):
         decode(huge)
     judgement = matched(huge)
     assert judgement.score is None

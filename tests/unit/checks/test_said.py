@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.checks.answer import AnswerSpec, judge
+from pytest_webarena.checks.given_number import within
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.numbers import numbers_in
-from pytest_webarena.checks.settled import within
 from pytest_webarena.tasks import Task, load_tasks
 
 from .helpers import evidence, result

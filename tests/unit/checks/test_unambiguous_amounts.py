@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .helpers import evidence, result
+from .helpers import AnswerTable, answer_cases, passes
 
-Table = list[tuple[str, str, list[str], list[str]]]
-"""Check, intent, answers that pass and answers that don't."""
-
-AMOUNTS: Table = [
+AMOUNTS: AnswerTable = [
     (
         "{number: 60}",
         "How many minutes does it take to cycle from Aldersey to Lunnet?",
@@ -181,7 +178,7 @@ AMOUNTS: Table = [
 ]
 """Amounts in another unit of the kind: only where nothing else stands beside them."""
 
-UNITS: Table = [
+UNITS: AnswerTable = [
     (
         "{number: 34}",
         "How old is the oldest open issue, in days?",
@@ -293,7 +290,7 @@ UNITS: Table = [
 ]
 """Units that a question asks for, and those that it only names."""
 
-BESIDE: Table = [
+BESIDE: AnswerTable = [
     (
         "{number: 24}",
         "How many minutes from Ivesham station to Chainstay Cycles?",
@@ -402,19 +399,11 @@ BESIDE: Table = [
 _ALL = [*AMOUNTS, *UNITS, *BESIDE]
 
 
-def passes(check: str, answer: str, intent: str) -> bool:
-    return result(f"answer: {check}", evidence(answer), intent=intent).passed is True
-
-
-@pytest.mark.parametrize(
-    ("check", "answer", "intent"), [(check, each, intent) for check, intent, right, _ in _ALL for each in right]
-)
+@pytest.mark.parametrize(("check", "answer", "intent"), answer_cases(_ALL, right=True))
 def test_right(check: str, answer: str, intent: str) -> None:
     assert passes(check, answer, intent)
 
 
-@pytest.mark.parametrize(
-    ("check", "answer", "intent"), [(check, each, intent) for check, intent, _, wrong in _ALL for each in wrong]
-)
+@pytest.mark.parametrize(("check", "answer", "intent"), answer_cases(_ALL, right=False))
 def test_wrong(check: str, answer: str, intent: str) -> None:
     assert not passes(check, answer, intent)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .helpers import evidence, result
+from .helpers import AnswerTable, answer_cases, passes
 
-Table = list[tuple[str, str, list[str], list[str]]]
-"""Check, intent, answers that pass and answers that don't."""
-
-ONLY: Table = [
+ONLY: AnswerTable = [
     (
         "{includes: [Rahmani Pharmacy, Dunn Pharmacy], only: true}",
         "Which of the pharmacies in Ivesham opens on Sundays? Name only those.",
@@ -198,7 +195,7 @@ ONLY: Table = [
 ]
 """Names in one list with those that are wanted, and what is no name."""
 
-REFUSED: Table = [
+REFUSED: AnswerTable = [
     (
         "{unachievable: the store names no workshop}",
         "In which workshop were the cups of the Kettle Chapel made?",
@@ -260,19 +257,11 @@ REFUSED: Table = [
 _ALL = [*ONLY, *REFUSED]
 
 
-def passes(check: str, answer: str, intent: str) -> bool:
-    return result(f"answer: {check}", evidence(answer), intent=intent).passed is True
-
-
-@pytest.mark.parametrize(
-    ("check", "answer", "intent"), [(check, each, intent) for check, intent, right, _ in _ALL for each in right]
-)
+@pytest.mark.parametrize(("check", "answer", "intent"), answer_cases(_ALL, right=True))
 def test_right(check: str, answer: str, intent: str) -> None:
     assert passes(check, answer, intent)
 
 
-@pytest.mark.parametrize(
-    ("check", "answer", "intent"), [(check, each, intent) for check, intent, _, wrong in _ALL for each in wrong]
-)
+@pytest.mark.parametrize(("check", "answer", "intent"), answer_cases(_ALL, right=False))
 def test_wrong(check: str, answer: str, intent: str) -> None:
     assert not passes(check, answer, intent)

@@ -16,7 +16,7 @@ from pytest_webarena.elsewhere import Call, keep_elsewhere
 from pytest_webarena.errors import HarnessError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.cache import open_cache
-from pytest_webarena.llm.ledger import LEDGER, BudgetSpent, open_ledger, read_ledger
+from pytest_webarena.llm.model_calls import BudgetSpent, calls_of, open_model_calls, read_model_calls
 from pytest_webarena.results.memory import MemoryVersion, open_memory
 from tests.processes import wait_until
 
@@ -36,7 +36,7 @@ def on_node(tmp_path: Path, books: Books) -> Iterator[Path]:
             raise given
         return given
 
-    keep_elsewhere(tmp_path / "run" / LEDGER, tmp_path / "run" / LEDGER, ask)
+    keep_elsewhere(calls_of(tmp_path / "run"), calls_of(tmp_path / "run"), ask)
     keep_elsewhere(tmp_path / "cache", tmp_path / "cache", ask)
     keep_elsewhere(tmp_path / "node" / "memory", tmp_path / "run" / "memory", ask)
     yield tmp_path
@@ -45,17 +45,17 @@ def on_node(tmp_path: Path, books: Books) -> Iterator[Path]:
 
 def test_the_budget_holds_over_all_who_ask(on_node: Path) -> None:
     def spend(number: int) -> bool:
-        ledger = open_ledger(on_node / "run" / LEDGER, worker=f"node{number % 3}", max_cost=5.0)
+        calls = open_model_calls(calls_of(on_node / "run"), worker=f"node{number % 3}", max_cost=5.0)
         try:
-            ticket = ledger.reserve(trial="t", purpose="agent", model="m", estimate=1.0, now=1.0)
+            ticket = calls.reserve(trial="t", purpose="agent", model="m", estimate=1.0, now=1.0)
         except BudgetSpent:
             return False
-        ledger.settle(ticket, Usage(calls=1, cost=1.0))
+        calls.settle(ticket, Usage(calls=1, cost=1.0))
         return True
 
     with ThreadPoolExecutor(6) as pool:
         assert sum(pool.map(spend, range(20))) == 5
-    (line,) = read_ledger(on_node / "run" / LEDGER)
+    (line,) = read_model_calls(calls_of(on_node / "run"))
     assert line.usage.cost == 5.0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.cluster.shipping import install, pack, pack_outline, unpack
-from pytest_webarena.cluster.staging import Places, secrets_of, stage
+from pytest_webarena.cluster.staging import NodePaths, secrets_of, stage
 from pytest_webarena.errors import HarnessError, UsageError
 from pytest_webarena.plugin.clustered import _refuse_secrets
 
@@ -166,7 +166,7 @@ def test_rayignore_leaves_out_what_it_names(tmp_path: Path) -> None:
 
 
 def test_paths_of_the_project_are_found_on_nodes_and_others_refused() -> None:
-    places = Places(Path("/home/ana/project"), Path("/tmp/node/project"))
+    places = NodePaths(Path("/home/ana/project"), Path("/tmp/node/project"))
     assert places.on_node(Path("/home/ana/project/agents"), what="x") == Path("/tmp/node/project/agents")
     with pytest.raises(UsageError, match="--prices: expected a file or folder below /home/ana/project"):
         places.on_node(Path("/etc/prices.yaml"), what="--prices")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.gateway.log import Entry, RequestLog
+from pytest_webarena.gateway.log import RequestLog
+from pytest_webarena.gateway.log_entry import Entry
 from tests.unit.gateway.conftest import Browser
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway import GatewaySession
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.terms import Manners, Terms
@@ -24,8 +24,15 @@ __all__ = ["Played", "played", "world"]
 PUBLIC = "127.1.0.1"
 """Plays an address of the Internet; 127.0.0.1 stays what it is."""
 
+SHOP, CDN, EVIL = "shop.example.com", "cdn.example.net", "evil.example.org"
+
 TAB = ("Sec-Fetch-Dest: document", "Sec-Fetch-Mode: navigate", "Accept: text/html,*/*")
 SCRIPT = ("Sec-Fetch-Dest: empty", "Sec-Fetch-Mode: cors", "Accept: */*", "Origin: http://shop.example.com")
+
+
+def answering(status: int, *fields: str) -> Any:
+    head = "".join(f"{field}\r\n" for field in fields)
+    return lambda seen: f"HTTP/1.1 {status} x\r\n{head}Content-Length: 2\r\n\r\nhi".encode()
 
 
 @dataclass

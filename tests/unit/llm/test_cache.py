@@ -13,15 +13,15 @@ from pytest_webarena import secrets
 from pytest_webarena.errors import ModelError
 from pytest_webarena.llm.cache import ResponseCache
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.llm.messages import Sampling
+from pytest_webarena.llm.model_calls import read_model_calls
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 from tests.unit.llm.helpers import client_of, prices, question
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> ModelSettings:
-    return ModelSettings(cache=tmp_path / "cache", ledger=tmp_path / "ledger.sqlite", prices=prices(tmp_path))
+    return ModelSettings(cache=tmp_path / "cache", calls=tmp_path / "model-calls.sqlite", prices=prices(tmp_path))
 
 
 def numbered() -> Any:
@@ -39,11 +39,11 @@ def test_a_rerun_is_free_and_the_same(settings: ModelSettings, tmp_path: Path) -
     with model_server(numbered()) as server:
         first = asked(server, settings, "t1", question("a"), question("a"), question("b"))
         assert first == ["reply 0", "reply 1", "reply 2"]  # equal requests of one trial stay apart
-        later = replace(settings, ledger=tmp_path / "later.sqlite")
+        later = replace(settings, calls=tmp_path / "later.sqlite")
         assert asked(server, later, "t1", question("a"), question("a"), question("b")) == first
         assert server.requests == 3
-    assert later.ledger is not None
-    (line,) = read_ledger(later.ledger)
+    assert later.calls is not None
+    (line,) = read_model_calls(later.calls)
     assert (line.usage.calls, line.usage.cached_calls, line.usage.cost) == (3, 3, 0.0)
     assert line.usage.saved == pytest.approx(0.06)
     assert line.usage.input_tokens == 3000

@@ -17,7 +17,7 @@ from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, QuestionKin
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import read_ledger
+from pytest_webarena.llm.model_calls import read_model_calls
 from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.llm_judge.judge import LONGEST
 from pytest_webarena.results.records import JudgeErrors
@@ -125,14 +125,14 @@ def test_an_endpoint_that_fails_is_an_error_of_the_judge(answer: Answer) -> None
 
 
 def test_calls_are_booked_apart_from_the_agents(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.sqlite"
-    models = ModelSettings(ledger=ledger, prices=prices(tmp_path))
+    calls = tmp_path / "model-calls.sqlite"
+    models = ModelSettings(calls=calls, prices=prices(tmp_path))
     with model_server([say("GRADE: correct")]) as server:
         judge = judge_at(server, models=models, cache=tmp_path / "cache")
         first, second = judge.session("one"), judge.session("other")
         first.ask(question())
         second.ask(question())
-    (line,) = read_ledger(ledger)
+    (line,) = read_model_calls(calls)
     assert (line.purpose, line.usage.calls) == ("judge", 1)
     assert line.usage.cost == pytest.approx(0.02)
     assert first.use is not None
@@ -219,7 +219,7 @@ def test_a_prompt_of_ones_own_needs_no_code_word_but_may_have_one(tmp_path: Path
 
 
 def test_a_spent_budget_is_an_error_of_the_judge(tmp_path: Path) -> None:
-    models = ModelSettings(ledger=tmp_path / "l", prices=prices(tmp_path), max_cost=0.01)
+    models = ModelSettings(calls=tmp_path / "l", prices=prices(tmp_path), max_cost=0.01)
     with model_server([say("GRADE: correct")]) as server:
         judge = judge_at(server, models=models)
         judge.session("a").ask(question())

@@ -57,10 +57,10 @@ def test_once_settled_it_stays_settled() -> None:
     watch = Watch(difference=0.2)
     for _ in range(60):
         watch.add([1.0])
-    assert watch.settled == "better"
+    assert watch.decided == "better"
     for _ in range(60):
         watch.add([-1.0])
-    assert watch.settled == "better"
+    assert watch.decided == "better"
 
 
 def test_its_interval_agrees_with_what_is_settled_and_holds_the_truth() -> None:
@@ -71,7 +71,7 @@ def test_its_interval_agrees_with_what_is_settled_and_holds_the_truth() -> None:
         first_settled(watch, source, gain=0.3, loss=0.15, most=60)
         low, high = watch.interval()
         held += low <= 0.15 <= high
-        assert (low > 0) == (watch.settled == "better")
+        assert (low > 0) == (watch.decided == "better")
     assert held >= 55
     assert Watch(difference=0.1).interval() == (-1.0, 1.0)
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends import births, forking
+from pytest_webarena.sites.backends import forking, spawning
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
 from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -283,7 +283,7 @@ def test_one_that_waits_no_longer_takes_nothing_from_the_others(
 def test_a_parent_that_carries_out_no_orders_is_killed(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(births, "_DEAF", 0.01)
+    monkeypatch.setattr(spawning, "_DEAF", 0.01)
     monkeypatch.setattr(forking, "_END", 0.01)
 
     async def work(backend: ProcessBackend) -> None:

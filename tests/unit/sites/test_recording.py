@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.archives.archive import Archive
 from pytest_webarena.gateway.framing import Capture
-from pytest_webarena.gateway.log import Entry
+from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.sites.broker.recording import Recording
 
 HOME = "https://tea.example/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pytest_webarena.sites.protocol.waits import Wait, Waits, directory_of, read_waits
+from pytest_webarena.sites.protocol.waits import Waiting, Waits, directory_of, read_waits
 
 
 def test_waits_of_all_processes_are_told_the_longest_first(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_waits_of_all_processes_are_told_the_longest_first(tmp_path: Path) -> No
     broker, worker = Waits(directory, "broker"), Waits(directory, "gw0")
     began = time.time()
     with worker.on("the sign-in of ann to shop"):
-        broker.tell([Wait(what="shop to start", since=began - 5)])
+        broker.tell([Waiting(what="shop to start", since=began - 5)])
         assert [wait.what for wait in read_waits(directory)] == ["shop to start", "the sign-in of ann to shop"]
         with worker.on("another one"):
             assert len(read_waits(directory)) == 3

@@ -14,12 +14,12 @@ from pytest_webarena.results import TrialRecord
 from pytest_webarena.results.rundir import TrialFolder
 from pytest_webarena.testing import make_task
 from pytest_webarena.trials import runtime as runtimes
-from pytest_webarena.trials.brake import MOST
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 from pytest_webarena.trials.threads import ThreadedExecutor
+from pytest_webarena.trials.throttle import MOST
 
 TASK = make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id="t")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
@@ -43,7 +43,7 @@ def run(folder: Path, judge: Judge) -> TrialRecord:
 
 
 def test_the_judges_word_is_the_verdict_and_its_cost_its_own(tmp_path: Path) -> None:
-    models = ModelSettings(ledger=tmp_path / LEDGER, prices=prices(tmp_path))
+    models = ModelSettings(calls=calls_of(tmp_path), prices=prices(tmp_path))
     with model_server([say("It is the zip.\nGRADE: correct")]) as server:
         record = run(tmp_path, judge_at(server, models=models))
         asked = server.requests
@@ -53,7 +53,7 @@ def test_the_judges_word_is_the_verdict_and_its_cost_its_own(tmp_path: Path) -> 
     assert record.judge.prompt.startswith("teacher@")
     assert asked == record.judge.usage.calls == 1  # all gradings share it
     assert record.usage is None  # the agent's
-    (line,) = read_ledger(tmp_path / LEDGER)
+    (line,) = read_model_calls(calls_of(tmp_path))
     assert line.purpose == "judge"
     summary = summarise([record])["a"]
     assert (summary.judged, summary.judge_questions, summary.unjudged, summary.usage) == (1, 1, {}, None)

@@ -14,7 +14,7 @@ from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.evidence import MOST, Usage
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import Ledger, read_ledger
+from pytest_webarena.llm.model_calls import ModelCalls, read_model_calls
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
@@ -56,7 +56,7 @@ class Frugal(Spender):
 
 @pytest.fixture
 def models(tmp_path: Path) -> ModelSettings:
-    return ModelSettings(ledger=tmp_path / "ledger.sqlite", max_cost=1.0)
+    return ModelSettings(calls=tmp_path / "model-calls.sqlite", max_cost=1.0)
 
 
 def run(tmp_path: Path, models: ModelSettings, trial: int, agent: str = "mine", make: Any = Spender) -> TrialRecord:
@@ -77,8 +77,8 @@ def test_the_last_money_ends_the_trial_and_keeps_others_from_beginning(tmp_path:
     assert first.stop_detail == "the run's budget for model calls: $1.2000 of the run's $1 are spent or reserved"
     assert (second.outcome, second.cause, second.steps) == ("error", "model", 0)
     assert "raise --max-cost and --resume" in second.message
-    assert models.ledger is not None
-    (line,) = read_ledger(models.ledger)
+    assert models.calls is not None
+    (line,) = read_model_calls(models.calls)
     assert (line.model, line.usage.input_tokens) == ("mine", 30)
     assert line.usage.cost == pytest.approx(1.2)
 
@@ -91,8 +91,8 @@ def test_agents_that_spend_nothing_go_on(tmp_path: Path, models: ModelSettings) 
 def test_an_unknown_cost_stays_unknown(tmp_path: Path, models: ModelSettings) -> None:
     record = run(tmp_path, models, 1, make=type("Unpriced", (Spender,), {"cost": None}))
     assert record.stop_reason != "cost"
-    assert models.ledger is not None
-    (line,) = read_ledger(models.ledger)
+    assert models.calls is not None
+    (line,) = read_model_calls(models.calls)
     assert (line.usage.cost, line.unknown > 0) == (None, True)
 
 
@@ -130,14 +130,14 @@ def test_numbers_that_are_none_are_the_agents_own_crash(
 def test_the_largest_numbers_of_many_trials_can_be_added_up(tmp_path: Path) -> None:
     most = Usage(calls=MOST, input_tokens=MOST, output_tokens=MOST, cost=float(MOST), saved=float(MOST))
     assert most + most == most
-    ledger = Ledger(tmp_path / "l.sqlite", worker="w")
-    with ledger._transaction() as database:  # 10,000 of them: more than 64 bits hold
+    calls = ModelCalls(tmp_path / "l.sqlite", worker="w")
+    with calls._transaction() as database:  # 10,000 of them: more than 64 bits hold
         database.executemany(
             "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, input_tokens) "
             "values (0, 'w', 't', 'agent', 'm', 'settled', 0, 1e15, ?)",
             [(MOST,)] * 10_000,
         )
-    (line,) = ledger.lines()
+    (line,) = calls.lines()
     assert (line.usage.input_tokens, line.usage.cost) == (MOST, float(MOST))
 
 

@@ -11,7 +11,7 @@ from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.extraction import Box, Extraction
 from pytest_webarena.browser.observation.fast.worlds import LostWorld
 from pytest_webarena.browser.observation.markup import rules
-from pytest_webarena.browser.observation.model import Scroll
+from pytest_webarena.browser.observation.model import ScrollPosition
 from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["FastExtractor"]
@@ -53,7 +53,7 @@ class FastExtractor:
             title=writable(found.title),
             elements={},  # ids are found again in the page itself: `InPage.locate`
             focused=found.focused,
-            scroll=Scroll(x=x, y=y, viewport_height=height, content_height=content),
+            scroll=ScrollPosition(x=x, y=y, viewport_height=height, content_height=content),
             html=html,
             marks=marks,
         )

@@ -13,6 +13,7 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.results.attempts import INPUTS, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.wording import action_words, printable, usage_words
+from pytest_webarena.text import within
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult, Part
@@ -201,5 +202,4 @@ def _step(name: str, began: float, ended: float) -> TestStepResult:
 
 
 def _cut(text: str, most: int = _INLINE) -> str:
-    text = printable(text)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return within(printable(text), most)

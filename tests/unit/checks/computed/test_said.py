@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.checks.computed.comparing import compare
-from pytest_webarena.checks.computed.endings import is_unit, settled_ending
+from pytest_webarena.checks.computed.endings import is_unit, without_ending
 from pytest_webarena.checks.computed.prose import statement
 
 
@@ -54,7 +54,7 @@ def test_no_units(text: str) -> None:
     ],
 )
 def test_what_stands_behind_a_formula(text: str, left: str) -> None:
-    assert settled_ending(text) == left
+    assert without_ending(text) == left
 
 
 def test_an_answer_longer_than_a_formula_says_it_last() -> None:

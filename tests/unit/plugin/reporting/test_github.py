@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.plugin.reporting.github import Place, notes, summary
+from pytest_webarena.plugin.reporting.github import TaskPlace, notes, summary
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import Ruling
 
@@ -18,8 +18,8 @@ def record(task: str, outcome: Any = "failed", **more: Any) -> TrialRecord:
     return TrialRecord(key=TrialKey(task, "mine", 1), outcome=outcome, cause=cause, **more)
 
 
-def at(*records: TrialRecord, told: str = "answer: expected 4, found 5") -> dict[str, Place]:
-    return {each.key.folder: Place("tasks/shop.yaml", line, told) for line, each in enumerate(records, start=3)}
+def at(*records: TrialRecord, told: str = "answer: expected 4, found 5") -> dict[str, TaskPlace]:
+    return {each.key.folder: TaskPlace("tasks/shop.yaml", line, told) for line, each in enumerate(records, start=3)}
 
 
 def page(*records: TrialRecord, ruling: Ruling | None = None, repository: str = "", told: str = "found 5") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot, status_text
-from pytest_webarena.sites.protocol.waits import Wait
+from pytest_webarena.sites.protocol.waits import Waiting
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_a_log_is_told_of_each_new_error_at_once() -> None:
 def test_a_log_is_told_what_is_waited_for_every_ten_seconds() -> None:
     now = [1000.0]
     lines: list[str] = []
-    waits = [Wait(what="shop to start", since=time.time() - 9)]
+    waits = [Waiting(what="shop to start", since=time.time() - 9)]
     progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: now[0], waits=lambda: waits)
     for _ in range(4):
         now[0] += 4
         progress.look()
     assert len(lines) == 2
     assert all(re.fullmatch(r"webarena: waiting for shop to start \(\d+ s\)", line) for line in lines)
-    waits[:] = [Wait(what="shop to start", since=time.time())]  # not worth a word yet
+    waits[:] = [Waiting(what="shop to start", since=time.time())]  # not worth a word yet
     now[0] += 60
     progress.look()
     assert len(lines) == 2

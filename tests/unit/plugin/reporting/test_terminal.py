@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import LedgerLine
+from pytest_webarena.llm.model_calls import CallTotals
 from pytest_webarena.llm_judge import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
 from pytest_webarena.plugin.reporting.lines import Line
@@ -94,9 +94,9 @@ def test_costs_are_told_and_unknown_ones_called_so() -> None:
 
 
 def test_the_runs_account_is_told() -> None:
-    def line(purpose: Any, **more: Any) -> LedgerLine:
+    def line(purpose: Any, **more: Any) -> CallTotals:
         usage = Usage(calls=5, cached_calls=2, cost=0.5)
-        return LedgerLine(**{"purpose": purpose, "model": "m", "usage": usage, "unknown": 0, "open": 0, **more})
+        return CallTotals(**{"purpose": purpose, "model": "m", "usage": usage, "unknown": 0, "open": 0, **more})
 
     plain, bounded = ModelSettings(), ModelSettings(max_cost=2.0, cache=Path("c"))
     assert texts(budget_lines([line("agent"), line("judge", unknown=1, open=2)], bounded)) == [

@@ -10,15 +10,15 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.looking import states_of
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
-from pytest_webarena.browser.page_reading import read_address, read_tab
+from pytest_webarena.browser.reading.own_pages import OwnPages, open_own_pages, remembered
+from pytest_webarena.browser.reading.page_reading import read_address, read_tab
 from pytest_webarena.browser.reports import PageReading
+from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
 from pytest_webarena.browser.tabs.recovery import calm
 from pytest_webarena.browser.tabs.settle import settle
-from pytest_webarena.browser.tabs.standing import standing, wanders
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError
@@ -94,7 +94,7 @@ class CheckReader:
         try:
             seconds = min(self._limits.hang, _ANSWERS)  # a halted page has its time when it is read
             return bool(await tab.evaluate(_PARSED, seconds=seconds, what="looking at a document"))
-        except (DialogOpened, PageCrashed, TabClosed, Unresponsive):
+        except (DialogBlocks, PageCrashed, TabGone, Unresponsive):
             return True
         except (PlaywrightError, ScriptFailed):
             return False  # it went elsewhere just now
@@ -102,8 +102,8 @@ class CheckReader:
     @contextlib.asynccontextmanager
     async def _held(self, tab: Tab) -> AsyncIterator[None]:
         """Meanwhile ``tab``, which goes on by itself while it is read, shows one document, as a whole."""
-        async with standing(tab):
-            with contextlib.suppress(DialogOpened, PageCrashed, PlaywrightError, TabClosed, Unresponsive):
+        async with navigation_locked(tab):
+            with contextlib.suppress(DialogBlocks, PageCrashed, PlaywrightError, TabGone, Unresponsive):
                 await settle(tab, self._limits, Deadline(self._limits.hang))
             yield
 
@@ -139,7 +139,7 @@ class CheckReader:
                     return reading
                 why, moved = "it keeps going elsewhere", True
                 continue
-            except DialogOpened:
+            except DialogBlocks:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except PlaywrightError:
                 if not self._over or not (tab.document != document or tab.is_navigating()):

@@ -18,13 +18,24 @@ from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.errors import recording, unwritten
 from pytest_webarena.evidence import MOST, Usage
 
-__all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "open_ledger", "read_ledger"]
+__all__ = [
+    "BudgetSpent",
+    "CallTotals",
+    "ModelCalls",
+    "Purpose",
+    "Ticket",
+    "calls_of",
+    "open_model_calls",
+    "read_model_calls",
+]
 
 Purpose = Literal["agent", "judge", "reward"]
 """``reward``: a model that tells an agent how far it has come; apart from the agent's own, which acts."""
 
-LEDGER = "ledger.sqlite"
+_NAME = "model-calls.sqlite"
 """The file's name in a run's folder."""
+
+_EARLIER = "ledger.sqlite"
 
 _MINUTE = 60.0
 _BUSY = 60.0
@@ -65,7 +76,7 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerLine:
+class CallTotals:
     """All settled calls of one model for one purpose."""
 
     purpose: Purpose
@@ -80,7 +91,7 @@ class LedgerLine:
     """US dollars that calls of unknown cost have been taken for: what was reserved for them."""
 
 
-class Ledger:
+class ModelCalls:
     """Opens the file for each operation: nothing to close, nothing to inherit over a fork."""
 
     def __init__(
@@ -179,7 +190,7 @@ class Ledger:
         told = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
         return told if spent >= self._max_cost else ""
 
-    def lines(self) -> tuple[LedgerLine, ...]:
+    def lines(self) -> tuple[CallTotals, ...]:
         """The account, by purpose and model."""
         with self._connected() as database:
             return _lines(database)
@@ -206,18 +217,24 @@ class Ledger:
             database.execute("commit")
 
 
-def open_ledger(
+def calls_of(folder: Path) -> Path:
+    """The file of a run, given its folder; runs that have one by its earlier name go on with that."""
+    earlier = folder / _EARLIER
+    return earlier if earlier.is_file() else folder / _NAME
+
+
+def open_model_calls(
     path: Path, *, worker: str, max_cost: float | None = None, requests_per_minute: int | None = None
-) -> Ledger:
+) -> ModelCalls:
     """The account at ``path``, wherever it is kept (`elsewhere`)."""
     made = {"worker": worker, "max_cost": max_cost, "requests_per_minute": requests_per_minute}
-    ledger: Ledger = stand_in("ledger", path, **made) or Ledger(
+    calls: ModelCalls = stand_in("model_calls", path, **made) or ModelCalls(
         path, worker=worker, max_cost=max_cost, requests_per_minute=requests_per_minute
     )
-    return ledger
+    return calls
 
 
-def read_ledger(path: Path) -> tuple[LedgerLine, ...]:
+def read_model_calls(path: Path) -> tuple[CallTotals, ...]:
     """The account of a run, from its file; empty when there is none that can be read. Creates nothing."""
     if not path.is_file():
         return ()
@@ -246,7 +263,7 @@ from calls group by purpose, model order by purpose, model
 """Columns beyond the first five are `Usage`'s fields, within the bounds of one."""
 
 
-def _lines(database: sqlite3.Connection) -> tuple[LedgerLine, ...]:
+def _lines(database: sqlite3.Connection) -> tuple[CallTotals, ...]:
     cursor = database.execute(_SUMS)
     used = [column[0] for column in cursor.description[5:]]
     lines = []
@@ -255,6 +272,6 @@ def _lines(database: sqlite3.Connection) -> tuple[LedgerLine, ...]:
         if not usage.calls:  # none came to an end, so nothing was spent; otherwise null is an unknown cost
             usage = replace(usage, cost=0.0)
         lines.append(
-            LedgerLine(purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open, assumed=assumed)
+            CallTotals(purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open, assumed=assumed)
         )
     return tuple(lines)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["MOST", "Brake", "processor_times"]
+__all__ = ["MOST", "Throttle", "processor_times"]
 
 _SPARE = 0.05
 """Share of the processors' time that has to be idle."""
@@ -18,7 +18,7 @@ _RECENT = 1.0
 """Seconds after which a look tells nothing of now any more."""
 MOST = 5.0
 """Seconds that one trial is held for at most, one after the other: who shares a machine gets on, too. Where nobody has
-said how many trials there shall be, the machine says it: `Brake.hold`."""
+said how many trials there shall be, the machine says it: `Throttle.hold`."""
 
 
 def processor_times() -> tuple[float, float] | None:
@@ -31,7 +31,7 @@ def processor_times() -> tuple[float, float] | None:
     return (ticks[3] + ticks[4], sum(ticks)) if len(ticks) == 8 else None
 
 
-class Brake:
+class Throttle:
     """Lets trials pass, as many at a time as there is something to spare for. Thread-safe."""
 
     def __init__(

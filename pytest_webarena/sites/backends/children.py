@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import os
 import selectors
 import signal
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Collection
+from typing import NoReturn
 
-__all__ = ["Loop", "adopt_orphans", "die_with_parent"]
+from pytest_webarena.death_signal import prctl
 
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+__all__ = ["Loop", "adopt_orphans", "end_all", "live_as"]
+
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 
 
@@ -49,23 +50,28 @@ class Loop:
         os.close(self._woken)
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel, on Linux, kill this process when ``parent`` ends."""
-    if (prctl := _prctl()) is not None:
-        prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it died in between
-            os._exit(1)
+def live_as(child: Callable[[], object]) -> NoReturn:
+    """Be a child that was just forked, to its end: nothing of its parent's clean-up runs here."""
+    code = 1
+    try:
+        child()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def end_all(children: Collection[int]) -> None:
+    """Kill children that have not been waited for, and wait for them."""
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        os.waitpid(pid, 0)
 
 
 def adopt_orphans() -> None:
     """Have descendants whose parent ends become children of this process, on Linux."""
-    if (prctl := _prctl()) is not None:
-        prctl(_ADOPT, 1, 0, 0, 0)
-
-
-@functools.cache  # a child that is forked finds it looked up
-def _prctl() -> Callable[..., int] | None:
-    if sys.platform != "linux":
-        return None
-    function: Callable[..., int] = ctypes.CDLL(None).prctl
-    return function
+    if (call := prctl()) is not None:
+        call(_ADOPT, 1, 0, 0, 0)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
-from pytest_webarena.browser.out_of_view import DRAWN, load_frames, unloaded_frame
-from pytest_webarena.browser.page_parts import Parts, doubt
+from pytest_webarena.browser.reading.out_of_view import DRAWN, load_frames, unloaded_frame
+from pytest_webarena.browser.reading.page_parts import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load
@@ -143,7 +143,7 @@ async def read_address(
         except PlaywrightError as error:
             if not tries_left or _WENT.search(str(error)) is None:
                 raise
-        except DialogOpened:
+        except DialogBlocks:
             why = "it kept opening dialogs"
         except Unresponsive as error:
             why = str(error)
@@ -226,10 +226,10 @@ async def read_tab(
 
     ``late``: for what must not be there. A page that runs scripts, or leads elsewhere by itself (also by its header
     ``refresh``), is given a moment more to show it, and `PageReading.waiting` tells what it had not got yet.
-    Raises as `Tab.run`: `DialogOpened` where a dialog hides the page, `Unresponsive`.
+    Raises as `Tab.run`: `DialogBlocks` where a dialog hides the page, `Unresponsive`.
     """
     if tab.dialogs.open is not None:
-        raise DialogOpened
+        raise DialogBlocks
     seconds = deadline.left(limits.hang)
     error = ""
     owed = _Owed()

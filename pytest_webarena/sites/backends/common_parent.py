@@ -1,10 +1,10 @@
 """The common parent of fork servers: it has loaded what their apps have in common, and forks one for each.
 
 Pages of memory that nobody writes to are then held once for all of them, and what is loaded takes its time once. Run as
-``python -P -m pytest_webarena.sites.backends.nursery MODULE…``; stdin is a Unix socket on which orders come, each a
-JSON object with three open files, the child's stdin, stdout and stderr::
+``python -P -m pytest_webarena.sites.backends.common_parent MODULE…``; stdin is a Unix socket on which orders come, each
+a JSON object with three open files, the child's stdin, stdout and stderr::
 
-    → {"op": "bear", "name": "homepage-1", "environ": {…}}       with three files
+    → {"op": "spawn", "name": "homepage-1", "environ": {…}}       with three files
     → {"op": "kill", "name": "homepage-1"}
     ← {"event": "loaded", "name": "", "hinders": ""}             first, once all is loaded
     ← {"event": "exit", "name": "homepage-1", "code": -9}
@@ -28,10 +28,11 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
+from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.sites.backends import forkserver
-from pytest_webarena.sites.backends.offspring import Loop, die_with_parent
+from pytest_webarena.sites.backends.children import Loop, end_all, live_as
 
 __all__ = ["FILES", "ORDER_LIMIT", "main"]
 
@@ -43,7 +44,7 @@ _PATIENCE, _POLL = 0.5, 0.01
 """Seconds for threads to be gone that a module started and waited for, and between two looks."""
 
 
-class _Nursery:
+class _CommonParent:
     """Children by pid, orders one after the other."""
 
     def __init__(self, orders: socket.socket, out: int) -> None:
@@ -57,7 +58,7 @@ class _Nursery:
         self._tell("loaded", "", hinders=hinders)
         if not hinders:
             self._loop.run(self._serve, self._collect)
-            self._end_all()
+            end_all(self._children)
 
     def _serve(self) -> bool:
         text, files, _, _ = socket.recv_fds(self._orders, ORDER_LIMIT, FILES)
@@ -69,12 +70,12 @@ class _Nursery:
                 if name == order["name"]:
                     os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
         else:
-            self._bear(order, files)
+            self._spawn(order, files)
             for file in files:
                 os.close(file)
         return True
 
-    def _bear(self, order: Mapping[str, Any], files: Sequence[int]) -> None:
+    def _spawn(self, order: Mapping[str, Any], files: Sequence[int]) -> None:
         try:
             if len(files) < FILES:
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -85,41 +86,26 @@ class _Nursery:
             self._tell("exit", order["name"], code=1)
             return
         if pid == 0:
-            self._be_fork_server(order["environ"], files)
+            live_as(lambda: self._be_fork_server(order["environ"], files))
         self._children[pid] = order["name"]
 
-    def _be_fork_server(self, environ: Mapping[str, str], files: Sequence[int]) -> NoReturn:
-        code = 1
-        try:
-            os.setsid()
-            die_with_parent(self._pid)
-            self._loop.leave()
-            self._orders.close()
-            for place, file in enumerate(files):
-                os.dup2(file, place)
-            for file in (*files, self._out):
-                os.close(file)
-            os.environ.update(environ)
-            forkserver.main()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            # Nothing of the parent's clean-up must run here.
-            sys.stderr.flush()
-            os._exit(code)
+    def _be_fork_server(self, environ: Mapping[str, str], files: Sequence[int]) -> None:
+        os.setsid()
+        die_with_parent(self._pid)
+        self._loop.leave()
+        self._orders.close()
+        for place, file in enumerate(files):
+            os.dup2(file, place)
+        for file in (*files, self._out):
+            os.close(file)
+        os.environ.update(environ)
+        forkserver.main()
 
     def _collect(self) -> None:
         for pid in list(self._children):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 self._tell("exit", self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
-
-    def _end_all(self) -> None:
-        for pid in self._children:
-            os.kill(pid, signal.SIGKILL)
-        for pid in self._children:
-            os.waitpid(pid, 0)
 
     def _tell(self, event: str, name: str, **fields: int | str) -> None:
         os.write(self._out, json.dumps({"event": event, "name": name, **fields}).encode() + b"\n")
@@ -163,7 +149,7 @@ def main() -> None:
     hinders = _load(sys.argv[1:])
     gc.collect()
     gc.freeze()  # shared by all from now on; collecting would copy it
-    _Nursery(orders, out).run(hinders)
+    _CommonParent(orders, out).run(hinders)
     sys.stderr.flush()
     os._exit(0)  # threads of others are not waited for
 

@@ -13,7 +13,7 @@ from pytest_webarena.checks.computed.names import GREEK_QUANTITIES
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.text import clip
 
-__all__ = ["LEFT_OVER", "Place", "found_in", "merged"]
+__all__ = ["LEFT_OVER", "PlacedNumber", "found_in", "merged"]
 
 _GREEK = f"{GREEK_QUANTITIES}|hbar|varphi|varepsilon|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega"
 _SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ffµ])(?![A-Za-z])")
@@ -43,7 +43,7 @@ _JOINED = re.compile(r"\s*(?:,|and)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlacedNumber:
     """A number, and where it stands."""
 
     found: Found
@@ -51,7 +51,7 @@ class Place:
     end: int
 
 
-def found_in(text: str) -> Iterator[Place]:
+def found_in(text: str) -> Iterator[PlacedNumber]:
     """The numbers of a text, with their units, one after the other. `NoNumber` where a symbol is left over."""
     at = 0
     for _ in range(_TRIES):
@@ -99,16 +99,16 @@ def found_in(text: str) -> Iterator[Place]:
         if _BEHIND.search(before):
             raise NoNumber(f"a symbol is left over: {clip(before[-12:].strip(), 20)}")
         at = unit[1] if unit else end
-        yield Place(Found(written, unit[0] if unit else None), begun if sign else start, at)
+        yield PlacedNumber(Found(written, unit[0] if unit else None), begun if sign else start, at)
     raise NoNumber("it gives too many numbers")
 
 
-def merged(text: str, places: Sequence[Place]) -> list[Place]:
+def merged(text: str, places: Sequence[PlacedNumber]) -> list[PlacedNumber]:
     """The different numbers: equal ones are one, and so is a number with its rounded form behind ``≈``.
 
     What is worked out goes into its result behind ``=``, and must have one.
     """
-    kept: list[Place] = []
+    kept: list[PlacedNumber] = []
     for place in places:
         last = kept[-1] if kept else None
         if last is not None:
@@ -118,10 +118,10 @@ def merged(text: str, places: Sequence[Place]) -> list[Place]:
                 both = [each for each in (last, place) if each.found.written.worked_out] or [place]
                 finer = min(both, key=lambda each: each.found.written.digit)
                 unit = place.found.unit or last.found.unit
-                kept[-1] = Place(Found(finer.found.written, unit), last.start, place.end)
+                kept[-1] = PlacedNumber(Found(finer.found.written, unit), last.start, place.end)
                 continue
             if _JOINED.fullmatch(between) and (whole := summed(last.found, place.found)) is not None:
-                kept[-1] = Place(whole, last.start, place.end)
+                kept[-1] = PlacedNumber(whole, last.start, place.end)
                 continue
         if any(
             same_quantity(each.found, place.found)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_webarena.trials.brake import Brake, processor_times
+from pytest_webarena.trials.throttle import Throttle, processor_times
 
 
 class Machine:
@@ -32,69 +32,69 @@ class Machine:
         if len(self._idle) > 1:
             del self._idle[0]
 
-    def brake(self, free: int = 2, **more: float) -> Brake:
-        return Brake(free, **more, read=self.read, sleep=self.sleep, clock=lambda: self.now)
+    def throttle(self, free: int = 2, **more: float) -> Throttle:
+        return Throttle(free, **more, read=self.read, sleep=self.sleep, clock=lambda: self.now)
 
 
 def test_the_first_ones_are_never_held() -> None:
     machine = Machine(0.0)
-    brake = machine.brake()
-    assert [brake.hold(lambda: 0), brake.hold(lambda: 1)] == [0.0, 0.0]
+    throttle = machine.throttle()
+    assert [throttle.hold(lambda: 0), throttle.hold(lambda: 1)] == [0.0, 0.0]
     assert machine.slept == []
 
 
 def test_others_are_held_until_there_is_something_to_spare() -> None:
     machine = Machine(0.0, 0.01, 0.5)
-    assert machine.brake().hold(lambda: 2) > 0.0
+    assert machine.throttle().hold(lambda: 2) > 0.0
     assert len(machine.slept) == 3
 
 
 @pytest.mark.parametrize(("idle", "passing"), [(1.0, 4), (0.5, 2), (0.06, 1)])
 def test_as_many_pass_by_one_look_as_there_is_something_to_spare_for(idle: float, passing: int) -> None:
     machine = Machine(idle)
-    brake = machine.brake(free=4)
+    throttle = machine.throttle(free=4)
     for _ in range(passing):
-        brake.hold(lambda: 9)
+        throttle.hold(lambda: 9)
     assert len(machine.slept) == 1
-    brake.hold(lambda: 9)
+    throttle.hold(lambda: 9)
     assert len(machine.slept) == 2
 
 
 def test_a_look_is_not_believed_for_long() -> None:
     machine = Machine(1.0, 0.0, 0.0, 0.5)
-    brake = machine.brake(free=4)
-    assert brake.hold(lambda: 9) == pytest.approx(0.15)
+    throttle = machine.throttle(free=4)
+    assert throttle.hold(lambda: 9) == pytest.approx(0.15)
     machine.pass_by(0.2)  # with nothing to spare: three more could have passed
-    assert brake.hold(lambda: 9) == pytest.approx(0.30)
+    assert throttle.hold(lambda: 9) == pytest.approx(0.30)
 
 
 def test_the_time_since_the_last_look_is_one() -> None:
     machine = Machine(1.0)
-    brake = machine.brake()
-    brake.hold(lambda: 9)
+    throttle = machine.throttle()
+    throttle.hold(lambda: 9)
     machine.pass_by(0.5)
-    assert brake.hold(lambda: 9) == 0.0
+    assert throttle.hold(lambda: 9) == 0.0
     machine.pass_by(2.0)
-    assert brake.hold(lambda: 9) == pytest.approx(0.15)  # too long ago
+    assert throttle.hold(lambda: 9) == pytest.approx(0.15)  # too long ago
 
 
 def test_nobody_is_held_for_ever_and_nobody_once_the_run_is_broken_off() -> None:
     machine = Machine(0.0)
-    brake = machine.brake()
-    assert 5.0 <= brake.hold(lambda: 2) < 5.3
+    throttle = machine.throttle()
+    assert 5.0 <= throttle.hold(lambda: 2) < 5.3
     machine.slept.clear()
-    assert brake.hold(lambda: 2, over=lambda: True) == 0.0
+    assert throttle.hold(lambda: 2, over=lambda: True) == 0.0
     assert machine.slept == []
 
 
 def test_who_has_no_other_measure_waits_until_few_are_under_way() -> None:
     machine = Machine(0.0)
     under_way = iter([9] * 100 + [1] * 100)
-    assert 5.3 < machine.brake(most=math.inf).hold(lambda: next(under_way)) < 20.0
+    assert 5.3 < machine.throttle(most=math.inf).hold(lambda: next(under_way)) < 20.0
 
 
 def test_where_nobody_tells_nobody_is_held() -> None:
-    assert Brake(1, read=lambda: None, sleep=lambda seconds: None).hold(lambda: 9) < 1.0
+    assert Throttle(1, read=lambda: None, sleep=lambda seconds: None).hold(lambda: 9) < 1.0
 
 
 def test_this_machine_tells() -> None:

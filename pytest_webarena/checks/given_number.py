@@ -20,7 +20,7 @@ from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.checks.plain_answers import emphasised, unmarked
 from pytest_webarena.checks.text import Tolerance, normalise
 
-__all__ = ["Place", "places_of", "settles", "within"]
+__all__ = ["Span", "gives_number", "places_of", "within"]
 
 _LONGEST = 2_000
 """Characters of an answer that is read so."""
@@ -82,7 +82,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Span:
     """Where a number stands in a text."""
 
     start: int
@@ -91,7 +91,7 @@ class Place:
     percent: bool
 
 
-def places_of(text: str) -> tuple[Place, ...]:
+def places_of(text: str) -> tuple[Span, ...]:
     """All places of numbers in ``text`` that `numbers_in` finds there, in order."""
     plain = mask_words(text)
     if len(plain) != len(text):
@@ -102,7 +102,7 @@ def places_of(text: str) -> tuple[Place, ...]:
         if start >= 0:
             position = start + len(token.text)
             end = start + len(token.text.rstrip("% ").removesuffix("percent").rstrip()) if token.percent else position
-            found.append(Place(start=start, end=end, value=token.value, percent=token.percent))
+            found.append(Span(start=start, end=end, value=token.value, percent=token.percent))
     return tuple(found)
 
 
@@ -113,10 +113,11 @@ def within(value: Fraction, wanted: Decimal, tolerance: Tolerance | None) -> boo
     return abs(value - expected) <= allowed
 
 
-def settles(answer: str, wanted: Decimal, tolerance: Tolerance | None, question: str) -> bool:
+def gives_number(answer: str, wanted: Decimal, tolerance: Tolerance | None, question: str) -> bool:
     """Whether an answer with several numbers gives the wanted one as what is asked for, and no other.
 
-    >>> [settles(text, Decimal(36), None, "How much is it?") for text in ("2 x 18 = 36", "36 or 38", "18 a night, 36")]
+    >>> how_much = (Decimal(36), None, "How much is it?")
+    >>> [gives_number(text, *how_much) for text in ("2 x 18 = 36", "36 or 38", "18 a night, 36")]
     [True, False, False]
     """
     text = " ".join(unmarked(answer).split()) if "\n" not in answer else unmarked(answer)
@@ -157,7 +158,7 @@ def settles(answer: str, wanted: Decimal, tolerance: Tolerance | None, question:
     ) or _concludes(good, rivals, text, summed=bool(operands))
 
 
-def _spelled(text: str) -> tuple[Place, ...]:
+def _spelled(text: str) -> tuple[Span, ...]:
     """Numbers in words, beside digits of other things."""
     return places_of(re.sub(r"\d", "\u00a4", text))
 
@@ -167,11 +168,11 @@ def normalise_kept(text: str) -> str:
     return "".join(each.lower() if len(each.lower()) == 1 else each for each in text).replace("\u2019", "'")
 
 
-def _inside(each: Place, spans: Sequence[tuple[int, int]]) -> bool:
+def _inside(each: Span, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= each.start < end for start, end in spans)
 
 
-def _bracketed(each: Place, text: str) -> bool:
+def _bracketed(each: Span, text: str) -> bool:
     before = text[: each.start]
     opened = before.rfind("(")
     return (
@@ -188,7 +189,7 @@ def _only_bold(answer: str, wanted: Decimal, tolerance: Tolerance | None) -> boo
     return bool(values) and all(within(value, wanted, tolerance) for value in values)
 
 
-def _other_thing(each: Place, good: Sequence[Place], text: str, question: str) -> bool:
+def _other_thing(each: Span, good: Sequence[Span], text: str, question: str) -> bool:
     """Whether it is of another kind than what is asked for, or only in the reason for it."""
     before = text[: each.start]
     if _NAMED.search(before):
@@ -218,11 +219,11 @@ def _other_thing(each: Place, good: Sequence[Place], text: str, question: str) -
     return each.start < earlier[-1].end + len(clause) and _FROM.search(clause) is not None
 
 
-def _concluded(each: Place, text: str) -> bool:
+def _concluded(each: Span, text: str) -> bool:
     return _CONCLUDES.search(text[: each.start]) is not None
 
 
-def _concludes(good: Sequence[Place], rivals: Sequence[Place], text: str, *, summed: bool) -> bool:
+def _concludes(good: Sequence[Span], rivals: Sequence[Span], text: str, *, summed: bool) -> bool:
     """Whether the last word is the wanted number, as what follows from the others."""
     last = good[-1]
     if any(each.start > last.start and not _bracketed(each, text) for each in rivals):
@@ -240,7 +241,7 @@ def _concludes(good: Sequence[Place], rivals: Sequence[Place], text: str, *, sum
     return apart and len(values) > 1 and (sum(values) == last.value or 2 * max(values) - sum(values) == last.value)
 
 
-def _sums(text: str, good: Sequence[Place]) -> Iterator[tuple[int, int] | None]:
+def _sums(text: str, good: Sequence[Span]) -> Iterator[tuple[int, int] | None]:
     """Where sums stand that come to the wanted number; None for one that is said to and does not."""
     for found in _SUM.finditer(text):
         result = next((each for each in good if 0 <= each.start - found.end() <= 1), None)

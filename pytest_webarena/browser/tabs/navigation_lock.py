@@ -9,10 +9,10 @@ from urllib.parse import unquote, urldefrag
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, TabGone, Unresponsive
 from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["standing", "wanders"]
+__all__ = ["navigation_locked", "wanders"]
 
 _MANY = 4
 """Documents by which a page that leads on to others (a form, a redirect or two) is told from one that never stays."""
@@ -29,7 +29,7 @@ def wanders(tab: Tab, since: int) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def standing(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
+async def navigation_locked(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
     """Meanwhile ``tab`` gets no other document than that at ``but``: what else is asked for is broken off unsent.
 
     Chromium only; in other browsers pages go on as they please.
@@ -61,7 +61,7 @@ async def standing(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
 async def _try(tab: Tab, method: str, parameters: dict[str, Any]) -> None:
     """A page that is gone, or a request that is over, needs no order; a slow browser gets it a little later."""
     assert tab.session is not None
-    with contextlib.suppress(PlaywrightError, PageCrashed, TabClosed, Unresponsive):
+    with contextlib.suppress(PlaywrightError, PageCrashed, TabGone, Unresponsive):
         await tab.run(tab.session.send(method, parameters), _SECONDS, method, despite_dialog=True)
 
 

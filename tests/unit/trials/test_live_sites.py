@@ -8,7 +8,7 @@ import pytest
 
 from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabState
-from pytest_webarena.trials.abroad import obstacles, telling_obstacles, with_obstacles
+from pytest_webarena.trials.live_sites import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.outcome import Decided
 
 FAILED, PASSED = Decided("failed", None, "why"), Decided("passed", None, "")

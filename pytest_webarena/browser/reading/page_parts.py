@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame, Request, Response
 
-from pytest_webarena.browser.missing_parts import CLIENTS_FAULT, REFUSALS, failed
+from pytest_webarena.browser.reading.missing_parts import CLIENTS_FAULT, REFUSALS, failed
 from pytest_webarena.browser.reports import Doubt
 from pytest_webarena.browser.tabs.cut_requests import is_document
 from pytest_webarena.browser.tabs.tab import Tab

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.nursery import ORDER_LIMIT
+from pytest_webarena.sites.backends.common_parent import ORDER_LIMIT
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
 from pytest_webarena.sites.catalogues.manifest import ProcessManifest
 from pytest_webarena.sites.cleanup.private_directory import child_environment
 
-__all__ = ["Nurseries"]
+__all__ = ["CommonParents"]
 
 _log = logging.getLogger(__name__)
 
@@ -84,10 +84,10 @@ async def _own_process(environ: Mapping[str, str], log: Path) -> Child:
 
 class _Born:
     def __init__(
-        self, nursery: Nursery, name: str, reader: asyncio.StreamReader, stdin: asyncio.WriteTransport
+        self, parent: CommonParent, name: str, reader: asyncio.StreamReader, stdin: asyncio.WriteTransport
     ) -> None:
         self.reader = reader
-        self._nursery, self._name, self._stdin = nursery, name, stdin
+        self._common_parent, self._name, self._stdin = parent, name, stdin
         self.exit: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def write(self, line: bytes) -> None:
@@ -97,7 +97,7 @@ class _Born:
         self._stdin.close()
 
     def kill(self) -> None:
-        self._nursery.kill(self._name)
+        self._common_parent.kill(self._name)
 
     async def wait(self) -> int:
         code = await asyncio.shield(self.exit)
@@ -105,7 +105,7 @@ class _Born:
         return code
 
 
-class Nurseries:
+class CommonParents:
     """The fork servers' processes: children of a common parent where apps have all in common that it may be given.
 
     That is what it imports, from where, and the variables it is started with: whatever a process or a module reads when
@@ -114,7 +114,7 @@ class Nurseries:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._by_terms: dict[tuple[Any, ...], Nursery] = {}
+        self._by_terms: dict[tuple[Any, ...], CommonParent] = {}
         self._started = 0
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -127,34 +127,36 @@ class Nurseries:
             return await _own_process(own, log)
         late = {variable: value for variable, value in environ.items() if variable in process.env_after_preload}
         early = {variable: value for variable, value in environ.items() if variable not in late}
-        nursery = self._nursery(process.preload, paths, early)
-        if hinders := await nursery.hinders():
+        parent = self._common_parent(process.preload, paths, early)
+        if hinders := await parent.hinders():
             _log.warning("%s has a process of its own, with nothing preloaded: %s", name, hinders)
             return await _own_process(own, log)
-        return await nursery.bear(name, late, log)
+        return await parent.spawn(name, late, log)
 
     async def close(self) -> None:
         """End all common parents and their children."""
-        ends = [nursery.close() for nursery in self._by_terms.values()]
+        ends = [parent.close() for parent in self._by_terms.values()]
         for result in await asyncio.gather(*ends, *self._ending, return_exceptions=True):
             if isinstance(result, Exception):
                 raise result
 
-    def _nursery(self, modules: tuple[str, ...], paths: tuple[str, ...], environ: Mapping[str, str]) -> Nursery:
+    def _common_parent(
+        self, modules: tuple[str, ...], paths: tuple[str, ...], environ: Mapping[str, str]
+    ) -> CommonParent:
         terms = modules, paths, tuple(sorted(environ.items()))
-        nursery = self._by_terms.get(terms)
-        if nursery is None or nursery.ended:
-            if nursery is not None:
-                task = asyncio.get_running_loop().create_task(nursery.close())
+        parent = self._by_terms.get(terms)
+        if parent is None or parent.ended:
+            if parent is not None:
+                task = asyncio.get_running_loop().create_task(parent.close())
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)
             self._started += 1
             log = self._directory / f"forkservers-{self._started}.log"
-            nursery = self._by_terms[terms] = Nursery(modules, _environment(paths, environ), log)
-        return nursery
+            parent = self._by_terms[terms] = CommonParent(modules, _environment(paths, environ), log)
+        return parent
 
 
-class Nursery:
+class CommonParent:
     """The common parent of fork servers, as a process."""
 
     def __init__(self, modules: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
@@ -169,7 +171,7 @@ class Nursery:
         """What hinders, or nothing; None: it has ended before it could say so."""
         self._waiting = 0
         self._children: dict[str, _Born] = {}
-        self._births = 0
+        self._spawned = 0
 
     async def hinders(self) -> str:
         """Wait until it has loaded its modules; why nothing can be forked from it, or empty.
@@ -190,10 +192,10 @@ class Nursery:
             raise self._gone()
         return hinders
 
-    async def bear(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
+    async def spawn(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
         """A fork server with ``environ`` added to its environment. `SiteError` where the parent has ended."""
-        self._births += 1
-        name = f"{name}-{self._births}"
+        self._spawned += 1
+        name = f"{name}-{self._spawned}"
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as failing, contextlib.ExitStack() as its_own:
             reading, its_stdout = _pipe(failing, its_own, reads=False)
@@ -204,7 +206,9 @@ class Nursery:
             failing.callback(reader.close)
             stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, writing)
             failing.callback(stdin.close)
-            self._send({"op": "bear", "name": name, "environ": dict(environ)}, [its_stdin, its_stdout, stderr.fileno()])
+            self._send(
+                {"op": "spawn", "name": name, "environ": dict(environ)}, [its_stdin, its_stdout, stderr.fileno()]
+            )
             child = self._children[name] = _Born(self, name, stdout, stdin)
             failing.pop_all()
         return child
@@ -235,7 +239,7 @@ class Nursery:
         try:
             with its, self._log.open("ab") as stderr:
                 self._process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", "pytest_webarena.sites.backends.nursery", *self._modules,
+                    sys.executable, "-P", "-m", "pytest_webarena.sites.backends.common_parent", *self._modules,
                     stdin=its.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
                     start_new_session=True, env=self._environ,
                 )  # fmt: skip

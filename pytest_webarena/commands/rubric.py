@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pytest_webarena.checks.computed.rubric import RubricSpec
 from pytest_webarena.checks.computed.rubric_files import write_rubric
+from pytest_webarena.commands.judge import add_judge_arguments, judge_settings
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.authoring import author, prompt_version
-from pytest_webarena.llm_judge.command import add_judge_arguments, judge_settings
 from pytest_webarena.llm_judge.config import DEFAULT_BAR
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.llm_judge.measuring import keep_measurement

@@ -18,7 +18,7 @@ from pytest_webarena.errors import RecordingError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import Ledger, Purpose, read_ledger
+from pytest_webarena.llm.model_calls import ModelCalls, Purpose, calls_of, read_model_calls
 from tests.model_server import Answer, cut_stream, fail, model_server, say
 from tests.unit.llm.helpers import FakeClock, client_of, prices, question
 
@@ -28,12 +28,12 @@ CALL = 0.02
 
 @pytest.fixture
 def settings(tmp_path: Path) -> ModelSettings:
-    return ModelSettings(ledger=tmp_path / "ledger.sqlite", prices=prices(tmp_path))
+    return ModelSettings(calls=tmp_path / "model-calls.sqlite", prices=prices(tmp_path))
 
 
 def spent(settings: ModelSettings) -> float:
-    assert settings.ledger is not None
-    return sum(line.usage.cost or 0 for line in read_ledger(settings.ledger))
+    assert settings.calls is not None
+    return sum(line.usage.cost or 0 for line in read_model_calls(settings.calls))
 
 
 def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
@@ -42,8 +42,8 @@ def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
         assert client.ask(question()).usage.cost == pytest.approx(CALL)
         client.ask(question())
         assert client.ask(question(model="brand-new")).usage.cost is None
-    assert settings.ledger is not None
-    new, priced = read_ledger(settings.ledger)
+    assert settings.calls is not None
+    new, priced = read_model_calls(settings.calls)
     assert (new.model, new.usage.calls, new.usage.cost, new.unknown) == ("brand-new", 1, None, 1)
     assert (priced.usage.calls, priced.usage.input_tokens, priced.usage.output_tokens) == (2, 2000, 200)
     assert priced.usage.cost == pytest.approx(2 * CALL)
@@ -64,25 +64,25 @@ def test_calls_of_unknown_cost_use_up_the_budget_as_expected_of_them(settings: M
         with pytest.raises(BudgetSpent, match=r"of the run's \$0.25"):
             list(islice(replies, 20))
         assert 1 < server.requests < 20
-    assert settings.ledger is not None
-    (line,) = read_ledger(settings.ledger)
+    assert settings.calls is not None
+    (line,) = read_model_calls(settings.calls)
     assert (line.usage.cost, line.unknown) == (None, server.requests)
     assert 0.25 <= line.assumed < 0.5
 
 
 def test_judges_are_booked_apart(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "l.sqlite", worker="w")
+    calls = ModelCalls(tmp_path / "l.sqlite", worker="w")
     purposes: tuple[Purpose, ...] = ("agent", "judge")
     for purpose in purposes:
-        ticket = ledger.reserve(trial="t", purpose=purpose, model="m", estimate=0, now=0)
-        ledger.settle(ticket, Usage(calls=1, cost=1.0))
-    assert [(line.purpose, line.usage.cost) for line in ledger.lines()] == [("agent", 1.0), ("judge", 1.0)]
+        ticket = calls.reserve(trial="t", purpose=purpose, model="m", estimate=0, now=0)
+        calls.settle(ticket, Usage(calls=1, cost=1.0))
+    assert [(line.purpose, line.usage.cost) for line in calls.lines()] == [("agent", 1.0), ("judge", 1.0)]
 
 
 @pytest.mark.parametrize("workers", [1, 4, 16])
 def test_the_budget_is_overshot_by_at_most_the_calls_under_way(tmp_path: Path, workers: int) -> None:
     budget = 0.5
-    settings = ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=budget)
+    settings = ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=budget)
     with model_server([say("x")]) as server:
 
         def work(number: int) -> int:
@@ -102,7 +102,7 @@ def test_the_budget_is_overshot_by_at_most_the_calls_under_way(tmp_path: Path, w
 
 
 def test_a_spent_budget_says_how_much(tmp_path: Path) -> None:
-    settings = ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=0.01)
+    settings = ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=0.01)
     with model_server([say("x")]) as server:
         client = client_of(server, settings=settings)
         client.ask(question())
@@ -112,12 +112,12 @@ def test_a_spent_budget_says_how_much(tmp_path: Path) -> None:
 
 
 def _reserve_and_die(path: Path, ready: Any) -> None:
-    Ledger(path, worker="gw0", max_cost=1.0).reserve(trial="t", purpose="agent", model="m", estimate=0.6, now=0.0)
+    ModelCalls(path, worker="gw0", max_cost=1.0).reserve(trial="t", purpose="agent", model="m", estimate=0.6, now=0.0)
     ready.set()
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_the_ledger_survives_a_worker_that_dies_with_a_call_under_way(tmp_path: Path) -> None:
+def test_what_was_called_survives_a_worker_that_dies_with_a_call_under_way(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
@@ -126,27 +126,27 @@ def test_the_ledger_survives_a_worker_that_dies_with_a_call_under_way(tmp_path: 
     process.join(30)
     assert ready.is_set()
     assert process.exitcode == -signal.SIGKILL
-    ledger = Ledger(path, worker="gw1", max_cost=1.0)
-    ticket = ledger.reserve(trial="u", purpose="agent", model="m", estimate=0.6, now=0.0)
+    calls = ModelCalls(path, worker="gw1", max_cost=1.0)
+    ticket = calls.reserve(trial="u", purpose="agent", model="m", estimate=0.6, now=0.0)
     with pytest.raises(BudgetSpent):  # what the dead worker may have spent is not forgotten
-        ledger.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
-    ledger.settle(ticket, Usage(calls=1, cost=0.1))
-    ledger.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
-    (line,) = ledger.lines()
+        calls.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
+    calls.settle(ticket, Usage(calls=1, cost=0.1))
+    calls.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
+    (line,) = calls.lines()
     assert (line.usage.calls, line.usage.cost, line.open) == (1, 0.1, 2)
 
 
 def test_a_refused_request_costs_nothing_and_a_cut_one_may_have(settings: ModelSettings) -> None:
     with model_server([fail(500), cut_stream(), say("x")]) as server:
         client_of(server, settings=settings).ask(question())
-    assert settings.ledger is not None
-    (line,) = read_ledger(settings.ledger)
+    assert settings.calls is not None
+    (line,) = read_model_calls(settings.calls)
     assert (line.usage.calls, line.open) == (1, 1)
     assert line.usage.cost == pytest.approx(CALL)
 
 
 def test_requests_are_spread_over_the_minute_for_all_workers_together(tmp_path: Path) -> None:
-    settings = ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), requests_per_minute=3)
+    settings = ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), requests_per_minute=3)
     clock, sent = FakeClock(), []
 
     def model(body: dict[str, Any]) -> Answer:
@@ -164,24 +164,30 @@ def test_requests_are_spread_over_the_minute_for_all_workers_together(tmp_path: 
 
 
 def test_retries_count_for_the_rate(tmp_path: Path) -> None:
-    settings = ModelSettings(ledger=tmp_path / "l.sqlite", requests_per_minute=2)
+    settings = ModelSettings(calls=tmp_path / "l.sqlite", requests_per_minute=2)
     clock = FakeClock()
     with model_server([fail(500), fail(500), say("x")]) as server:
         client_of(server, settings=settings, clock=clock).ask(question())
     assert clock.time >= 1060.0
 
 
-def test_no_ledger_reads_as_empty(tmp_path: Path) -> None:
-    assert read_ledger(tmp_path / "none.sqlite") == ()
+def test_a_run_that_was_begun_with_the_earlier_name_goes_on_with_it(tmp_path: Path) -> None:
+    assert calls_of(tmp_path).name == "model-calls.sqlite"
+    ModelCalls(tmp_path / "ledger.sqlite", worker="w")
+    assert calls_of(tmp_path).name == "ledger.sqlite"
+
+
+def test_no_file_of_calls_reads_as_empty(tmp_path: Path) -> None:
+    assert read_model_calls(tmp_path / "none.sqlite") == ()
     (tmp_path / "odd.sqlite").write_text("no database")
-    assert read_ledger(tmp_path / "odd.sqlite") == ()
+    assert read_model_calls(tmp_path / "odd.sqlite") == ()
     assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_an_account_that_can_not_be_written_is_told_as_a_fault_of_the_records(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "run" / "l.sqlite", worker="w", max_cost=1.0)
+    calls = ModelCalls(tmp_path / "run" / "l.sqlite", worker="w", max_cost=1.0)
     shutil.rmtree(tmp_path / "run")
     with pytest.raises(RecordingError, match=r"l\.sqlite, found: unable to open database file\. Make room"):
-        ledger.reserve(trial="t", purpose="agent", model="m", estimate=0, now=0)
+        calls.reserve(trial="t", purpose="agent", model="m", estimate=0, now=0)
     with pytest.raises(RecordingError, match="unable to open"):
-        ledger.exhausted()
+        calls.exhausted()

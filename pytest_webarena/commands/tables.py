@@ -1,0 +1,47 @@
+"""``webarena tables``: success rates of runs as the papers tabulate them, published ones beside."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.checks.grading import GRADINGS
+from pytest_webarena.results.listing import chosen_run
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.tables import Table, as_csv, as_json, as_markdown, as_text, gather, tables
+from pytest_webarena.results.unreadable import name_unreadable
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR", help="default: the newest run here")
+    parser.add_argument(
+        "--grading", choices=GRADINGS, default="", help="by these verdicts of the records (default: those that counted)"
+    )
+    parser.add_argument(
+        "--templates", choices=("text", "id"), default="text", help="what makes a template (default: text)"
+    )
+    parser.add_argument("--each-template", action="store_true", help="also how many instances of each template passed")
+    parser.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    runs = options.runs or [chosen_run(None)]
+    rows = gather(runs, grading=options.grading, templates=options.templates)
+
+    def found() -> list[Table]:
+        return tables(rows, templates=options.templates, each_template=options.each_template)
+
+    forms: dict[str, Callable[[], Any]] = {
+        "text": lambda: as_text(found()),
+        "markdown": lambda: as_markdown(found()),
+        "csv": lambda: as_csv(rows).rstrip("\n"),
+        "json": lambda: as_json(rows),
+    }
+    print(forms[options.format]())
+    return name_unreadable([each for run in runs for each in RunDir(run).read().unreadable])

@@ -1,0 +1,164 @@
+"""``webarena validate``, ``schema``, ``import``, ``tasks`` and ``repairs``: what task files and suites hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.commands.project import DEFAULT_SITES
+from pytest_webarena.errors import UsageError
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    validate = commands.add_parser("validate", help="check task files and catalogues and report every problem")
+    validate.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a task file, a catalogue, or a directory of them"
+    )
+    validate.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
+    validate.add_argument(
+        "--sites",
+        metavar="CATALOGUE",
+        help="catalogue whose sites are known (default: one named beside the tasks, the ini file's, or embedded)",
+    )
+    validate.set_defaults(run=_validate)
+
+    schema = commands.add_parser("schema", help="print the JSON schema of task files, for editors")
+    schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
+    schema.add_argument("--sites", action="store_true", help="of catalogue files instead")
+    schema.set_defaults(run=_schema)
+
+    importing = commands.add_parser(
+        "import",
+        help="write a published suite, or its JSON, as YAML task files; or a trial of 'webarena export' as a run",
+    )
+    importing.add_argument(
+        "suite", metavar="SUITE|TRIAL", help="a published suite, a JSON file in one of their formats, or a trial's file"
+    )
+    importing.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="PATH",
+        help="a folder (a file per site), or a .yaml file; of a trial: its new run directory",
+    )  # fmt: skip
+    importing.add_argument(
+        "--catalogue", type=Path, metavar="FILE",
+        help="of tasks recorded on the living web (mind2web-live:FILE): also a catalogue of its sites, for --sites",
+    )  # fmt: skip
+    importing.set_defaults(run=_import)
+
+    tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
+        dest="subcommand", required=True, metavar="COMMAND"
+    )
+    stats = tasks.add_parser("stats", help="how tasks are distributed: by site, category, evaluation, template")
+    stats.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
+    stats.set_defaults(run=_stats)
+    lint = tasks.add_parser("lint", help="what is wrong with key nodes, found without a network")
+    lint.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
+    lint.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    lint.set_defaults(run=_lint)
+
+    repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
+    repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
+    repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
+    repairs.set_defaults(run=_repairs)
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.side_effects import without_guard
+    from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
+    from pytest_webarena.tasks.validate import find_files, render, validate
+
+    files = find_files(options.paths, also=looks_like_catalogue)
+    catalogues = [path for path in files if looks_like_catalogue(path)]
+    named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
+    if not named and not options.sites_given and options.sites == DEFAULT_SITES:
+        named = catalogues  # found in a folder, where no ini file says another one
+    known: dict[str, Collection[str] | None] = {}
+    ledgers: set[str] = set()
+    for catalogue in named or [options.sites]:
+        if catalogue not in named or not problems_of(catalogue):
+            read = load_catalogue(str(catalogue))
+            known.update(read.accounts)
+            ledgers.update(site.name for app in read.apps.values() if app.ledger for site in app.sites)
+    report = validate([path for path in files if path not in catalogues], sites=known or None)
+    if catalogues:
+        wrong = [problem for path in catalogues for problem in problems_of(path)]
+        report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
+    print(render(report, options.format))
+    if told := without_guard(report.tasks, ledgers):
+        print(f"note: {told}", file=sys.stderr)
+    return 1 if report.problems else 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from pytest_webarena.tasks.reference import schema_text
+
+    if options.sites:
+        from pytest_webarena.sites.catalogues import reference as sites
+
+        text, what = sites.schema_text(), "catalogue"
+    else:
+        text, what = (
+            schema_text(kinds=None),
+            "task file",
+        )  # kinds of other packages too: what this installation reads is what editors accept
+    if options.write is None:
+        print(text, end="")
+        return 0
+    try:
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        options.write.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--write {options.write}: expected a place for a file, found: {error.strerror}") from None
+    print(f"{options.write} written. As the first line of a {what}, with the path as seen from that file:")
+    print(f"  # yaml-language-server: $schema={options.write.as_posix()}")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.suites import run_import
+    from pytest_webarena.results.one_file import is_trial_file, unpack_trial
+
+    if not is_trial_file(Path(options.suite)):
+        return run_import(options.suite, options.output, options.catalogue)
+    if options.catalogue is not None:
+        raise UsageError("--catalogue: expected a suite of tasks, found a trial of 'webarena export'")
+    key = unpack_trial(Path(options.suite), options.output)
+    print(f"{key.task} by {key.agent}, trial {key.trial}, is a run in {options.output}")
+    tasks = " ".join(str(file) for file in sorted((options.output / "tasks").glob("*")))
+    print(f"  pytest --rescore={options.output} {tasks or 'TASKS'}", f"  webarena view {options.output}", sep="\n")
+    return 0
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.suites import run_stats
+
+    return run_stats(options.sources)
+
+
+def _lint(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.suites import run_lint
+
+    return run_lint(options.sources, options.format)
+
+
+def _repairs(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.grading import find_grading
+    from pytest_webarena.checks.upstream.rules import RULES
+    from pytest_webarena.suites.loading import load_suite
+    from pytest_webarena.suites.repairs import numbers, render
+
+    find_grading("repaired", options.rule)  # names that don't exist are told there
+    try:
+        found, missing = numbers(load_suite(options.suite).tasks), ""
+    except UsageError as error:
+        found, missing = None, str(error)
+    print(render(found, [RULES[name] for name in options.rule or RULES]))
+    if missing:
+        print(f"\nTheir tasks can't be told: {missing}", file=sys.stderr)
+    return 0

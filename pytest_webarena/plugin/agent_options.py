@@ -1,0 +1,210 @@
+"""Options that name agents, and what they change in agents' definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.option_values import positive_float, positive_int
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.overrides import Overrides
+    from pytest_webarena.agents.protocol import AgentDefinition
+    from pytest_webarena.plugin.presets import Preset
+    from pytest_webarena.plugin.settings import Settings
+
+__all__ = ["add_agent_options", "check_agents", "check_ids", "directories_of_agents", "read_overrides"]
+
+
+def add_agent_options(group: pytest.OptionGroup) -> None:
+    """Declare the options, each with its default and unit."""
+    group.addoption(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Agent to run; repeat to compare several. A built-in (oracle, null, na, echo, dump, random), a definition "
+        "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
+    )
+    group.addoption(
+        "--model", default=None, metavar="NAME", help="Model of the agents that have one, in place of their own."
+    )
+    group.addoption(
+        "--observation",
+        default=None,
+        metavar="KINDS",
+        help="What agents are shown, in place of their own: forms of observation, several with commas, e.g. "
+        "accessibility_tree,screenshot. An unknown one lists all.",
+    )
+    group.addoption(
+        "--agent-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Another key of the agents' definitions, dotted, e.g. sampling.temperature=0; repeat for several. "
+        "For a Python agent: a keyword argument.",
+    )
+    _add_limits(group)
+    _add_model_options(group)
+
+
+def _add_limits(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--max-steps",
+        type=positive_int,
+        default=None,
+        metavar="N",
+        help="Actions per trial (default: the agent's own, or 30 as in WebArena).",
+    )
+    group.addoption(
+        "--time-limit",
+        type=positive_float,
+        default=None,
+        metavar="SECONDS",
+        help="Wall time per trial in seconds, the agent's thinking included (default: the agent's own, or 600).",
+    )
+    group.addoption(
+        "--stop-rule",
+        choices=("paper", "upstream"),
+        default=None,
+        help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
+    )
+    group.addoption(
+        "--max-input-tokens",
+        type=positive_int,
+        default=None,
+        metavar="N",
+        help="Tokens that a trial's prompts may have together (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-output-tokens",
+        type=positive_int,
+        default=None,
+        metavar="N",
+        help="Tokens that a trial's replies may have together (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-trial-cost",
+        type=positive_float,
+        default=None,
+        metavar="DOLLARS",
+        help="US dollars that a trial's model calls may cost (default: the agent's own, or no limit).",
+    )
+
+
+def _add_model_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--max-cost",
+        type=positive_float,
+        default=None,
+        metavar="DOLLARS",
+        help="US dollars that all model calls of the run may cost, over all workers (default: no limit).",
+    )
+    group.addoption(
+        "--requests-per-minute",
+        type=positive_int,
+        default=None,
+        metavar="N",
+        help="Model requests that the run may begin in any 60 seconds, over all workers (default: no limit).",
+    )
+    group.addoption(
+        "--model-cache",
+        default=None,
+        metavar="DIR",
+        help="Keep model replies here and use them when the same trial asks the same again: re-runs are free.",
+    )
+    group.addoption(
+        "--prices",
+        default=None,
+        metavar="FILE",
+        help="Your price table (YAML) on top of the shipped one: dollars per million tokens, by model.",
+    )
+
+
+def read_overrides(config: pytest.Config, preset: Preset | None) -> Overrides:
+    """What the flags, and a preset, change in agents' definitions."""
+    from pytest_webarena.agents.overrides import Overrides, parse_option
+    from pytest_webarena.agents.protocol import AgentLimits
+
+    option = config.getoption
+    return Overrides(
+        model=option("--model"),
+        observation=tuple(part.strip() for part in (option("--observation") or "").split(",") if part.strip()),
+        limits=AgentLimits(
+            steps=option("--max-steps"),
+            seconds=option("--time-limit"),
+            input_tokens=option("--max-input-tokens"),
+            output_tokens=option("--max-output-tokens"),
+            cost=option("--max-trial-cost"),
+        ),
+        options=tuple(parse_option(text) for text in option("--agent-option")),
+        preset=preset.agents if preset is not None else (),
+    )
+
+
+def check_ids(agents: Sequence[str]) -> None:
+    """`UsageError` when records could not tell two agents apart: ``v1/my.py:Agent`` and ``v2/my.py:Agent``."""
+    from pytest_webarena.agents.registry import agent_id
+
+    known: dict[str, str] = {}
+    for name in agents:
+        if (other := known.setdefault(agent_id(name), name)) != name:
+            raise UsageError(
+                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
+                f"{agent_id(name)!r} there; rename one, or run them apart"
+            )
+
+
+def check_agents(settings: Settings, *, collecting: bool = False) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
+    from pytest_webarena.agents import resolve_agent
+
+    if not collecting:
+        settings.judge.check(settings.options.models)
+    unused = dict.fromkeys(settings.overrides.names)
+    for name in settings.agents:
+        agent = resolve_agent(name, settings.agent_directories, settings.overrides)
+        if not collecting:
+            agent.check(settings.options.models)
+            _check_browsers(name, agent, settings.browsers)
+        for used in agent.overridden:
+            unused.pop(used, None)
+        if settings.audit and not agent.source.startswith("built-in"):
+            raise UsageError(
+                f"--audit: expected the built-in agent {name}, found {agent.source} by that name; rename it"
+            )
+    if unused:
+        raise UsageError(
+            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
+        )
+
+
+def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) -> None:
+    """Some agents need Chromium."""
+    from pytest_webarena.agents.definitions import observed_as
+    from pytest_webarena.browser.config import ObservationConfig
+
+    other = next((browser for browser in browsers if browser != "chromium"), None)
+    if other is None:
+        return
+    if agent.self_driving:
+        raise UsageError(
+            f"--agent={name}: expected --browser chromium for an agent that drives its browser itself, found {other}"
+        )
+    if observed_as(agent.observation, ObservationConfig()).extractor == "exact":
+        raise UsageError(
+            f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
+            "set extractor: fast in its definition (without compat), or leave --browser out"
+        )
+
+
+def directories_of_agents(config: pytest.Config) -> tuple[Path, ...]:
+    """Where definitions are looked for: the project's own directories, then those that come with the package."""
+    from pytest_webarena.agents.shipped import agent_directories
+
+    own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
+    return tuple(dict.fromkeys((*own, *agent_directories())))

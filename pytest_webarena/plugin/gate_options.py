@@ -1,0 +1,147 @@
+"""Options that make a run's figures an exit code, and that end a run once its question is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.option_values import confidence, increase, natural_float, points, share
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.gate import Gate
+
+__all__ = ["add_gate_options", "read_gate", "read_until"]
+
+
+def add_gate_options(group: pytest.OptionGroup) -> None:
+    """Declare the options, each with its default and unit."""
+    group.addoption(
+        "--min-pass-rate",
+        type=share,
+        default=None,
+        metavar="RATE",
+        help="Exit with 0 when each agent passes at least this share of its judged trials, else with 10.",
+    )
+    group.addoption(
+        "--max-errors",
+        type=natural_float,
+        default=None,
+        metavar="E",
+        help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
+    )
+    group.addoption(
+        "--allow-skipped",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
+        "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
+    )
+    _add_baseline_options(group)
+
+
+def _add_baseline_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--min-pass-rate-end",
+        choices=("mean", "low", "high"),
+        default="mean",
+        help="What has to hold --min-pass-rate: the rate, the lower end of its 95 %% interval (surely above), or "
+        "the upper one (not certain to be below) (default: mean).",
+    )
+    group.addoption(
+        "--baseline",
+        default=None,
+        metavar="FILE|RUN",
+        help="Exit with 14 when an agent is worse than in this run, or than in this file of 'webarena baseline save': "
+        "task by task, at --confidence. Errors count as with --min-pass-rate.",
+    )
+    group.addoption(
+        "--confidence",
+        type=confidence,
+        default=None,
+        metavar="C",
+        help="Confidence of what is said of --baseline, as 95 (default: 95).",
+    )
+    group.addoption(
+        "--fail-undecided",
+        action="store_true",
+        help="Exit with 15 when nobody can tell whether an agent is worse than --baseline (default: no failure).",
+    )
+    group.addoption(
+        "--until",
+        choices=("decided",),
+        default=None,
+        help="Run two agents' trials in pairs, look after each template, and leave the rest out once it is settled "
+        "which of them is better, or that neither is by --difference. --resume runs the rest.",
+    )
+    group.addoption(
+        "--difference",
+        type=points,
+        default=None,
+        metavar="POINTS",
+        help="With --until: the difference of success rates that matters, in percentage points (default: 5).",
+    )
+    group.addoption(
+        "--max-cost-increase",
+        type=increase,
+        default=None,
+        metavar="SHARE",
+        help="Exit with 14 when a trial costs more dollars than in --baseline by more than this, as 20%%, and that is "
+        "no chance.",
+    )
+
+
+def read_gate(config: pytest.Config) -> Gate:
+    """The thresholds of the run. `UsageError` for what only makes sense beside something else."""
+    from pytest_webarena.results.gate import Gate
+
+    option = config.getoption
+    return Gate(
+        min_pass_rate=option("--min-pass-rate"),
+        max_errors=option("--max-errors"),
+        allow_skipped=tuple(option("--allow-skipped")),
+        rate_end=option("--min-pass-rate-end"),
+        baseline=_baseline(config),
+        confidence=option("--confidence") or 0.95,
+        fail_undecided=option("--fail-undecided"),
+        max_cost_increase=option("--max-cost-increase"),
+    )
+
+
+def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
+    """The difference that ``--until`` is about. `UsageError` for runs that have no such question."""
+    given: float | None = config.getoption("--difference")
+    if config.getoption("--until") is None:
+        if given is not None:
+            raise UsageError("--difference: expected --until=decided beside it, found none")
+        return None
+    for name in ("--audit", "--rescore", "--shard"):
+        if config.getoption(name):
+            raise UsageError(f"--until: expected no {name} beside it, which leaves it nothing to decide")
+    if len(agents) != 2:
+        raise UsageError(f"--until: expected two agents to decide between, found {', '.join(agents) or 'none named'}")
+    if len(config.getoption("--browser", default=None) or ()) > 1:
+        raise UsageError("--until: expected one browser, found several; run them apart")
+    if config.getoption("maxschedchunk", default=0) is None:
+        config.option.maxschedchunk = 1  # xdist's workers take trials in their order, or most run before they count
+    return given or 0.05
+
+
+def _baseline(config: pytest.Config) -> Path | None:
+    """The run or the file to hold agents against. `UsageError` for what only makes sense with one, and what is none."""
+    given: str | None = config.getoption("--baseline")
+    if given is None:
+        for name in ("--confidence", "--fail-undecided", "--max-cost-increase"):
+            if config.getoption(name) and not (name == "--confidence" and config.getoption("--until")):
+                raise UsageError(f"{name}: expected --baseline beside it, found none")
+        return None
+    path = Path(given).absolute()
+    if not path.is_file() and not (path / "run.json").is_file():
+        raise UsageError(
+            f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
+        )
+    return path

@@ -1,0 +1,39 @@
+"""A page of one HTML file: it runs its own script, whatever its data hold, and loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+__all__ = ["as_json", "head"]
+
+
+def head(title: str, *, script: str, style: str, images: str = "") -> str:
+    """All before ``<body>``. ``images``: where pictures may come from, as a policy says it; empty: none may come."""
+    pictures = f"img-src {images}; " if images else ""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{_digest(script)}'; "
+        f"style-src '{_digest(style)}'; {pictures}base-uri 'none'; form-action 'none'\">\n"
+        f'<meta name="referrer" content="no-referrer">\n<title>{escape(title)}</title>\n'
+        f"<style>{style}</style>\n</head>\n"
+    )
+
+
+def _digest(source: str) -> str:
+    """What the page's policy calls this script or style; no other will run."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Data that can stand inside a script element whatever texts they hold.
+
+    >>> as_json({"said": "</script><!--"})
+    '{"said": "\\\\u003c/script>\\\\u003c!--"}'
+    """
+    return json.dumps(data, default=str).replace("<", "\\u003c")

@@ -1,0 +1,125 @@
+"""Keys that write nothing are signals, and what fields make of those that write is told once it is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.actions import (
+    Click,
+    Press,
+    Selector,
+    Type,
+)
+from pytest_webarena.signals import KeyPressed
+from tests.browser.listening import Show, said, shared, show, web
+from tests.processes import wait_until
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.session import Session
+
+__all__ = ["shared", "show", "web"]
+
+KEYS = """<body><input id=line><input id=count type=number value=1><textarea id=note></textarea>
+<p id=rich contenteditable>x</p><button id=save>Save</button><select id=sort><option>a<option>b</select>
+<input type=checkbox id=box><a id=map href=#map>Map</a>"""
+
+
+def keys(session: Session) -> list[tuple[str, str]]:
+    return [(each.keys, each.target.selector) for each in session.signals.since() if isinstance(each, KeyPressed)]
+
+
+@pytest.mark.parametrize(
+    ("target", "pressed", "told"),
+    [
+        (
+            None,
+            ["j", "Escape", "Shift+G", "Control+k", "Control+Shift+R"],
+            ["j", "Escape", "G", "Control+k", "Control+Shift+R"],
+        ),
+        ("#map", ["ArrowDown", "Shift+F10"], ["ArrowDown", "Shift+F10"]),
+        ("#line", ["j", "ArrowDown", "Escape", "Control+a", "ArrowLeft"], ["ArrowDown", "Escape"]),
+        ("#line", ["Enter", "Control+Enter"], ["Control+Enter"]),
+        ("#note", ["ArrowDown", "Escape", "Control+Enter"], ["Escape", "Control+Enter"]),
+        ("#rich", ["j", "ArrowDown", "Escape"], ["Escape"]),
+        ("#count", ["ArrowUp", "Escape"], ["Escape"]),
+        ("#sort", ["ArrowDown"], []),
+        ("#box", ["Space"], []),
+        ("#save", ["Space", "Enter"], []),
+    ],
+)
+def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
+    show: Show, target: str | None, pressed: list[str], told: list[str]
+) -> None:
+    session = show(KEYS)
+    for each in pressed:
+        assert not session.execute(Press(each, Selector(f"css={target}") if target else None)).error
+    assert [key for key, _ in keys(session)] == told
+    assert {selector for _, selector in keys(session)} <= {target or "html > body"}
+    assert "key" not in {event for event, _, _ in said(session)}
+
+
+HIDDEN = """<body><x-login id=login></x-login><div id=box></div><div id=frame tabindex=0></div>
+<x-list id=list tabindex=0>List</x-list><div id=grid tabindex=0>Grid</div><script>
+for (const id of ['login', 'box', 'frame']) {
+  const tree = document.getElementById(id).attachShadow({mode: 'closed', delegatesFocus: id === 'box'});
+  tree.innerHTML = '<input type=password>';
+  document.getElementById(id).enter = () => tree.firstChild.focus();
+}
+</script>"""
+
+
+@pytest.mark.parametrize("host", ["login", "box", "frame"])
+def test_what_is_written_in_a_closed_shadow_tree_is_told_nobody_letter_by_letter(show: Show, host: str) -> None:
+    """Only the element around the tree is seen, and what is in it may be a field for a password."""
+    session = show(HIDDEN)
+    session.read_page(open=None, locate=f"js=(() => {{ document.getElementById('{host}').enter(); return '' }})()")
+    for key in ("s", "S", "7", " ", "Alt+s", "Escape", "Control+k"):
+        assert not session.execute(Press(key)).error
+    assert [key for key, _ in keys(session)] == ["Alt+s", "Escape", "Control+k"]
+
+
+def test_letters_are_shortcuts_where_no_field_can_be(show: Show) -> None:
+    session = show(HIDDEN)
+    session.execute(Press("j", Selector("css=#grid")))
+    session.execute(Press("j", Selector("css=#list")))  # has its own field, for all that anybody knows
+    assert keys(session) == [("j", "#grid")]
+
+
+def test_what_is_written_into_a_document_that_is_edited_as_a_whole_is_no_shortcut(show: Show) -> None:
+    session = show("<body><p>Note</p><script>document.designMode = 'on'</script>")
+    for key in ("s", "Escape"):
+        session.execute(Press(key))
+    assert [key for key, _ in keys(session)] == ["Escape"]
+
+
+MASKED = """<body><input id=day placeholder=hh:mm><input id=other><button id=go>Go</button><script>
+day.onkeydown = event => {
+  if (!/^[0-9]$/.test(event.key)) return;
+  event.preventDefault();
+  const digits = (day.value.replace(/\\D/g, '') + event.key).slice(0, 4);
+  day.value = digits.length > 2 ? digits.slice(0, 2) + ':' + digits.slice(2) : digits;
+};
+</script>"""
+
+
+def test_what_a_masked_field_makes_of_keys_is_told_when_it_is_left(show: Show) -> None:
+    session = show(MASKED)
+    session.execute(Type(Selector("css=#day"), "1230"))
+    session.execute(Click(Selector("css=#go")))
+    assert said(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
+
+
+def test_what_a_masked_field_makes_of_keys_is_told_when_nothing_more_comes(show: Show) -> None:
+    session = show(MASKED)
+    session.execute(Type(Selector("css=#day"), "1230"))
+    wait_until(lambda: ("change", "#day", "12:30") in said(session), seconds=30)
+
+
+def test_what_scripts_write_into_fields_in_which_nobody_struck_a_key_is_not_told(show: Show) -> None:
+    session = show(MASKED.replace("day.onkeydown", "other.onkeydown = () => { other.value = 'mine'; }; day.onkeydown"))
+    session.execute(Press("a", Selector("css=#day")))
+    session.execute(Click(Selector("css=#other")))
+    session.execute(Click(Selector("css=#go")))
+    assert [(event, value) for event, _, value in said(session) if event == "change"] == [("change", "a")]

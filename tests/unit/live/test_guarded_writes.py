@@ -1,0 +1,183 @@
+"""What would change something on a live site is answered for it, and what only reads is sent."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.processes import wait_until
+from tests.unit.live.conftest import CDN, SCRIPT, SHOP, TAB
+
+if TYPE_CHECKING:
+    from pytest_webarena.gateway.log_entry import Entry
+    from tests.unit.live.conftest import Played
+
+
+WRITES = ["POST", "PUT", "PATCH", "DELETE", "PURGE"]
+
+
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.parametrize("host", [SHOP, CDN])
+def test_writes_are_answered_for_the_site(played: Played, method: str, host: str) -> None:
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com")
+    status, head, told = played.ask(session, played.url(host, "/buy"), *SCRIPT, method=method, body=b"tea=1")
+    assert (status, json.loads(told)["error"], played.asked(host)) == (403, "not sent", [])
+    assert "Access-Control-Allow-Origin: http://shop.example.com" in head
+    seen = played.last(session)
+    assert (seen.method, seen.intercepted, seen.obstacle, seen.request_bytes) == (method, True, "", 5)
+    assert seen.refused.endswith("nothing was changed there")
+
+
+def test_a_form_that_is_sent_is_told_so_by_a_page(played: Played) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com")
+    status, head, page = played.ask(session, played.url(SHOP, "/buy"), *TAB, method="POST", body=b"tea=1")
+    assert (status, played.asked(SHOP)) == (403, [])
+    assert "text/html" in head
+    assert b"live sites are only read" in page
+    assert played.last(session).request_body == "tea=1"
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "body"),
+    [
+        ("GET", ("X-HTTP-Method-Override: DELETE",), b""),
+        ("GET", ("X_HTTP_METHOD_OVERRIDE: DELETE",), b""),
+        ("GET", ("HTTP-Method-Override: DELETE",), b""),
+        ("GET", (), b"tea=1"),
+        (
+            "GET",
+            ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: x"),
+            b"",
+        ),
+    ],
+)
+def test_what_else_may_write(played: Played, method: str, fields: tuple[str, ...], body: bytes) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, "/live"), *fields, method=method, body=body)[0] == 403
+    assert (played.last(session).intercepted, played.asked(SHOP)) == (True, [])
+
+
+NAMED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
+    "a search": ({"reads": ["POST /search"]}, ["/search", "/search?q=tea"], ["/search/", "/searches", "/x/search"]),
+    "below": ({"reads": ["/api/*/find"]}, ["/api/v1/find"], ["/api/v1/v2/find", "/api/find", "/api/v1/find/../../buy"]),
+    "deep": (
+        {"reads": ["/api/**"]},
+        ["/api/", "/api/a/b"],
+        ["/apis", "/api/../buy", "/api//buy", "/api/%2e%2e/buy", "/api/a%2Fb", "/api/.", "/api/%5c..", "/api/a\\b"],
+    ),
+    "a write": ({"writes": ["POST /basket/add"]}, ["/basket/add"], ["/basket/empty"]),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_requests_that_a_task_names(played: Played, case: str) -> None:
+    terms, sent, kept = NAMED[case]
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com", **terms)
+    for path in sent:
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 200, path
+        assert played.ask(session, played.url(CDN, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="PUT", body=b"a=1")[0] == 403, path
+    for path in kept:
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
+    assert len(played.asked(SHOP)) == len(sent)
+    assert played.asked(CDN) == []
+    disguised = played.ask(
+        session, played.url(SHOP, sent[0]), "X-HTTP-Method-Override: DELETE", method="POST", body=b"a=1"
+    )
+    assert disguised[0] == (200 if "writes" in terms else 403)
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+PART = b'--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n--x--\r\n'
+OTHERS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
+    "a form's field": ("/search", (FORM,), b"q=tea&_method=DELETE"),
+    "an escaped one": ("/search", (FORM,), b"q=tea&%5Fmethod=DELETE"),
+    "as PHP reads it": ("/search", (FORM,), b".method=DELETE"),
+    "a form in disguise": ("/search", ("Content-Type: text/plain",), b"_method=DELETE"),
+    "of parts": ("/search", (), b'--x\r\nContent-Disposition: form-data; name="_method"\r\n\r\nPUT\r\n--x--\r\n'),
+    "JSON": ("/search", ("Content-Type: application/json",), b'{"\\u005fmethod": "DELETE"}'),
+    "the address": ("/search?_method=PUT", (), b"q=tea"),
+    "a field with underscores": ("/search", ("X_HTTP_METHOD_OVERRIDE: DELETE",), b"q=tea"),
+    "packed": ("/search", ("Content-Encoding: gzip",), gzip.compress(b"_method=DELETE")),
+    "a mutation": ("/search", (), b'{"query": "# all\\n mutation Buy($a: Int) { buy(a: $a) }"}'),
+    "a mutation further in": ("/search", (), b'{"operations": [{"query": "mutation{buy}"}]}'),
+    "a mutation in a part": ("/search", (), PART % (b"operations", b'{"query": "mutation($f: Upload!) {up(f: $f)}"}')),
+    "a mutation as a part": ("/search", (), PART % (b"query", b"mutation {buy}")),
+    "in other letters": ("/search", (), '{"query": "mutation{buy}"}'.encode("utf-16")),
+    "in letters that are told": ("/search", ("Content-Type: application/json; charset=utf-7",), b"+AHs-"),
+    "another address": ("/search", ("X-Original-URL: /basket/add",), b"q=tea"),
+    "too much": ("/search", (), b"q=" + b"a" * (5 << 20)),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_only_reads_is_looked_into(played: Played, case: str) -> None:
+    path, fields, body = OTHERS[case]
+    played.host(SHOP)
+    session = played.enter("example.com", reads=["POST /search"])
+    assert played.ask(session, played.url(SHOP, path), *SCRIPT, *fields, method="POST", body=body)[0] == 403
+    assert (played.last(session).intercepted, played.asked(SHOP)) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"q=tea&method=DELETE", b"_method=POST&q=tea", b'{"query": "{ teas(about: \\"mutation { x }\\") { name } }"}',
+     b'{"filters": [{"about": "mutations of tea"}]}', PART % (b"picture", b"\x89PNG\0\0mutation"),
+     b"q=" + b"a" * (1 << 20)],
+)  # fmt: skip
+def test_what_only_reads_is_sent_whole(played: Played, body: bytes) -> None:
+    site = played.host(SHOP)
+    session = played.enter("example.com", reads=["POST /search"])
+    assert played.ask(session, played.url(SHOP, "/search"), *SCRIPT, method="POST", body=body)[0] == 200
+    assert [seen.body for seen in site.seen if seen.path == "/search"] == [body]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("query=mutation%7Bbuy%7D", 403),
+        ("query=%20%23c%0Amutation+Buy%7Bbuy%7D", 403),
+        ("query=fragment+F+on+X%7Ba%7D+mutation+M%7Bbuy%7D", 403),
+        ("_method=DELETE", 403),
+        ("query=%7Bteas%7D", 200),
+        ("query=mutation", 200),
+        ("query=%7Bmutation%7Bname%7D%7D", 200),
+        ("_method=get&method=DELETE", 200),
+    ],
+)
+def test_writes_in_the_address_of_a_get(played: Played, query: str, status: int) -> None:
+    played.host(SHOP)
+    session = played.enter("example.com")
+    assert played.ask(session, played.url(SHOP, f"/graphql?{query}"), *SCRIPT)[0] == status
+    assert len(played.asked(SHOP)) == (status == 200)
+
+
+def test_what_its_body_alone_keeps_back_is_told_apart(played: Played) -> None:
+    """It says nothing of what else is sent there."""
+    played.host(SHOP)
+    kept: list[Entry] = []
+    session = played.enter("example.com", reads=["POST /graphql"], keep=kept.append)
+    body = json.dumps({"query": "mutation { buy { id } }"}).encode()
+    for path in ("/graphql", "/order"):
+        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=body)[0] == 403
+    wait_until(lambda: len(kept) == 2)  # its answer is there before an exchange is over
+    seen = {urlsplit(each.url).path: (each.intercepted, each.by_body) for each in kept}
+    assert seen == {"/graphql": (True, True), "/order": (True, False)}
+
+
+def test_a_request_named_with_its_host(played: Played) -> None:
+    played.host(SHOP)
+    played.host(CDN)
+    session = played.enter("example.com", reads=[f"POST {played.url(CDN, '/graphql')}"])
+    assert played.ask(session, played.url(CDN, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 200
+    assert played.ask(session, played.url(SHOP, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 403

@@ -46,22 +46,22 @@ class Still:
         return None  # nothing is on its way
 
     def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
-        known: list[tuple[Any, TargetRecord]] = []
+        found = [self._found(selector) for selector in selectors]
+        firsts = [handles[0] for handles in found if handles]
+        numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))
+        said = self.page.evaluate(f"nodes => nodes.map({scripts.DESCRIBE})", firsts)
         seen = []
-        for selector in selectors:
-            try:
-                handles = self.page.locator(selector).element_handles()
-            except Error:
-                handles = []
-            seen.append(Sighting(count=len(handles), **self._first(handles[0], known)) if handles else Sighting())
+        for handles in found:
+            number = next(numbers) if handles else -1
+            record = TargetRecord(**said[number]) if handles else None
+            seen.append(Sighting(count=len(handles), element=number, target=record))
         return seen
 
-    def _first(self, handle: Any, known: list[tuple[Any, TargetRecord]]) -> dict[str, Any]:
-        for number, (other, target) in enumerate(known):
-            if handle.evaluate("(node, other) => node === other", other):
-                return {"element": number, "target": target}
-        known.append((handle, TargetRecord(**handle.evaluate(scripts.DESCRIBE))))
-        return {"element": len(known) - 1, "target": known[-1][1]}
+    def _found(self, selector: str) -> list[Any]:
+        try:
+            return self.page.locator(selector).element_handles()
+        except Error:
+            return []
 
 
 def main() -> int:

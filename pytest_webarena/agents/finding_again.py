@@ -28,24 +28,23 @@ Shown = list[tuple[str, str, str]]
 def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, str]]:
     """Where the element may be, best first, and by what that is; empty for the recorded one. ``then`` and ``now`` are
     the texts that were shown before the step, and are shown."""
-    recorded, hit = step.action.get("target"), step.target
-    by_selector = isinstance(recorded, Mapping) and "selector" in recorded
-    if by_selector:
+    said, hit = step.action.get("target"), step.target
+    recorded = said if isinstance(said, Mapping) else {}
+    if "selector" in recorded:
         yield Selector(str(recorded["selector"])), ""
     if hit is None:
-        if isinstance(recorded, Mapping) and "x" in recorded:
+        if "x" in recorded:
             yield Point(float(recorded["x"]), float(recorded["y"])), ""
         return
     before, shown = named_elements(then), named_elements(now)
     twins = [id for id, role, name in shown if hit.name and (role, name) == (hit.role, hit.name)]
     was_shown = bool(hit.name) and any((role, name) == (hit.role, hit.name) for _, role, name in before)
-    yield from _by_name(step, hit, before, twins, "role and name" if by_selector else "")
+    yield from _by_name(step, hit, before, twins, "role and name" if "selector" in recorded else "")
     if was_shown and not twins:
         yield from _in_its_place(hit, _but_for_numbers(hit, shown))
     elif not twins and hit.selector:
         yield Selector(f"css={hit.selector}"), "its place in the document"
-    by_point = isinstance(recorded, Mapping) and "x" in recorded
-    if hit.x is not None and hit.y is not None and ((by_point and bool(twins)) or (not was_shown and not twins)):
+    if hit.x is not None and hit.y is not None and ("x" in recorded if twins else not was_shown):
         yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
 
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "gathered", "listed", "stands_beside"]
 
-_ENOUGH, _ENOUGH_WEAK = 2, 3
-"""Families that have to agree; where all of them are weak, so many. An address counts twice: what leads to the same
-page does the same, whatever it is called."""
+_ENOUGH = 2
+"""Families that have to agree. An address counts twice: what leads to the same page does the same, whatever it is
+called."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,7 @@ class Evidence:
         at_place = votes.get(PLACE) == {element}
         if PLACE in votes and not at_place and len(strong) < _ENOUGH:
             return -1, f"{listed(firm)} and its place do not find the same element"
-        agreeing = len(firm) + at_place + (ADDRESS in firm)
-        if agreeing < (_ENOUGH if strong else _ENOUGH_WEAK):
+        if not strong or len(firm) + at_place + (ADDRESS in firm) < _ENOUGH:
             return -1, f"{listed(those(votes, element))} alone would find one, which is not enough"
         if NAME not in firm and len(self.gone) > len(strong):
             return -1, f"{listed(those(votes, element))} would find one, but {listed(self.gone)} nothing any more"
@@ -119,7 +118,7 @@ class Evidence:
         beside = {family(each): None for each in self.others if family(each) != kind}
         strong = [each for each in beside if each not in WEAK]
         confirming = {family(each) for each in self.others if self.seen[each].element == found}
-        if beside and kind in WEAK and not any(each in votes for each in strong):
+        if kind in WEAK and (beside or ":nth-" in self.own) and not any(each in votes for each in strong):
             return f"{kind} alone says which one is meant"
         if beside and not confirming.intersection(strong or beside):
             return f"the page differs: by {listed(strong or list(beside))} it is found no more"

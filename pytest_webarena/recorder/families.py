@@ -97,7 +97,7 @@ def as_sending(selector: str, known: Sequence[str]) -> str:
     ('css=form[action="/x"] button[type="button"]', 'css=#a')
     """
     within = _WITHIN.match(_last(selector))
-    if within is None or not within[1].startswith("[") or within[4]:
+    if within is None or not _last(selector).startswith("css=form") or within[4]:
         return selector
     if (within[2], within[3]) not in (("button", None), ("button", '[type="submit"]'), ("input", '[type="submit"]')):
         return selector

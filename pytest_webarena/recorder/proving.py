@@ -65,7 +65,7 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
     alone = [way for way in same if seen[way].alone]
     best = next((way for each in (alone, same) for way in each if way != place), place)
     kept = _apart(best, alone)
-    if family(best) in LAYOUT and (name := next((way for way in same if family(way) == NAME), "")):
+    if family(best) in LAYOUT and (name := next((way for way in ways if family(way) == NAME and seen[way].count), "")):
         kept = (name, *kept)  # others have it as well, but what has another one some day is not this element
     return Selector(best, also=kept), ""
 

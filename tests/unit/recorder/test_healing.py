@@ -75,8 +75,7 @@ def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
         ([TEXT, ID, FORM], {"ID": [KEPT], "FORM": [KEPT]}, ("its id", "its form")),
         ([ID, PLACE], {"ID": [KEPT], "PLACE": [KEPT]}, ("its id", "its place")),
         ([ID, FORM, PLACE], {"ID": [KEPT], "FORM": [KEPT], "PLACE": [DROP]}, ("its id", "its form")),  # it has moved
-        ([CLASSES, AROUND, PLACE], {"CLASSES": [KEPT], "AROUND": [KEPT], "PLACE": [KEPT]},
-         ("classes", "what is around it", "its place")),
+        ([FIELD, AROUND], {"FIELD": [KEPT], "AROUND": [KEPT]}, ("its attribute name", "what is around it")),
     ],
 )  # fmt: skip
 def test_two_independent_means_that_agree_are_enough(
@@ -109,7 +108,7 @@ def test_two_independent_means_that_agree_are_enough(
         ([ID, FORM, TEST_ID, PLACE], {"FORM": [KEPT], "PLACE": [KEPT]},
          "its form and its place would find one, but its id and its test id nothing any more"),
         ([ID, CLASSES, AROUND, PLACE], {"CLASSES": [KEPT], "AROUND": [KEPT], "PLACE": [KEPT]},
-         "classes, what is around it and its place would find one, but its id nothing any more"),
+         "classes, what is around it and its place alone would find one, which is not enough"),
     ],
 )  # fmt: skip
 def test_less_is_not_found(also: list[str], found: dict[str, list[TargetRecord]], why: str) -> None:
@@ -172,6 +171,7 @@ def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
     """Others had that name when it was recorded, or the step would say it."""
     page = Page({PLACE: [SAVE], NAME: [DROP]})
     assert look_for(Selector(PLACE, also=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
+    assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
     page.found = {NAME: [SAVE], CLASSES: [SAVE]}
     assert look_for(Selector(PLACE, also=(NAME, CLASSES)), page, 0.0).target is None
 

@@ -44,6 +44,7 @@ _WITHIN = re.compile(
 _ATTRIBUTE = re.compile(rf"css=(?:[\w-]+(?:\[action={_TEXT}\]|(?:\.[\w-]+)*) )?[\w-]+\[([\w-]+)={_TEXT}\]$")
 _NOWHERE = re.compile(r'\[href="(#|javascript:[^"]*)"\]$')
 """An address that says nothing: a script does what is done."""
+_SUBMIT = '[type="submit"]'
 _SPOKEN = ("aria-label", "placeholder", "title")
 """Attributes that people hear or read."""
 
@@ -66,7 +67,8 @@ def family(selector: str) -> str:
     if _BY_CLASSES.match(last):
         return CLASSES
     if around := _WITHIN.match(last):
-        return FORM if around[1].startswith("[") else AROUND
+        sends = around[1].startswith("[") and (around[2] == "button" or around[3] == _SUBMIT)
+        return FORM if sends else AROUND  # which field of a form it is, the form does not say
     if attribute := _ATTRIBUTE.match(last):
         name = attribute[1]
         leads = name == "formaction" or (name == "href" and not _NOWHERE.search(last))
@@ -99,7 +101,7 @@ def as_sending(selector: str, known: Sequence[str]) -> str:
     within = _WITHIN.match(_last(selector))
     if within is None or not _last(selector).startswith("css=form") or within[4]:
         return selector
-    if (within[2], within[3]) not in (("button", None), ("button", '[type="submit"]'), ("input", '[type="submit"]')):
+    if (within[2], within[3]) not in (("button", None), ("button", _SUBMIT), ("input", _SUBMIT)):
         return selector
     named = any(each.startswith("css=") and "[name=" in each for each in map(_last, known))
     return selector + _OTHERS + (")" if named else ", [name])")

@@ -56,7 +56,9 @@ def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple
         ('css=nav[aria-label="Main"] > a', "its place"), ('css=nav a[href="/x"]', "its address"),
         ('css=form[action="/x"] input[name="q"]', "its attribute name"), ('css=nav a[aria-label="x"]', "its name"),
         (CLASSES, "classes"), (AROUND, "what is around it"), ('css=main button[type="submit"]', "what is around it"),
-        (FORM, "its form"), (PLACE, "its place"), ("css=button", "its place"), ("role=button", "its place"),
+        ('css=form[action="/x"] input[type="search"]', "what is around it"),
+        ('css=form[action="/x"] input[type="submit"]', "its form"), (FORM, "its form"),
+        (PLACE, "its place"), ("css=button", "its place"), ("role=button", "its place"),
         ("xpath=//button", "its place"), (f"css=iframe >> internal:control=enter-frame >> {ID}", "its id"),
     ],
 )  # fmt: skip

@@ -81,9 +81,10 @@ def _among(target: Selector, evidence: Evidence, page: Page) -> Looked:
     recorded: something has come that looks alike, and which one is meant has to be said by what few elements share."""
     own = evidence.seen[target.selector]
     several = f"its selector finds {own.count} elements"
-    if not evidence.others:
+    if not evidence.others and ":nth-" not in target.selector:
         return Looked(target=target, found=own.target)
-    if all(family(each) == PLACE for each in evidence.others) and evidence.votes.get(PLACE) == {own.element}:
+    placed = all(family(each) == PLACE for each in evidence.others)
+    if placed and evidence.votes.get(PLACE, {own.element}) == {own.element}:
         return Looked(target=target, found=own.target, note=f"{several}, and {PLACE} alone says which one is meant")
     firm = {name: found for name, found in evidence.votes.items() if name not in WEAK}
     if firm and all(found == {own.element} for found in firm.values()):

@@ -174,6 +174,8 @@ def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
     page = Page({PLACE: [SAVE], NAME: [DROP]})
     assert look_for(Selector(PLACE, also=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
     assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
+    page.found = {PLACE: [DROP, SAVE]}
+    assert "2 elements, and its place alone says" in look_for(Selector(PLACE), page, 0.0).note
     page.found = {NAME: [SAVE], CLASSES: [SAVE]}
     assert look_for(Selector(PLACE, also=(NAME, CLASSES)), page, 0.0).target is None
 

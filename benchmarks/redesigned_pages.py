@@ -2,8 +2,9 @@
 
 `changed_pages` holds the rules that were there before the healer; these were written after it, without a look at it,
 from what teams do to sites: they migrate to a framework, reword, reorder, rebuild controls as others, interrupt with
-dialogs, and put beside what was there something that looks like it. Elements keep the mark that says which one they are
-through all of that (a link that became a button is still that link); what is new gets a mark of its own.
+dialogs, and put beside what was there something that looks like it. (`succeeded` is by somebody who had looked.)
+Elements keep the mark that says which one they are through all of that (a link that became a button is still that
+link); what is new gets a mark of its own.
 
 migrated      ids, classes and names of fields as a framework makes them up, wrappers, landmarks without their tags
 reworded      labels, buttons, menus and placeholders in other words, shortened, or as icons
@@ -13,6 +14,7 @@ interrupted   a cookie banner at once, a newsletter on the third page, news of t
 lookalikes    a second search, buttons that save drafts, row actions, fields and menu entries of nearly the same name
 decoys        lookalikes keep the old words, and what they look like is reworded
 withdrawn     lookalikes, and half of what they look like is gone: whatever is healed to another one is wrong
+succeeded     in the place of all fields, buttons and menu entries others of the same looks: whatever is healed is wrong
 release       migrated, reworded, reordered and interrupted at once
 """
 
@@ -29,7 +31,8 @@ from redesigned_assets import FILES
 from redesigned_rules import CHANGES, Page, new_classes
 
 RULES = (
-    "migrated", "reworded", "reordered", "restructured", "interrupted", "lookalikes", "decoys", "withdrawn", "release",
+    "migrated", "reworded", "reordered", "restructured", "interrupted", "lookalikes", "decoys", "withdrawn",
+    "succeeded", "release",
 )  # fmt: skip
 _TOGETHER = {
     "decoys": ("lookalikes", "reworded"),

@@ -379,7 +379,34 @@ def _withdrawn(page: Page) -> None:
             tag.decompose()
 
 
+def _succeeded(page: Page) -> None:
+    """What there was has made room for something else, which looks like it and is called otherwise."""
+    for label, field in list(page.fields()):
+        other = page.new(field.name, **_looks(field), name="reference", id=f"reference-{page.added}")
+        if field.get("type"):
+            other["type"] = field["type"]
+        said = page.new("label", "Reference", **_looks(label))
+        said["for"] = other["id"]
+        if label.find(field.name) is field:
+            said.append(other)
+        else:
+            field.replace_with(other)
+        label.replace_with(said)
+    for link in list(page.menu_links()):
+        link.replace_with(page.new("a", "Press kit", href=_DRAFT, **_looks(link)))
+    ways = ({"name": "preview", "value": "1"}, {"formaction": _DRAFT}, {"type": "button"}, {"type": "reset"})
+    for number, button in enumerate(list(page.original("button"))):
+        other = page.new("button", "Preview", **_looks(button), **ways[number % len(ways)])
+        button.replace_with(other)
+
+
+def _looks(tag: Tag) -> dict[str, str]:
+    classes = tag.get("class") or []
+    return {"class": classes if isinstance(classes, str) else " ".join(classes)} if classes else {}
+
+
 CHANGES: dict[str, Callable[[Page], None]] = {
     "migrated": _migrated, "reworded": _reworded, "reordered": _reordered, "restructured": _restructured,
     "interrupted": _interrupted, "lookalikes": _lookalikes, "withdrawn": _withdrawn,
+    "succeeded": _succeeded,
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,17 +13,15 @@ from pytest_webarena.actions import (
     Action,
     Click,
     DismissDialog,
-    Element,
     Goto,
     Noop,
-    Point,
-    Selector,
     Stop,
     Target,
     as_record,
 )
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.fields import field_value, named_elements, written_anew
+from pytest_webarena.agents.finding_again import missing, targets_of
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.recording import Recording, find_recording
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
 _FILE = "replay.txt"
-_SIMILAR = 0.6
-"""How alike two names must be (0 to 1) to be taken for the same thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,39 +196,11 @@ class ReplayAgent:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
                     self._unlike = f"before step {self._number} {_held_otherwise(step, before, now)}; written anew"
-        for target, how in self._targets(step, observation):
+        then = self._recording.seen(step)
+        if not self._unlike and (gone := missing(step, then, observation.text)):
+            self._unlike = f"before step {self._number} expected {gone}, found nothing shown that is called so"
+        for target, how in targets_of(step, then, observation.text):
             yield _Try(_action(record, target), how)
-
-    def _targets(self, step: StepRecord, observation: Observation) -> Iterator[tuple[Target, str]]:
-        """Where the element may be now, best first: by role and name, by selector, by a similar name, by position."""
-        recorded, hit = step.action.get("target"), step.target
-        if isinstance(recorded, Mapping) and "selector" in recorded:
-            yield Selector(str(recorded["selector"])), ""
-        if hit is None:
-            if isinstance(recorded, Mapping) and "x" in recorded:
-                yield Point(float(recorded["x"]), float(recorded["y"])), ""
-            return
-        now = [(id, role, name) for id, role, name in named_elements(observation.text)]
-        twins = [id for id, role, name in now if hit.name and (role, name) == (hit.role, hit.name)]
-        if twins:
-            place, of = self._place_among_twins(step)
-            told = "" if of in (0, len(twins)) else f"role, name and position ({place + 1} of {of}, now {len(twins)})"
-            yield Element(twins[min(place, len(twins) - 1)]), told  # ids differ between runs, that is no news
-        elif hit.role and hit.name:
-            quoted = hit.name.replace("\\", "\\\\").replace('"', '\\"')
-            yield Selector(f'role={hit.role}[name="{quoted}"s]'), "role and name, outside of what was shown"
-        if hit.selector:
-            yield Selector(f"css={hit.selector}"), "its place in the document"
-        alike = [
-            (difflib.SequenceMatcher(None, name.casefold(), hit.name.casefold()).ratio(), id, name)
-            for id, role, name in now
-            if role == hit.role and hit.name and name != hit.name
-        ]
-        best = max(alike, default=(0.0, "", ""))
-        if best[0] >= _SIMILAR:
-            yield Element(best[1]), f"role and a similar name ({best[2]!r})"
-        if hit.x is not None and hit.y is not None:
-            yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
 
     def _id_now(self, id: str, step: StepRecord, observation: Observation) -> str:
         """The id of the only element with the role and name that ``id`` had then; the same id where that can't be told.
@@ -243,15 +210,6 @@ class ReplayAgent:
         then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
         now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
         return now[0] if len(now) == 1 else id
-
-    def _place_among_twins(self, step: StepRecord) -> tuple[int, int]:
-        """Which of several elements of the same role and name it was, from 0, and how many there were (0: unknown)."""
-        recorded, hit = step.action.get("target"), step.target
-        if hit is None or not isinstance(recorded, Mapping) or "id" not in recorded:
-            return 0, 0
-        seen = named_elements(self._recording.seen(step))
-        twins = [id for id, role, name in seen if (role, name) == (hit.role, hit.name)]
-        return (twins.index(str(recorded["id"])), len(twins)) if str(recorded["id"]) in twins else (0, 0)
 
 
 def _action(record: Mapping[str, Any], target: Target | None) -> Action:

@@ -164,8 +164,8 @@ class TabSignals:
         self._number = number
         self._opened = cause
         """Who opened it, until that has been told with its first address."""
-        self._by_page = cause == "page"
-        """Whether a page has opened it, which may then close it, too."""
+        self.by_page = cause == "page"
+        """Whether a page can close it: one has opened it, and the session is not closing it."""
         self.ends_untold = False
         """Whether the tab is closed by nobody who acts in it: with its session, or for want of an answer."""
         self._url = "about:blank"
@@ -235,7 +235,7 @@ class TabSignals:
         """The tab was closed; unless nobody wanted that, it is told."""
         if self.ends_untold:
             return
-        cause: AddressCause = "" if self._by_page else "browser"
+        cause: AddressCause = "" if self.by_page else "browser"
         self._log.add(TabClosed(time=self._log.now(), tab=self._number, url=self._url, cause=cause))
 
     def dialog_opened(self, dialog: str, message: str, proposed: str) -> int:

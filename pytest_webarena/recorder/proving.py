@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_webarena.actions import Action, Goto, Selector
-from pytest_webarena.recorder.families import AROUND, CLASSES, FORM, NAME, PLACE, family
+from pytest_webarena.recorder.families import LAYOUT, NAME, PLACE, family
 from pytest_webarena.recorder.steps import RecordedStep
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ __all__ = ["Chosen", "Page", "choose", "prove", "relative"]
 
 _PATIENCE = 5.0
 """Seconds to wait for an element: the page of the step before may still be on its way."""
-
-_LAYOUT = frozenset({CLASSES, AROUND, FORM, PLACE})
-"""Kinds of selectors that say where an element is, or what it looks like: on another page these are other elements."""
 
 
 class Page(Protocol):
@@ -59,7 +56,7 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
     *lasting, place = ways
     if page.find(place, _PATIENCE) is None:  # it has moved: what it is called is all that is known of it
         for way in lasting:
-            if family(way) not in _LAYOUT and page.find(way) is not None:
+            if family(way) not in LAYOUT and page.find(way) is not None:
                 return Selector(way), "not where it was recorded; found by its name"
         return Selector(ways[0]), "its element is not there"
     seen = dict(zip(ways, page.sightings(ways), strict=True))
@@ -67,7 +64,10 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
     same = [way for way in ways if seen[way].element == meant >= 0]
     alone = [way for way in same if seen[way].alone]
     best = next((way for each in (alone, same) for way in each if way != place), place)
-    return Selector(best, also=_apart(best, alone)), ""
+    kept = _apart(best, alone)
+    if family(best) in LAYOUT and (name := next((way for way in ways if family(way) == NAME and seen[way].count), "")):
+        kept = (name, *kept)  # others have it as well, but what has another one some day is not this element
+    return Selector(best, also=kept), ""
 
 
 def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def _how(looked: Mapping[str, Looked], before: Sequence[Action]) -> str:
             healed = f"healed: {said_of(each.found)}, found by {' and '.join(each.by)}"
             parts.append(f"{healed} ({each.note})" if each.note else healed)
         elif each.note:
-            parts.append(f"as recorded, but the page differs: {each.note}")
+            parts.append(f"as recorded, but {each.note}")
     return "; ".join(parts) or "as recorded"
 
 

@@ -92,7 +92,8 @@ def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
     if holder := _holder(chain):
         yield from (f"css={holder} {element.tag}{said}" for said in _said_in_attributes(element))
         kind = element.attributes.get("type", "")
-        yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
+        if not element.attributes.get("formaction"):  # what sends a form elsewhere is not what its form is sent by
+            yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
     outer = _path(chain[1:]) if element.within == "element" else ""
     if outer and element.attributes.get("id"):
         yield f"css={outer} > {_step(element)}"
@@ -110,7 +111,7 @@ def _holder(chain: Sequence[ElementRecord]) -> str:
 
 
 def _said_in_attributes(element: ElementRecord) -> Iterator[str]:
-    for attribute in ("name", "aria-label", "placeholder", "href"):
+    for attribute in ("name", "aria-label", "placeholder", "href", "formaction"):
         value = element.attributes.get(attribute, "")
         if 0 < len(value) <= _LONGEST and "…" not in value:
             yield f"[{attribute}={_quoted(value)}]"

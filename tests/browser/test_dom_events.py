@@ -421,6 +421,6 @@ def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: We
     session.execute(NewTab())
     session.execute(CloseTab())
     closed = [each for each in session.signals.since() if isinstance(each, TabClosed)]
-    assert [(each.cause, each.url) for each in closed] == [("", f"{SITE}/over"), ("browser", "about:blank")]
+    assert [(each.cause, each.url) for each in closed] == [("browser", f"{SITE}/over"), ("browser", "about:blank")]
     session.open_tabs([web.put("/", "x")])
     assert not [each for each in session.signals.since() if isinstance(each, TabClosed)]

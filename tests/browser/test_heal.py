@@ -119,6 +119,24 @@ def test_elements_that_got_each_others_ids_are_not_healed(heal: object) -> None:
     assert "0 healed, 2 not healed: save, drop" in told
 
 
+def test_what_is_left_where_the_recorded_one_has_gone_is_not_taken_for_it(heal: object) -> None:
+    """A field beside it, and a button beside it that sends the form elsewhere."""
+    left = OLD.replace(
+        "<label>Title <input id=title name=title></label>", "<label>Title (translated) <input></label>"
+    ).replace("<button id=save>Save</button>", "<button formaction=/draft>Save as draft</button>")
+    code, said, _ = heal(left, "--write")  # type: ignore[operator]
+    assert code == 1
+    assert "step 1 (type role=textbox[name=\"Title\"s] 'rye'): not found: nothing that is known of it finds one" in said
+    kept = left.replace("(translated) <input>", "<input id=title name=title>")
+    code, said, _ = heal(kept, "--write")  # type: ignore[operator]
+    assert code == 1
+    assert 'step 2 (click role=button[name="Save"s]): not found: nothing that is known of it finds one' in said
+    code, said, _ = heal(kept.replace(" as draft", ""), "--write")  # type: ignore[operator]
+    assert code == 1
+    assert "as recorded, but the page differs: by its id and its form it is found no more" in said
+    assert Path("a.tasks.yaml").read_text() == TASKS
+
+
 def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
     code, said, _ = heal(COVERED, "--write")  # type: ignore[operator]
     assert code == 0

@@ -157,6 +157,28 @@ def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_p
     assert (tmp_path / "seen" / "step-02.jpg").read_bytes()[:2] == b"\xff\xd8"
 
 
+def test_a_tab_is_opened_and_closed(record: Record) -> None:
+    """The last one stays: without a tab there is nothing to do."""
+
+    async def act(person: Person) -> None:
+        closing = person.page.get_by_role("button", name="Close this tab", exact=True)
+        assert await closing.is_disabled()
+        await person.press("New tab")
+        await person.until("state.browser.tabs.length === 2")
+        await person.page.locator("#address").fill("homepage:/manuals/")
+        await person.page.locator("#address").press("Enter")
+        await person.until("state.browser.tabs[1].url.endsWith('/manuals/')")
+        await closing.click()
+        await person.until("state.browser.tabs.length === 1")
+        await person.click('role=link[name="New note"]')
+        await person.until("state.steps.length && state.steps.at(-1).text.includes('New note')")
+        told = await person.page.evaluate("state.steps.map(step => step.text)")
+        assert told[-2:] == ["close_tab", 'click role=link[name="New note"s]'], told
+        assert await closing.is_disabled()
+
+    assert record(SCRATCHPAD, act)[0] == 1
+
+
 def test_an_answer_that_was_selected_on_a_phone(record: Record) -> None:
     """Without a file to write to; and what can't pass does not."""
 

@@ -187,7 +187,7 @@ class Tabs:
 
     async def _close_page(self, tab: Tab, *, told: bool = False) -> None:
         """``told``: it is signalled, for somebody wanted it."""
-        tab.signals.ends_untold = not told
+        tab.signals.ends_untold, tab.signals.by_page = not told, False
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
         except (TabGone, PageCrashed, PlaywrightError):

@@ -12,6 +12,7 @@ from pytest_webarena.actions import (
     AcceptDialog,
     Action,
     Back,
+    CloseTab,
     DismissDialog,
     FocusTab,
     Forward,
@@ -26,7 +27,8 @@ __all__ = ["Hand"]
 
 _FARTHEST = 100_000
 _PLAIN: Mapping[str, Callable[[], Action]] = {
-    "back": Back, "forward": Forward, "reload": Reload, "new_tab": NewTab, "dismiss": DismissDialog,
+    "back": Back, "forward": Forward, "reload": Reload, "new_tab": NewTab, "close_tab": CloseTab,
+    "dismiss": DismissDialog,
 }  # fmt: skip
 
 

@@ -232,6 +232,7 @@ document.addEventListener('seen', () => {
     button.addEventListener('click', () => act({do: 'tab', index}));
     return button;
   }));
+  document.querySelector('[data-do=close_tab]').disabled = browser.tabs.length < 2;
   const current = browser.tabs.find(tab => tab.active);
   if (current && document.activeElement !== $('address')) $('address').value = current.url;
   const dialog = browser.dialog;

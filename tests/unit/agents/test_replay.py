@@ -61,16 +61,15 @@ def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_p
 
 def test_each_step_is_explained(recorded: RunDir, tmp_path: Path) -> None:
     """By what it was healed, in what the page differs, and at which step it ended and why."""
-    make_trial(recorded, steps=[CLICK, CLICK, STOP])
+    nameless = {**CLICK, "target": TargetRecord(role="button", selector="#save", x=5, y=6)}
+    make_trial(recorded, steps=[nameless, CLICK, STOP])
     agent = replay(recorded, tmp_path)
-    agent.act(seen("[9] button 'Save it'"))
-    agent.act(seen("[9] button 'Save it'", error="no such element"))
-    agent.act(seen("[9] button 'Save it'", error="no such element"))
+    agent.act(seen())
     assert agent.act(seen("[9] button 'Save'", url="http://s.test/elsewhere")).action == Click(Element("9"))
     while agent.act(seen(error="gone", url="http://s.test/elsewhere")).ended is None:
         pass
     assert (tmp_path / "replay.txt").read_text().splitlines() == [
-        "step 0 of 3 (click button 'Save'): healed: found by role and a similar name ('Save it'); the page differs: "
+        "step 0 of 3 (click 4): healed: found by its place in the document; the page differs: "
         "after step 0 expected http://s.test/done, found http://s.test/elsewhere",
         "step 1 of 3 (click button 'Save'): not found: at http://s.test/elsewhere: gone",
         "3 steps, 1 targets found again, diverged first after step 0 expected http://s.test/done, "
@@ -134,30 +133,107 @@ def test_a_search_leads_where_it_led(recorded: RunDir, url_after: str, action: A
     assert first(recorded).action == action
 
 
-def test_among_several_the_position_decides(recorded: RunDir) -> None:
+IN_PLACE = Selector('css=#save >> internal:and="role=button[name=\\"Save\\"s]"')
+"""What stands where it stood, if it is called as it was."""
+
+
+def test_among_as_many_as_then_it_is_the_same_one(recorded: RunDir) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    (folder,) = recorded.trials.iterdir()
-    (folder / "attempt-1" / "observations" / "000.txt").write_text("[3] button 'Save'\n[4] button 'Save'\n")
+    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
     assert first(recorded, "[7] button 'Save'", "[8] button 'Save'", "[9] link 'x'").action == Click(Element("8"))
-    reply = first(recorded, "[7] button 'Save'")
-    assert reply.action == Click(Element("7"))
-    assert "position (2 of 2, now 1)" in reply.thought
 
 
-def test_what_has_no_effect_is_tried_elsewhere_until_nothing_is_left(recorded: RunDir) -> None:
+@pytest.mark.parametrize(
+    "now", [["[7] button 'Save'"], ["[7] button 'Save'", "[8] button 'Save'", "[9] button 'Save'"]]
+)
+def test_where_one_has_gone_or_come_it_is_what_stands_in_its_place(recorded: RunDir, now: list[str]) -> None:
+    make_trial(recorded, steps=[CLICK, STOP])
+    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    reply = first(recorded, *now)
+    assert reply.action == Click(IN_PLACE)
+    assert f"its place in the document, role and name (2 then, now {len(now)})" in reply.thought
+
+
+def test_of_several_that_an_agent_told_apart_by_a_point_none_is_guessed(recorded: RunDir) -> None:
+    point = {**CLICK, "action": {"kind": "click", "target": {"x": 5.0, "y": 6.0}}}
+    make_trial(recorded, steps=[point, STOP])
+    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    reply = first(recorded, "[7] button 'Save'", "[8] button 'Save'")
+    assert (reply.action, reply.thought) == (Click(IN_PLACE), "")
+
+
+@pytest.mark.parametrize("now", ["Save as draft", "Saved", "Keep", "Undo save", "Unsave"])
+def test_what_is_called_otherwise_by_now_is_not_found(recorded: RunDir, now: str) -> None:
+    """It may be anything: also what is called nearly the same, and what stands in the same place."""
+    make_trial(recorded, steps=[CLICK, STOP])
+    observed(recorded, "[4] button 'Save'")
+    agent = replay(recorded)
+    page = [f"[9] button '{now}'"]
+    assert agent.act(seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
+    assert agent.act(seen(*page, error="nothing is there")).ended[0] == "invalid"
+
+
+def test_a_name_with_another_count_is_the_same_where_it_stands_in_its_place(recorded: RunDir) -> None:
+    comments = TargetRecord(role="link", name="3 comments", selector="#c", x=5, y=6)
+    make_trial(recorded, steps=[{**CLICK, "target": comments}, STOP])
+    observed(recorded, "[4] link '3 comments'")
+    agent = replay(recorded)
+    agent.act(seen("[9] link '4 comments'"))
+    reply = agent.act(seen("[9] link '4 comments'", error="nothing is there"))
+    assert reply.action == Click(Selector('css=#c >> internal:and="role=link[name=\\"4 comments\\"s]"'))
+    assert "role and name but for numbers ('4 comments')" in reply.thought
+
+
+@pytest.mark.parametrize(("selector", "found"), [('a[href="/notes"]', True), ('a[href="#"]', False), ("#n", False)])
+def test_a_link_that_leads_where_it_led_is_the_same_whatever_it_is_called(
+    recorded: RunDir, selector: str, found: bool
+) -> None:
+    notes = TargetRecord(role="link", name="Notes", selector=selector, x=5, y=6)
+    make_trial(recorded, steps=[{**CLICK, "target": notes}, STOP])
+    observed(recorded, "[4] link 'Notes'")
+    agent = replay(recorded)
+    agent.act(seen("[9] link 'Jottings'"))
+    reply = agent.act(seen("[9] link 'Jottings'", error="nothing is there"))
+    assert (reply.action == Click(Selector(f"css={selector}")), reply.ended is None) == (found, found)
+
+
+def test_what_has_no_name_is_tried_where_it_was_until_nothing_is_left(recorded: RunDir) -> None:
+    nameless = TargetRecord(role="button", selector="#save", x=5, y=6)
+    make_trial(recorded, steps=[{**CLICK, "target": nameless}, STOP])
+    agent = replay(recorded)
+    replies = [agent.act(seen(error="no effect" if number else "")) for number in range(3)]
+    assert [reply.action for reply in replies[:2]] == [Click(Selector("css=#save")), Click(Point(5, 6))]
+    assert replies[2].ended[0] == "invalid"
+    assert "step 0 of 2 (click 4) can't be repeated at http://s.test/: no effect" in replies[2].ended[1]
+
+
+def test_what_is_shown_and_has_no_effect_is_not_done_to_something_else(recorded: RunDir) -> None:
+    """A dialog lies over it, say: the point where it was is the dialog's."""
     make_trial(recorded, steps=[CLICK, STOP])
     agent = replay(recorded)
     page = ["[9] button 'Save'", "[10] button 'Save it'"]
-    replies = [agent.act(seen(*page, error="no effect" if number else "")) for number in range(5)]
-    assert [reply.action for reply in replies[:4]] == [
-        Click(Element("9")),
+    assert agent.act(seen(*page)).action == Click(Element("9"))
+    assert agent.act(seen(*page, error="it is covered")).ended[0] == "invalid"
+
+
+def test_what_a_selector_finds_is_told_where_its_name_is_shown_no_more(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#save"}}}, STOP])
+    observed(recorded, "[4] button 'Save'")
+    agent = replay(recorded)
+    reply = agent.act(seen("[9] button 'Drop'"))
+    assert (reply.action, reply.thought) == (
         Click(Selector("css=#save")),
-        Click(Element("10")),
-        Click(Point(5, 6)),
-    ]
-    assert "similar name ('Save it')" in replies[2].thought
-    assert replies[4].ended[0] == "invalid"
-    assert "step 0 of 2 (click button 'Save') can't be repeated at http://s.test/: no effect" in replies[4].ended[1]
+        "before step 0 expected button 'Save', found nothing shown that is called so",
+    )
+    assert replay(recorded).act(seen("[9] button 'Save'")).thought == ""
+
+
+def test_what_a_selector_does_not_find_is_told_where_its_name_finds_it(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#old"}}}, STOP])
+    agent = replay(recorded)
+    assert agent.act(seen("[9] button 'Save'")).action == Click(Selector("css=#old"))
+    reply = agent.act(seen("[9] button 'Save'", error="nothing is there"))
+    assert (reply.action, reply.thought) == (Click(Element("9")), "target of step 0 found by role and name")
 
 
 NAME = TargetRecord(role="textbox", name="Name", selector="#name")

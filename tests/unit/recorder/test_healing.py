@@ -17,11 +17,12 @@ FIELD, FORM, CLASSES = 'css=input[name="title"]', 'css=form[action="/save"] butt
 AROUND, PLACE = "css=form.panel button", "css=#main > form > button:nth-of-type(2)"
 KEPT = TargetRecord(selector="#save", role="button", name="Keep note", tag="button")
 LINK = TargetRecord(selector="#save", role="link", name="Keep", tag="a")
+SAVE = TargetRecord(selector="#save", role="button", name="Save note", tag="button")
 DROP = TargetRecord(selector="#drop", role="button", name="Drop", tag="button")
 
 
 class Page:
-    """Elements by selector, each in the order of the document."""
+    """Elements by selector, each in the order of the document; buttons send their form as it is."""
 
     def __init__(self, found: dict[str, list[TargetRecord]]) -> None:
         self.found = found
@@ -32,7 +33,7 @@ class Page:
     def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
         known: list[TargetRecord] = []
         seen = []
-        for hits in (self.found.get(each, []) for each in selectors):
+        for hits in (self.found.get(each.partition(":not(")[0], []) for each in selectors):
             if hits and hits[0] not in known:
                 known.append(hits[0])
             seen.append(Sighting(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else Sighting())
@@ -55,7 +56,9 @@ def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple
         ('css=nav[aria-label="Main"] > a', "its place"), ('css=nav a[href="/x"]', "its address"),
         ('css=form[action="/x"] input[name="q"]', "its attribute name"), ('css=nav a[aria-label="x"]', "its name"),
         (CLASSES, "classes"), (AROUND, "what is around it"), ('css=main button[type="submit"]', "what is around it"),
-        (FORM, "its form"), (PLACE, "its place"), ("css=button", "its place"), ("role=button", "its place"),
+        ('css=form[action="/x"] input[type="search"]', "what is around it"),
+        ('css=form[action="/x"] input[type="submit"]', "its form"), (FORM, "its form"),
+        (PLACE, "its place"), ("css=button", "its place"), ("role=button", "its place"),
         ("xpath=//button", "its place"), (f"css=iframe >> internal:control=enter-frame >> {ID}", "its id"),
     ],
 )  # fmt: skip
@@ -74,8 +77,7 @@ def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
         ([TEXT, ID, FORM], {"ID": [KEPT], "FORM": [KEPT]}, ("its id", "its form")),
         ([ID, PLACE], {"ID": [KEPT], "PLACE": [KEPT]}, ("its id", "its place")),
         ([ID, FORM, PLACE], {"ID": [KEPT], "FORM": [KEPT], "PLACE": [DROP]}, ("its id", "its form")),  # it has moved
-        ([CLASSES, AROUND, PLACE], {"CLASSES": [KEPT], "AROUND": [KEPT], "PLACE": [KEPT]},
-         ("classes", "what is around it", "its place")),
+        ([FIELD, AROUND], {"FIELD": [KEPT], "AROUND": [KEPT]}, ("its attribute name", "what is around it")),
     ],
 )  # fmt: skip
 def test_two_independent_means_that_agree_are_enough(
@@ -87,14 +89,6 @@ def test_two_independent_means_that_agree_are_enough(
     assert result.target is not None
     assert (result.target.selector, result.by) == (new, by)
     assert result.target.also == tuple(each for each in also if page.found.get(each) == [KEPT])
-
-
-def test_a_part_of_the_name_counts_where_one_element_has_it() -> None:
-    part = r"role=button[name=/\bnote\b/i]"
-    for hits, expected in (([KEPT], PLACE), ([KEPT, DROP], ""), ([DROP], "")):
-        page = Page({PLACE: [KEPT], part: hits})
-        result = look_for(Selector(NAME, also=(PLACE, AROUND)), page, 0.0)
-        assert (result.target.selector if result.target else "") == expected
 
 
 @pytest.mark.parametrize(
@@ -113,6 +107,10 @@ def test_a_part_of_the_name_counts_where_one_element_has_it() -> None:
          {"TEXT": [DROP], "ID": [KEPT], "FORM": [KEPT]}, "do not find the same element"),
         ([ID, FORM], {"ID": [KEPT], "FORM": [KEPT, DROP]}, "its id alone would find one"),  # one of several
         ([ID, FORM], {"ID": [LINK], "FORM": [LINK]}, "a button was recorded, and there is link 'Keep' now"),
+        ([ID, FORM, TEST_ID, PLACE], {"FORM": [KEPT], "PLACE": [KEPT]},
+         "its form and its place would find one, but its id and its test id nothing any more"),
+        ([ID, CLASSES, AROUND, PLACE], {"CLASSES": [KEPT], "AROUND": [KEPT], "PLACE": [KEPT]},
+         "classes, what is around it and its place alone would find one, which is not enough"),
     ],
 )  # fmt: skip
 def test_less_is_not_found(also: list[str], found: dict[str, list[TargetRecord]], why: str) -> None:
@@ -127,9 +125,59 @@ def test_selectors_of_one_family_are_one() -> None:
     assert (selector, note) == ("", "its name alone would find one, which is not enough")
 
 
-def test_another_element_that_the_rest_agrees_on_is_told_and_not_taken() -> None:
+@pytest.mark.parametrize("more", ["Save note as draft", "Note"])
+def test_what_is_called_like_its_neighbours_has_to_do_the_same(more: str) -> None:
+    """A name with more words, or fewer, is what things have that stand beside each other."""
+    beside = TargetRecord(selector="#save", role="button", name=more, tag="button")
+    for also, taken in (((ID, PLACE), False), ((ID, TEST_ID), True), ((FORM, PLACE), True), ((ID, AROUND), False)):
+        page = Page({each: [beside] for each in also})
+        result = look_for(Selector(NAME, also=also), page, 0.0)
+        assert (result.target is not None) == taken, also
+        assert taken or "may stand beside what was recorded: button 'Save note'" in result.note
+
+
+def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_over() -> None:
     found = {"NAME": [DROP], "ID": [KEPT], "FORM": [KEPT]}
-    assert looked([ID, FORM], **found) == (NAME, (), "by its id and its form another element would be found")
+    why = "its selector finds button 'Drop', and its id and its form another element"
+    assert looked([ID, FORM], **found) == ("", (), why)
+
+
+@pytest.mark.parametrize(
+    ("also", "found", "note"),
+    [
+        ([ID, TEST_ID], {"ID": [KEPT], "TEST_ID": [DROP]},
+         "the page differs: by its id another element would be found"),
+        ([ID, TEST_ID, PLACE], {"PLACE": [DROP]}, "the page differs: by its id and its test id it is found no more"),
+        ([ID, TEST_ID, PLACE], {"PLACE": [DROP], "TEST_ID": [DROP]}, ""),  # its id alone has changed
+        ([CLASSES, PLACE], {"PLACE": [KEPT]}, "the page differs: by classes and its place it is found no more"),
+        ([CLASSES, PLACE], {"PLACE": [DROP]}, ""),
+        ([TEXT], {}, ""),
+    ],
+)  # fmt: skip
+def test_what_the_selector_finds_is_taken_and_told_where_the_rest_says_no_more_that_it_is_the_same(
+    also: list[str], found: dict[str, list[TargetRecord]], note: str
+) -> None:
+    assert looked(also, NAME=[DROP], **found) == (NAME, (), note)
+
+
+def test_what_was_found_by_its_id_is_told_where_it_is_called_otherwise() -> None:
+    page = Page({ID: [KEPT], FORM: [KEPT]})
+    result = look_for(Selector(ID, also=(NAME, FORM)), page, 0.0)
+    assert result.note == "the page differs: it is button 'Keep note', and button 'Save note' was recorded"
+    page.found[ID] = page.found[NAME] = [SAVE]
+    page.found[FORM] = [SAVE]
+    assert look_for(Selector(ID, also=(NAME, FORM)), page, 0.0).note == ""
+
+
+def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
+    """Others had that name when it was recorded, or the step would say it."""
+    page = Page({PLACE: [SAVE], NAME: [DROP]})
+    assert look_for(Selector(PLACE, also=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
+    assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
+    page.found = {PLACE: [DROP, SAVE]}
+    assert "2 elements, and its place alone says" in look_for(Selector(PLACE), page, 0.0).note
+    page.found = {NAME: [SAVE], CLASSES: [SAVE]}
+    assert look_for(Selector(PLACE, also=(NAME, CLASSES)), page, 0.0).target is None
 
 
 def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> None:
@@ -139,8 +187,22 @@ def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> 
     assert "finds 2 elements, and another one first" in note
 
 
-def test_the_first_of_several_is_taken_only_where_something_else_says_so_or_nothing_else_is_known() -> None:
-    why = "its selector finds 2 elements, and its id not the first"
-    assert looked([ID], NAME=[DROP, KEPT], ID=[KEPT]) == ("", (), why)
-    assert looked([PLACE], NAME=[KEPT, DROP], PLACE=[KEPT])[:2] == (NAME, ())
-    assert looked([], NAME=[DROP, KEPT])[:2] == (NAME, ())
+@pytest.mark.parametrize(
+    ("also", "found", "result"),
+    [
+        ([ID], {"ID": [KEPT]}, ("", "its selector finds 2 elements, and its id not the first")),
+        ([ID], {"ID": [DROP]}, (NAME, "")),
+        ([CLASSES, PLACE], {"PLACE": [DROP]},
+         ("", "its selector finds 2 elements, and nothing that few elements share says which one is meant")),
+        ([PLACE], {"PLACE": [DROP]},
+         (NAME, "its selector finds 2 elements, and its place alone says which one is meant")),
+        ([PLACE], {"PLACE": [KEPT]},
+         ("", "its selector finds 2 elements, and nothing that few elements share says which one is meant")),
+        ([], {}, (NAME, "")),
+    ],
+)  # fmt: skip
+def test_the_first_of_several_is_taken_only_where_something_says_so_or_nothing_else_is_known(
+    also: list[str], found: dict[str, list[TargetRecord]], result: tuple[str, str]
+) -> None:
+    selector, _, note = looked(also, NAME=[DROP, KEPT], **found)
+    assert (selector, note) == result

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.actions import AcceptDialog, Action, Click, FocusTab, Goto, Select, Selector, Type
+from pytest_webarena.actions import AcceptDialog, Action, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
 from pytest_webarena.browser.by_hand import ByHand, Key, Offer, Pointer, ShownTab, Shows
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.page.hand import Hand
@@ -193,9 +193,10 @@ def test_what_opens_beside_the_page_is_offered_and_taken(server: PageServer, bro
 
 
 def test_what_is_done_beside_the_page(server: PageServer, browser: Browser) -> None:
-    for said in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"}):
+    for said in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"},
+                 {"do": "close_tab"}):  # fmt: skip
         assert post(server, "act", said) == {"problem": ""}
-    assert browser.done == [Goto("http://a.test"), FocusTab(1), AcceptDialog("x")]
+    assert browser.done == [Goto("http://a.test"), FocusTab(1), AcceptDialog("x"), CloseTab()]
     assert "expected something to do" in post(server, "act", {"do": "format the disk"})["problem"]
 
 

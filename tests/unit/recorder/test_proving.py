@@ -59,6 +59,16 @@ def test_the_first_way_that_finds_the_recorded_element_alone(
     assert chosen.action.target.also == also  # type: ignore[union-attr]
 
 
+def test_beside_a_place_stands_what_it_is_called_though_others_are_as_well() -> None:
+    ways = ('role=button[name="Vote"s]', "css=li:nth-of-type(2) > button")
+    page = Page(**{ways[0]: [OTHER, SAVE], ways[1]: [SAVE]})
+    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    chosen = choose(step, page).action
+    assert chosen.target.also == ways[:1]  # type: ignore[union-attr]
+    page = Page(**{ways[1]: [SAVE]})
+    assert choose(step, page).action == Click(Selector(ways[1]))
+
+
 def test_what_has_moved_is_found_by_what_it_is_called_and_by_no_layout() -> None:
     """On another page something else stands there, and looks like it."""
     ways = (

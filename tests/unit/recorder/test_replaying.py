@@ -42,8 +42,8 @@ class Page:
 
 
 def test_steps_without_a_target_and_with_one_that_is_there_are_as_recorded() -> None:
-    page = Page({"css=#a": SAVE})
-    steps: list[Action] = [Goto("shop:/x"), Press("Enter"), Click(Selector("css=#a", also=("text=A",))), Stop("1")]
+    page = Page({"css=#a": SAVE, "css=a.b": SAVE})
+    steps: list[Action] = [Goto("shop:/x"), Press("Enter"), Click(Selector("css=#a", also=("css=a.b",))), Stop("1")]
     told = list(replay_solution(steps, page, {"shop": "http://shop.test"}))
     assert [each.how for each in told] == ["as recorded"] * 4
     assert not any(each.healed for each in told)

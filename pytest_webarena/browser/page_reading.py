@@ -13,7 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, writable
+from pytest_webarena.browser.messages import first_line, net_error, went_elsewhere, writable
 from pytest_webarena.browser.out_of_view import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.page_parts import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
@@ -119,10 +119,6 @@ _SCRIPT = (
 )
 
 
-_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context|navigated or closed", re.IGNORECASE)
-"""How it is told that the page went elsewhere while it was asked; nothing is wrong with the question."""
-
-
 async def read_address(
     tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, *, late: bool
 ) -> PageReading:
@@ -141,7 +137,7 @@ async def read_address(
         try:
             return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late)
         except PlaywrightError as error:
-            if not tries_left or _WENT.search(str(error)) is None:
+            if not tries_left or not went_elsewhere(error):
                 raise
         except DialogOpened:
             why = "it kept opening dialogs"
@@ -311,13 +307,14 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
         return PageReading(url=tab.url, status=None, texts=tuple(map(_as_text, values)), value=value)
     matches = tab.page.locator(locate)
     try:
-        if wait:
+        texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+        if wait and not texts:  # only then: waiting is dearer than reading
             with contextlib.suppress(PlaywrightError):
                 first = matches.first.wait_for(state="attached", timeout=wait * 1000)
                 await tab.run(first, seconds + wait, "reading a page")
-        texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+            texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
     except PlaywrightError as error:
-        if _WENT.search(str(error)):
+        if went_elsewhere(error):
             raise
         raise TaskError(
             f"expected a Playwright selector, found {locate!r}: {shorten(first_line(error), 300)}"

@@ -120,12 +120,20 @@ _SCRIPT = (
 
 
 async def read_address(
-    tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, *, late: bool
+    tabs: Tabs,
+    url: str,
+    here: str,
+    locate: str | None,
+    prepare: Sequence[str],
+    limits: Deadlines,
+    *,
+    late: bool,
+    keep: bool = False,
 ) -> PageReading:
     """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened.
 
     One that can't be looked at, twice, in a browser that shows others, is told as what it is, like an agent's own:
-    who can write into a site's pages can see to it. ``late``: see `read_tab`.
+    who can write into a site's pages can see to it. ``late``: see `read_tab`. ``keep``: it stays open until the next.
     """
     try:
         url = resolve_address(url, here)
@@ -135,7 +143,7 @@ async def read_address(
     patient = replace(limits, settle=max(limits.settle, limits.answers))
     for tries_left in reversed(range(_TRIES)):
         try:
-            return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late)
+            return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late, keep=keep)
         except PlaywrightError as error:
             if not tries_left or not went_elsewhere(error):
                 raise
@@ -170,7 +178,10 @@ async def _opened(
     deadline: Deadline,
     *,
     late: bool,
+    keep: bool,
 ) -> PageReading:
+    if keep:
+        await tabs.close_all()
     tab = await tabs.open()
     parts = Parts(tab)
     try:
@@ -202,8 +213,9 @@ async def _opened(
         form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
         return replace(reading, asks_password=bool(form))
     finally:
-        with contextlib.suppress(BrowserError):
-            await tabs.close_all()
+        if not keep:
+            with contextlib.suppress(BrowserError):
+                await tabs.close_all()
 
 
 async def read_tab(

@@ -98,12 +98,15 @@ class BrowserEngine:
         return f"{choice.name} {choice.version}"
 
     @contextmanager
-    def session(self, config: SessionConfig) -> Iterator[Session]:
-        """A fresh context for one trial, closed at the end whatever happened in it."""
+    def session(self, config: SessionConfig, *, tab: bool = True) -> Iterator[Session]:
+        """A fresh context for one trial, closed at the end whatever happened in it.
+
+        Without ``tab`` it has none before one is needed, and pages of the harness's own need none: each is a process.
+        """
         limits = config.deadlines
         session = Session(self, config)
         try:
-            opening = session.start()
+            opening = session.start(tab=tab)
             try:
                 self.run(
                     opening,

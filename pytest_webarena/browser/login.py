@@ -101,7 +101,7 @@ def verify(
 ) -> dict[str, Any]:
     """Make sure that ``state`` still signs ``account`` in; the state after looking. `SiteError` when it does not."""
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
-    with engine.session(config) as session:
+    with engine.session(config, tab=False) as session:
         return _proved(session, recipe, account, url, _who(recipe, account))
 
 
@@ -130,7 +130,7 @@ def glance(
 
 def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
     """The state after the check's page was seen: sites may give a new session id with each answer, and end the old."""
-    with session.own_pages():
+    with session.own_pages(keep=True):
         _verify(session, recipe, account, url, who)
         return session.storage_state(own=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["first_line", "net_error", "writable"]
+__all__ = ["first_line", "net_error", "went_elsewhere", "writable"]
 
 _CALL = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
 _NET = re.compile(r"net::(ERR_[A-Z_0-9]+)")
@@ -47,6 +47,18 @@ _NET_WORDS = {
     "ERR_UNSAFE_PORT": "this port can't be reached from here",
     "ERR_CERT_AUTHORITY_INVALID": "the site's certificate is not trusted",
 }
+
+
+_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context|navigated or closed", re.IGNORECASE)
+
+
+def went_elsewhere(error: BaseException) -> bool:
+    """Whether the page went elsewhere while it was asked: nothing is wrong with the question.
+
+    >>> went_elsewhere(Exception("Page.evaluate: Execution context was destroyed, most likely because of a navigation"))
+    True
+    """
+    return _WENT.search(str(error)) is not None
 
 
 def first_line(error: BaseException) -> str:

@@ -131,14 +131,19 @@ class Session(SessionWork):
         return self._call(reading, seconds, "reading a page")
 
     @contextmanager
-    def own_pages(self) -> Iterator[None]:
+    def own_pages(self, *, keep: bool = False) -> Iterator[None]:
         """What `read_page` opens within the block shares one context, made with the first of them: one copy of what
-        the agent's context remembers, and one visitor. Outside of a block each page has one of its own."""
-        self._reader.sharing = True
+        the agent's context remembers, and one visitor. Outside of a block each page has one of its own.
+
+        With ``keep`` a page stays open until the next one, or the block's end: what its site has stored is then read
+        there (`storage_state`), else in one more page.
+        """
+        self._reader.sharing, self._reader.keeping = True, keep
         try:
             yield
         finally:
-            self._reader.sharing, self._reader.jar = False, None
+            self._reader.sharing = self._reader.keeping = False
+            self._reader.jar = None
             with contextlib.suppress(BrowserError):
                 self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 

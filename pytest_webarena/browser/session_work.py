@@ -114,8 +114,8 @@ class SessionWork:
         self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
         """What pages had asked for, and got no answer to, when the last action began that may have done something."""
 
-    async def start(self) -> None:
-        """Open the context (on the loop); `BrowserEngine.session` calls it."""
+    async def start(self, *, tab: bool = True) -> None:
+        """Open the context (on the loop), with a ``tab`` or without; `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
         self._context = await self._open()
         self.browser = self._context.browser
@@ -128,7 +128,8 @@ class SessionWork:
             self.signals,
             tended=self._tends,
         )
-        await self._tabs.sync()
+        if tab:
+            await self._tabs.sync()
         self._reader_or_none = CheckReader(self._engine, self._config, self._context, self._tabs)
 
     async def _open(self) -> BrowserContext:
@@ -351,7 +352,8 @@ class SessionWork:
         return await self._reader.states()
 
     async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], late: bool) -> PageReading:
-        await self._tabs.sync()
+        if open is None or len(self._tabs):
+            await self._tabs.sync()
         return await self._reader.read(open, locate, prepare, late=late)
 
     async def _come_to_rest(self, seconds: float, quiet: float) -> bool:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.actions import Goto, Press
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
-from tests.browser.conftest import BROWSER, OpenSession, Web
+from tests.browser.conftest import BROWSER, CALM, OpenSession, Web
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Request
@@ -92,6 +94,29 @@ def test_pages_of_one_look_are_of_one_visitor(session: Session, web: Web) -> Non
         assert session.read_page(open="/who", locate="css=p").texts == ("nobody",)
     session.read_page(open="/set", locate=None)
     assert session.read_page(open="/who", locate="css=p").texts == ("nobody",)
+
+
+def test_a_proof_of_a_sign_in_is_one_page(engine: BrowserEngine, web: Web) -> None:
+    """Each page is a process: none for a tab that nobody looks at, none to ask once more what the site has stored."""
+    web.put("/", "<script>localStorage.token = 'abc'</script>")
+    web.put("/next", "<p>Hello</p>")
+    config = SessionConfig(proxy=web.proxy, storage_state={"cookies": [], "origins": []}, deadlines=CALM)
+
+    with engine.session(config, tab=False) as session:
+
+        async def open_pages() -> list[int]:
+            assert session.browser is not None
+            return [len(context.pages) for context in session.browser.contexts]
+
+        with session.own_pages(keep=True):
+            for path in ("/", "/next"):
+                session.read_page(open=f"http://a.test{path}", locate=None)
+                assert engine.run(open_pages(), timeout=60, what="counting pages") == [0, 1]
+            (origin,) = session.storage_state(own=True)["origins"]
+            assert origin["localStorage"] == [{"name": "token", "value": "abc"}]
+        assert engine.run(open_pages(), timeout=60, what="counting pages") == [0]
+        session.open_tabs(["http://a.test/next"])
+        assert session.read_page(open=None, locate="css=p").texts == ("Hello",)
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ async def perform(
 ) -> Performed:
     """Carry out ``action`` on the current tab. Waiting for its effects is the caller's.
 
-    Whatever the agent can be told is in ``error``. Raises `Unresponsive`, `DialogOpened`, `TabClosed`, `BrowserError`,
+    Whatever the agent can be told is in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabClosed`, `BrowserError`,
     and `SiteError` of a search.
     """
     hand = _Hand(tabs, limits, deadline, search)

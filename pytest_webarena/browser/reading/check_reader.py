@@ -49,6 +49,8 @@ class CheckReader:
         self._tabs = tabs
         self.sharing = False
         """Whether the context of the harness's own stays open from one address to the next."""
+        self.keeping = False
+        """Whether the page that was read last stays open in it."""
         self.jar: Sequence[Mapping[str, Any]] | None = None
         """The cookies of the harness's own visits, until they have a context; None: the agent's."""
         self._own: OwnPages | None = None
@@ -111,10 +113,10 @@ class CheckReader:
         """The current tab, or an address in a page of the harness's own; see `Session.read_page`."""
         if open is None:
             return await self._read_current(locate, prepare, late=late and self._over)
-        here = self._tabs.current.url
+        here = self._tabs.current.url if len(self._tabs) else ""
         try:
             tabs = (self._own or await self._open_own()).tabs
-            return await read_address(tabs, open, here, locate, prepare, self._limits, late=late)
+            return await read_address(tabs, open, here, locate, prepare, self._limits, late=late, keep=self.keeping)
         finally:
             if not self.sharing:
                 await self.close_own()

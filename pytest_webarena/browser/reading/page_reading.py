@@ -13,7 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, writable
+from pytest_webarena.browser.messages import first_line, net_error, went_elsewhere, writable
 from pytest_webarena.browser.reading.out_of_view import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.reading.page_parts import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
@@ -119,17 +119,21 @@ _SCRIPT = (
 )
 
 
-_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context|navigated or closed", re.IGNORECASE)
-"""How it is told that the page went elsewhere while it was asked; nothing is wrong with the question."""
-
-
 async def read_address(
-    tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, *, late: bool
+    tabs: Tabs,
+    url: str,
+    here: str,
+    locate: str | None,
+    prepare: Sequence[str],
+    limits: Deadlines,
+    *,
+    late: bool,
+    keep: bool = False,
 ) -> PageReading:
     """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened.
 
     One that can't be looked at, twice, in a browser that shows others, is told as what it is, like an agent's own:
-    who can write into a site's pages can see to it. ``late``: see `read_tab`.
+    who can write into a site's pages can see to it. ``late``: see `read_tab`. ``keep``: it stays open until the next.
     """
     try:
         url = resolve_address(url, here)
@@ -139,9 +143,9 @@ async def read_address(
     patient = replace(limits, settle=max(limits.settle, limits.answers))
     for tries_left in reversed(range(_TRIES)):
         try:
-            return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late)
+            return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late, keep=keep)
         except PlaywrightError as error:
-            if not tries_left or _WENT.search(str(error)) is None:
+            if not tries_left or not went_elsewhere(error):
                 raise
         except DialogBlocks:
             why = "it kept opening dialogs"
@@ -174,7 +178,10 @@ async def _opened(
     deadline: Deadline,
     *,
     late: bool,
+    keep: bool,
 ) -> PageReading:
+    if keep:
+        await tabs.close_all()
     tab = await tabs.open()
     parts = Parts(tab)
     try:
@@ -206,8 +213,9 @@ async def _opened(
         form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
         return replace(reading, asks_password=bool(form))
     finally:
-        with contextlib.suppress(BrowserError):
-            await tabs.close_all()
+        if not keep:
+            with contextlib.suppress(BrowserError):
+                await tabs.close_all()
 
 
 async def read_tab(
@@ -311,13 +319,14 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
         return PageReading(url=tab.url, status=None, texts=tuple(map(_as_text, values)), value=value)
     matches = tab.page.locator(locate)
     try:
-        if wait:
+        texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+        if wait and not texts:  # only then: waiting is dearer than reading
             with contextlib.suppress(PlaywrightError):
                 first = matches.first.wait_for(state="attached", timeout=wait * 1000)
                 await tab.run(first, seconds + wait, "reading a page")
-        texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+            texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
     except PlaywrightError as error:
-        if _WENT.search(str(error)):
+        if went_elsewhere(error):
             raise
         raise TaskError(
             f"expected a Playwright selector, found {locate!r}: {shorten(first_line(error), 300)}"

@@ -17,7 +17,6 @@ this process ends.
 from __future__ import annotations
 
 import errno
-import gc
 import json
 import os
 import signal
@@ -32,6 +31,7 @@ from typing import Any, NoReturn
 
 from pytest_webarena.sites.backends import forkserver
 from pytest_webarena.sites.backends.offspring import Loop, die_with_parent
+from pytest_webarena.sites.backends.settling import settle
 
 __all__ = ["FILES", "ORDER_LIMIT", "main"]
 
@@ -161,8 +161,7 @@ def main() -> None:
     sys.stdout = sys.stderr
     die_with_parent(os.getppid())
     hinders = _load(sys.argv[1:])
-    gc.collect()
-    gc.freeze()  # shared by all from now on; collecting would copy it
+    settle()
     _Nursery(orders, out).run(hinders)
     sys.stderr.flush()
     os._exit(0)  # threads of others are not waited for

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_webarena.actions import Action, Back, Click, Element, Goto, Scroll, Selector, Stop, Type, as_record
 from pytest_webarena.answers import as_response, read_response
-from pytest_webarena.errors import TaskError
+from pytest_webarena.browser.reports import STOPPED_RESPONDING
+from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.tasks.addresses import resolve
 
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ class Oracle:
         self._next = 0
 
     def act(self, observation: Observation) -> Action:
-        """The next step of the solution; `TaskError` when the one before had no effect."""
+        """The next step of the solution; `TaskError` when the one before had no effect, `BrowserError` when its page
+        did not answer in time: on a busy machine it may not, whatever the solution, and another attempt will tell."""
         if observation.error and self._next:
             done = self._next
-            raise TaskError(
+            raise (BrowserError if STOPPED_RESPONDING in observation.error else TaskError)(
                 f"solution of {self._task}, step {done} of {len(self._steps)} "
                 f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {observation.error}"
                 f"{self._hint(done - 1)}"

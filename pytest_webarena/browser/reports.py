@@ -9,8 +9,12 @@ from typing import Literal
 from pytest_webarena.evidence import JsonValue, TargetRecord
 from pytest_webarena.text import shorten
 
-__all__ = ["Doubt", "DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading", "Sighting"]
+__all__ = [
+    "STOPPED_RESPONDING", "Doubt", "DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading", "Sighting",
+]  # fmt: skip
 
+STOPPED_RESPONDING = "stopped responding"
+"""What agents are told of a page that did not answer in time, behind its name."""
 EventKind = Literal[
     "dialog", "download", "file_dialog", "loading", "popup", "refused", "script_stopped", "search", "tab_closed"
 ]

@@ -10,7 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.reports import STOPPED_RESPONDING, PageEvent
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
@@ -47,13 +47,13 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
     except (Unresponsive, ScriptFailed, PlaywrightError, TabGone):
         await tabs.replace(tab)
-        what = "kept opening dialogs" if looping else "stopped responding"
+        what = "kept opening dialogs" if looping else STOPPED_RESPONDING
         return PageEvent(
             kind="tab_closed", text=f"The page {shorten(url)} {what} and was closed; the tab is empty.", url=url
         )
     finally:
         tab.dialogs.drained()
-    what = "kept opening dialogs" if looping else "stopped responding: it ran a script without end"
+    what = "kept opening dialogs" if looping else f"{STOPPED_RESPONDING}: it ran a script without end"
     return PageEvent(kind="script_stopped", text=f"The page {what}; its script was stopped.", url=url)
 
 

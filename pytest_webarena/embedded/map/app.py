@@ -62,9 +62,14 @@ def _site() -> Flask:
     return site
 
 
+def _network() -> Network:
+    """The ways of this request's data, which nobody can change: a copy has them from what it is a copy of."""
+    status = (data_dir() / "main.sqlite3").stat()
+    return _network_of(status.st_size, status.st_mtime_ns)
+
+
 @functools.lru_cache(maxsize=4)
-def _network(directory: Path) -> Network:
-    """The ways of a data directory, which nobody can change."""
+def _network_of(_size: int, _changed: int) -> Network:
     connection = database()
     positions = {row["id"]: (row["lat"], row["lon"]) for row in connection.execute("SELECT * FROM nodes")}
     edges = [(row["a"], row["b"], row["metres"], row["kind"], row["name"])
@@ -120,7 +125,7 @@ def directions() -> ResponseReturnValue:
     start, finish = _end("from"), _end("to")
     route = None
     if start.found and finish.found:
-        route = _network(data_dir()).route(start.found.node, finish.found.node, engine)
+        route = _network().route(start.found.node, finish.found.node, engine)
     points = [each.found for each in (start, finish) if each.found]
     view = _around(points) if points else _asked_view()
     line = _line(route, start.found, finish.found) if route and start.found and finish.found else []
@@ -194,6 +199,6 @@ def _end(name: str) -> _End:
 
 
 def _line(route: Route, start: Found, end: Found) -> list[list[float]]:
-    positions = _network(data_dir()).positions
+    positions = _network().positions
     inner = [list(positions[node]) for node in route.nodes]
     return [[start.lat, start.lon], *inner, [end.lat, end.lon]]

@@ -10,11 +10,15 @@ import traceback
 from collections.abc import Callable, Collection
 from typing import NoReturn
 
-from pytest_webarena.death_signal import prctl
+from pytest_webarena.death_signal import die_with_parent, prctl
+from pytest_webarena.errors import UsageError
 
-__all__ = ["Loop", "adopt_orphans", "end_all", "live_as"]
+__all__ = ["ChildError", "Loop", "adopt_orphans", "end_all", "in_child", "live_as"]
 
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
+_CLEAR = "!"
+_MOST = 4000
+"""Bytes of what a child says went wrong: less than a pipe holds, so nobody has to read while it writes."""
 
 
 class Loop:
@@ -75,3 +79,51 @@ def adopt_orphans() -> None:
     """Have descendants whose parent ends become children of this process, on Linux."""
     if (call := prctl()) is not None:
         call(_ADOPT, 1, 0, 0, 0)
+
+
+class ChildError(Exception):
+    """What `in_child` did has failed; as text, what it raised."""
+
+    def __init__(self, text: str, *, clear: bool) -> None:
+        super().__init__(text)
+        self.clear = clear
+        """Whether it says by itself what to do: it was a `UsageError`."""
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Do it in a forked child and wait: what it loads and leaves behind is kept by nobody.
+
+    `ChildError` where it raises something, whose traceback goes to stderr, or the child ends before it is done.
+    """
+    reading, writing = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _work(work, parent, writing)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if text:
+        raise ChildError(text[1:], clear=text[0] == _CLEAR)
+    if status:
+        raise ChildError(f"the process that did it ended with {os.waitstatus_to_exitcode(status)}", clear=False)
+
+
+def _work(work: Callable[[], object], parent: int, writing: int) -> NoReturn:
+    code = 0
+    try:
+        die_with_parent(parent)
+        signal.set_wakeup_fd(-1)  # the parent's
+        work()
+    except BaseException as error:
+        code = 1
+        clear = isinstance(error, UsageError)
+        if not clear:
+            traceback.print_exc()
+        text = f"{_CLEAR}{error}" if clear else f" {type(error).__name__}: {error}"
+        os.write(writing, text.encode("utf-8", "replace")[:_MOST])
+    finally:
+        # Nothing of the parent's clean-up must run here.
+        sys.stderr.flush()
+        os._exit(code)

@@ -17,7 +17,6 @@ this process ends.
 from __future__ import annotations
 
 import errno
-import gc
 import json
 import os
 import signal
@@ -33,6 +32,7 @@ from typing import Any
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.sites.backends import forkserver
 from pytest_webarena.sites.backends.children import Loop, end_all, live_as
+from pytest_webarena.sites.backends.compacting import compact
 
 __all__ = ["FILES", "ORDER_LIMIT", "main"]
 
@@ -147,8 +147,7 @@ def main() -> None:
     sys.stdout = sys.stderr
     die_with_parent(os.getppid())
     hinders = _load(sys.argv[1:])
-    gc.collect()
-    gc.freeze()  # shared by all from now on; collecting would copy it
+    compact()
     _CommonParent(orders, out).run(hinders)
     sys.stderr.flush()
     os._exit(0)  # threads of others are not waited for

@@ -21,7 +21,6 @@ Events are shorter than a pipe's atomic write, so those of several replicas don'
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import json
 import os
@@ -34,13 +33,15 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.backends.children import Loop, adopt_orphans, end_all, live_as
+from pytest_webarena.sites.backends.children import ChildError, Loop, adopt_orphans, end_all, in_child, live_as
+from pytest_webarena.sites.backends.compacting import compact, rehearse
 from pytest_webarena.sites.backends.files import files_digest, state_digest
 from pytest_webarena.sites.backends.wsgi import logged, require, visit
 
@@ -161,12 +162,15 @@ class _Server:
         except UsageError as error:  # says by itself what to do
             _send(self._out, "failed", id="", error=str(error)[:_ERROR_LIMIT], clear=True)
             return
+        except ChildError as error:
+            _send(self._out, "failed", id="", error=_plain(str(error)), clear=error.clear)
+            return
         except Exception as error:
             traceback.print_exc()
             _send(self._out, "failed", id="", error=_short(error))
             return
-        gc.collect()
-        gc.freeze()  # what is loaded now is shared by all replicas; collecting would copy it
+        rehearse()
+        compact()
         _send(self._out, "loaded", seed=files_digest(seed) or str(time.time_ns()))
 
     # --- replicas
@@ -318,7 +322,9 @@ def _make_seed(order: LoadOrder, seed: Path) -> None:
     else:
         unfinished.mkdir(parents=True)
     if order.seed:
-        _attribute(order.seed)(unfinished)
+        fill: Callable[[Path], object] = _attribute(order.seed)
+        _attribute(order.factory)  # loaded here, so that it is not loaded twice
+        in_child(partial(fill, unfinished))
     unfinished.rename(seed)
 
 
@@ -349,7 +355,11 @@ def _attribute(target: str) -> Any:
 
 
 def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".encode("ascii", "replace").decode()[:_ERROR_LIMIT]
+    return _plain(f"{type(error).__name__}: {error}")
+
+
+def _plain(text: str) -> str:
+    return text.encode("ascii", "replace").decode()[:_ERROR_LIMIT]
 
 
 def _send(to: int, event: str, **fields: Any) -> None:

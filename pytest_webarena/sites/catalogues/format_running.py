@@ -127,7 +127,13 @@ PROCESS: Record[ProcessManifest] = Record(
     ProcessManifest,
     [
         key("factory", TARGET, "Makes the WSGI app from its data.", "factory: shop.app:create_app", default=""),
-        key("seed", TARGET, "Fills an empty data directory, once per run.", "seed: shop.data:seed", default=""),
+        key(
+            "seed",
+            TARGET,
+            "Fills an empty data directory, once per run and in a process of its own: nothing but the files is kept.",
+            "seed: shop.data:seed",
+            default="",
+        ),
         key(
             "data",
             Text(),

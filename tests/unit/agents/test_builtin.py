@@ -26,7 +26,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.errors import TaskError
+from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.tasks.model import Task
 
 SOLUTION = (Goto("/a"), Click(Selector("text=Buy")), Stop("done"))
@@ -55,6 +55,15 @@ def test_the_oracle_says_which_step_of_a_broken_solution_failed() -> None:
     oracle.act(seen())
     with pytest.raises(TaskError, match=r"solution of t, step 2 of 3 \(click text=Buy\) failed at .*: no such element"):
         oracle.act(seen(error="no such element"))
+
+
+def test_a_page_that_stops_responding_is_not_the_solutions_fault() -> None:
+    oracle = make("oracle")
+    oracle.act(seen())
+    oracle.act(seen())
+    why = "The page stopped responding: it ran a script without end; its script was stopped."
+    with pytest.raises(BrowserError, match=r"step 2 of 3 \(click text=Buy\) failed at .*: The page stopped responding"):
+        oracle.act(seen(error=why))
 
 
 def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:

@@ -17,6 +17,7 @@ memory = []
 def seed(data_dir):
     if os.environ.get("TINY_SEED") == "fails":
         raise RuntimeError("no seed today")
+    memory.append("left behind by the seed")
     with closing(sqlite3.connect(data_dir / "main.sqlite3")) as db, db:
         db.execute("create table notes (id integer primary key, text)")
         db.execute("insert into notes (text) values ('seeded')")

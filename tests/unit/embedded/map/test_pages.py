@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from werkzeug.test import Client
 
 from pytest_webarena.embedded import map as atlas
+from pytest_webarena.embedded.map.app import _network_of
 from tests.unit.embedded.crawling import StrictPage, crawl, faults
 
 SITE = "http://map.test"
@@ -140,3 +142,15 @@ def test_reading_changes_nothing(visitor: Client, data_dir: Path) -> None:
         visitor.get(path)
     assert (data_dir / "main.sqlite3").read_bytes() == before
     assert atlas.__all__ == ["create_app", "on_fork", "seed"]
+
+
+def test_a_copy_has_the_ways_of_what_it_is_a_copy_of(data_dir: Path, tmp_path: Path) -> None:
+    way = "/directions?engine=foot&from=Charter+Hall&to=Regional+Library"
+    Client(atlas.create_app(data_dir)).get(way)
+    known = _network_of.cache_info().misses
+    shutil.copytree(data_dir, tmp_path / "copy")
+
+    page = Client(atlas.create_app(tmp_path / "copy")).get(way)
+
+    assert page.status_code == 200
+    assert _network_of.cache_info().misses == known

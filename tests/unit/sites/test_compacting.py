@@ -1,0 +1,87 @@
+"""What a process does before it is forked: gaps filled, handlers run, work done where nothing of it is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_webarena.sites.backends.offspring import ChildError, in_child
+
+from pytest_webarena.errors import UsageError
+
+GAPS = """
+import gc, sys
+from pytest_webarena.sites.backends.compacting import _gaps, compact
+kept = [[bytes(size) for _ in range(3000)] for size in range(20, 400, 40)]
+for each in kept:
+    del each[::2]
+before = sum(_gaps().values())
+compact()
+print(before, sum(_gaps().values()), gc.get_freeze_count() > 0)
+"""
+REHEARSED = """
+import os
+from pytest_webarena.sites.backends.settling import rehearse
+done = []
+os.register_at_fork(before=lambda: done.append("closed"))
+rehearse()
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print(*done)
+"""
+
+
+def said(program: str) -> list[str]:
+    """What it prints, in a process of its own: the memory of the tests' is nobody's to compact."""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_children_find_few_gaps_between_what_is_shared() -> None:
+    before, after, frozen = said(GAPS)
+
+    assert int(before) > 10_000
+    assert int(after) < int(before) / 5
+    assert frozen == "True"
+
+
+def test_what_is_done_before_a_fork_is_done_when_it_is_rehearsed() -> None:
+    assert said(REHEARSED) == ["closed"]
+
+
+def test_what_a_child_leaves_behind_is_gone_with_it(tmp_path: Path) -> None:
+    kept: list[str] = []
+
+    def work() -> None:
+        kept.append("heaps of text")
+        (tmp_path / "done").write_text("by the child")
+
+    in_child(work)
+
+    assert kept == []
+    assert (tmp_path / "done").read_text() == "by the child"
+
+
+def test_what_a_child_raises_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ChildError) as odd:
+        in_child(lambda: {}["nothing"])
+    assert (str(odd.value), odd.value.clear) == ("KeyError: 'nothing'", False)
+    assert "Traceback" in capfd.readouterr().err
+
+    def asks() -> None:
+        raise UsageError("get one: pip install it — …")
+
+    with pytest.raises(ChildError) as clear:
+        in_child(asks)
+    assert (str(clear.value), clear.value.clear) == ("get one: pip install it — …", True)
+    assert capfd.readouterr().err == ""
+
+    with pytest.raises(ChildError, match=r"^the process that did it ended with 7$"):
+        in_child(lambda: os._exit(7))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

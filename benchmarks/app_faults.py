@@ -79,7 +79,7 @@ UPLOADS: Mapping[str, str] = {
     checks: [{state: {sql: "select count(*) from attachments where filename = 'bench.png'", equals: 1}}]
     solution:
       - goto: /projects/harbour-renewal/files/new
-      - upload: {"css=#attachments_form input[type=file] >> nth=0": bench.png}
+      - upload: {"css=.attachments_form input[type=file] >> nth=0": bench.png}
       - wait: 3
       - click: "css=#content input[name=commit]"
       - stop

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from pytest_webarena.sites.backends.offspring import ChildError, in_child
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.backends.children import ChildError, in_child
 
 GAPS = """
 import gc, sys
@@ -24,7 +24,7 @@ print(before, sum(_gaps().values()), gc.get_freeze_count() > 0)
 """
 REHEARSED = """
 import os
-from pytest_webarena.sites.backends.settling import rehearse
+from pytest_webarena.sites.backends.compacting import rehearse
 done = []
 os.register_at_fork(before=lambda: done.append("closed"))
 rehearse()
@@ -69,7 +69,7 @@ def test_what_a_child_leaves_behind_is_gone_with_it(tmp_path: Path) -> None:
 
 def test_what_a_child_raises_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ChildError) as odd:
-        in_child(lambda: {}["nothing"])
+        in_child(lambda: dict[str, int]()["nothing"])
     assert (str(odd.value), odd.value.clear) == ("KeyError: 'nothing'", False)
     assert "Traceback" in capfd.readouterr().err
 

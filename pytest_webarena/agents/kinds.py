@@ -40,7 +40,7 @@ MODULES: Mapping[str, str] = {
     "human": "pytest_webarena.agents.human",
     "scripted": "pytest_webarena.agents.scripted",
 }
-"""AgentKind name to the module whose ``KIND`` describes it."""
+"""Name of a kind of agent to the module whose ``KIND`` describes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

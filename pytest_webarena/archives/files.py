@@ -20,7 +20,7 @@ from typing import IO, Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.text import shorten
 
-__all__ = ["WarcFile", "identity", "is_archive", "package_faults", "places_of"]
+__all__ = ["WarcSource", "identity", "is_archive", "package_faults", "places_of"]
 
 _SUFFIXES = (".warc", ".warc.gz", ".wacz")
 _WARC = (".warc", ".warc.gz")
@@ -38,7 +38,7 @@ _BAD_PACKAGE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WarcFile:
+class WarcSource:
     """One WARC file: a file of its own, or a run of bytes in another."""
 
     path: Path
@@ -112,13 +112,13 @@ def identity(paths: list[Path]) -> str:
     return total.hexdigest()[:16]
 
 
-def places_of(path: Path) -> list[WarcFile]:
+def places_of(path: Path) -> list[WarcSource]:
     """The WARC files that a file holds. `UsageError` when it holds none."""
     if not path.is_file():
         raise UsageError(f"expected an archive (.warc, .warc.gz, .wacz) at {path}, found no file")
     if not path.name.lower().endswith(".wacz"):
-        return [_begun(WarcFile(path=path, name=path.name, length=path.stat().st_size))]
-    found: list[WarcFile] = []
+        return [_begun(WarcSource(path=path, name=path.name, length=path.stat().st_size))]
+    found: list[WarcSource] = []
     try:
         with zipfile.ZipFile(path) as package, path.open("rb") as raw:
             for member in package.infolist():
@@ -137,7 +137,7 @@ def places_of(path: Path) -> list[WarcFile]:
     return found
 
 
-def _begun(place: WarcFile) -> WarcFile:
+def _begun(place: WarcSource) -> WarcSource:
     """The same. `UsageError` when it begins with something else than a record, which is not looked for behind that."""
     with place.open() as file:
         start = file.read(20)
@@ -147,13 +147,13 @@ def _begun(place: WarcFile) -> WarcFile:
     return place
 
 
-def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> WarcFile:
+def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> WarcSource:
     name = f"{path.name}/{member.filename}"
     if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
         raw.seek(member.header_offset)
         header = raw.read(_LOCAL_HEADER)
         names, extra = struct.unpack("<HH", header[26:30])
-        return WarcFile(
+        return WarcSource(
             path=path, name=name, start=member.header_offset + _LOCAL_HEADER + names + extra, length=member.file_size
         )
     if member.file_size > _MEMBER:
@@ -168,7 +168,7 @@ def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: 
     except BaseException:
         unpacked.close()
         raise
-    return WarcFile(path=path, name=name, length=member.file_size, file=unpacked)
+    return WarcSource(path=path, name=name, length=member.file_size, file=unpacked)
 
 
 def package_faults(path: Path) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.archives.bodies import breaks_off, codings_of, unchunked
-from pytest_webarena.archives.files import WarcFile, package_faults, places_of
+from pytest_webarena.archives.files import WarcSource, package_faults, places_of
 from pytest_webarena.archives.matching import body_digest, canonical, spot
 from pytest_webarena.archives.writing import KEPT
 from pytest_webarena.errors import UsageError
@@ -115,7 +115,7 @@ def _damage() -> tuple[type[Exception], ...]:
     return (ArchiveLoadFailed, OSError, EOFError, zlib.error, ValueError, AttributeError)
 
 
-def read_captures(places: list[WarcFile], kept_back: set[tuple[str, str]] | None = None) -> Iterator[Capture]:
+def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | None = None) -> Iterator[Capture]:
     """Every exchange in these files, in their order. `UsageError` for a file that is damaged, with the place.
 
     ``kept_back`` gets method and `spot` of requests that were not sent while they were made."""
@@ -170,7 +170,7 @@ def read_captures(places: list[WarcFile], kept_back: set[tuple[str, str]] | None
             yield Capture(**left)
 
 
-def _whole_records(iterator: ArchiveIterator, place: WarcFile) -> Iterator[Any]:
+def _whole_records(iterator: ArchiveIterator, place: WarcSource) -> Iterator[Any]:
     """The records. `EOFError` when the end of one is not in the file, or more follows that is none."""
     end = 0
     for record in iterator:
@@ -260,7 +260,7 @@ def _time(text: str | None) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def stored(place: WarcFile, capture: Capture) -> Stored:
+def stored(place: WarcSource, capture: Capture) -> Stored:
     """The answer that a capture holds. Its transfer coding is taken off, its content coding is not.
 
     `UsageError` when its bytes are not there any more, or are the beginning of an answer alone.

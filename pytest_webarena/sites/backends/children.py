@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import NoReturn
 
 from pytest_webarena.death_signal import die_with_parent, prctl
@@ -99,31 +100,29 @@ def in_child(work: Callable[[], object]) -> None:
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _work(work, parent, writing)
+        live_as(partial(_work, work, parent, writing))
     os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as pipe:
-        text = pipe.read()
     _, status = os.waitpid(pid, 0)
+    os.set_blocking(reading, False)  # what it leaves running may keep the other end open
+    with open(reading, "rb", buffering=0) as pipe:
+        text = (pipe.read(_MOST) or b"").decode("utf-8", "replace")
     if text:
         raise ChildError(text[1:], clear=text[0] == _CLEAR)
     if status:
         raise ChildError(f"the process that did it ended with {os.waitstatus_to_exitcode(status)}", clear=False)
 
 
-def _work(work: Callable[[], object], parent: int, writing: int) -> NoReturn:
-    code = 0
+def _work(work: Callable[[], object], parent: int, writing: int) -> None:
+    die_with_parent(parent)
+    signal.set_wakeup_fd(-1)  # the parent's
     try:
-        die_with_parent(parent)
-        signal.set_wakeup_fd(-1)  # the parent's
         work()
+    except UsageError as error:
+        _tell(writing, f"{_CLEAR}{error}")
     except BaseException as error:
-        code = 1
-        clear = isinstance(error, UsageError)
-        if not clear:
-            traceback.print_exc()
-        text = f"{_CLEAR}{error}" if clear else f" {type(error).__name__}: {error}"
-        os.write(writing, text.encode("utf-8", "replace")[:_MOST])
-    finally:
-        # Nothing of the parent's clean-up must run here.
-        sys.stderr.flush()
-        os._exit(code)
+        _tell(writing, f" {type(error).__name__}: {error}")
+        raise  # its traceback goes to stderr
+
+
+def _tell(writing: int, text: str) -> None:
+    os.write(writing, text.encode("utf-8", "replace")[:_MOST])

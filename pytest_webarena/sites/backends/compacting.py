@@ -43,8 +43,9 @@ def rehearse() -> None:
 def compact() -> None:
     """Collect garbage, fill the gaps it leaves, hand back what is free, and let the collector touch nothing of it."""
     gc.collect()
-    for _ in range(_ROUNDS):
-        _fill()
+    with contextlib.suppress(OSError):  # a full disk: then there are gaps
+        for _ in range(_ROUNDS):
+            _fill()
     _trim()
     gc.freeze()  # shared by all from now on; collecting would copy it
     gc.collect()  # of nothing: how seldom all is collected goes by how much was left the last time

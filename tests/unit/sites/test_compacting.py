@@ -85,3 +85,23 @@ def test_what_a_child_raises_is_told(capfd: pytest.CaptureFixture[str]) -> None:
         in_child(lambda: os._exit(7))
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_what_a_child_leaves_running_is_not_waited_for() -> None:
+    reading, writing = os.pipe()
+
+    def work() -> None:
+        if os.fork() == 0:
+            os.read(reading, 1)  # until the test has seen that nobody waited
+            os._exit(0)
+
+    in_child(work)
+    os.write(writing, b".")
+
+
+def test_a_long_word_of_a_child_is_cut_wherever_a_letter_ends() -> None:
+    def work() -> None:
+        raise UsageError("x" + "é" * 5000)
+
+    with pytest.raises(ChildError, match=r"^xé+.?$"):
+        in_child(work)

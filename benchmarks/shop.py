@@ -111,12 +111,12 @@ async def replicas(rounds: int) -> None:
             print(f"reset            {min(took):6.1f} ms least, {statistics.median(took):.1f} ms median")
             server = next(p for p in psutil.Process().children() if p.children())
             await asyncio.sleep(0.5)
-            alone = pss(server) + sum(pss(child) for child in server.children())
+            alone = pss(server) + sum(pss(child) for child in server.children(recursive=True))
             running += [await backend.start(app, f"shop-{number}") for number in range(1, REPLICAS)]
             for replica in running:
                 for address in ("/", "/catalogue/", "/search/?q=tea", "/offers/", "/catalogue/?sort_by=newest"):
                     await asyncio.to_thread(get, replica, address)
-            everything = pss(server) + sum(pss(child) for child in server.children())
+            everything = pss(server) + sum(pss(child) for child in server.children(recursive=True))
             print(f"memory           {alone:6.1f} MiB with one replica (and a spare)")
             print(f"per replica      {(everything - alone) / (REPLICAS - 1):6.1f} MiB more, {REPLICAS} used ones")
         finally:

@@ -116,6 +116,12 @@ _CONTRARY = re.compile(
     r"|(?<!is )(?<!are )(?<!was )still|even so|except|unless"
     r"|otherwise|so i(?! can't| cannot| can not| could))\b"
 )
+_LOOKED = re.compile(
+    r"^(?:i|we)(?:'ve| have)? (?:looked|searched|checked|tried|browsed|went)\b"
+    r"(?:(?!\b(?:not|but|and (?:\w+ed|made|wrote|sent|put|set|did|left|gave|took))\b)[^.;:!?]){0,120}?"
+    r",? but (?=(?:there|no|none|nothing|nobody|it|its|this|that|the|an?|such|only|i|we|on|in)\b)"
+)
+"""What was done to find out: the ``but`` behind it turns nothing."""
 _DEED = re.compile(
     r"\b(?:i|we)(?:'ve| have|'d| had)? (?:just |now |already |also )?(?!looked|searched|checked|tried|visited"
     r"|opened|needed|clicked|scrolled|navigated|logged|signed|filtered|sorted|confirmed|verified|expected|failed"
@@ -140,7 +146,7 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
     text = _STATUS.sub("", normalise(unmarked(answer)))
     if not text.strip() or len(text) > _LONGEST:
         return False
-    if _GAVE_UP.search(text) or _BROKEN.search(text) or _CONTRARY.search(text) or _DEED.search(text):
+    if _GAVE_UP.search(text) or _BROKEN.search(text) or _DEED.search(text) or _CONTRARY.search(_LOOKED.sub("", text)):
         return False
     if _new_numbers(text, question, reason):
         return False

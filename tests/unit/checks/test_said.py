@@ -309,6 +309,9 @@ _CANT = (
     "There's no such forum.",
     "I was not able to do it, since developers are not allowed to.",
     "The forum has no polls.",
+    "I looked, but there is no airport on the map of Tarnmark, so this can't be answered.",
+    "I searched the forum and its help pages but there are no polls.",
+    "We've tried it, but it isn't allowed.",
 )
 _NOT_CANT = (
     "Done.",
@@ -335,6 +338,13 @@ _NOT_CANT = (
     "No",
     "Impossible Burger",
     "I removed the post; it does not exist any more.",
+    "I looked, but there is no number on his page, but it is 07 881 475.",
+    "I looked, but there is none, so I made one instead.",
+    "I looked and posted it, but there is no picture.",
+    "I searched, but the page could not be loaded.",
+    "I looked at it, but the airport is called Moor Top.",
+    "I tried, but I ran out of time.",
+    "I did not look, but there is none.",
 )
 
 

@@ -135,8 +135,8 @@ class Session(SessionWork):
         """What `read_page` opens within the block shares one context, made with the first of them: one copy of what
         the agent's context remembers, and one visitor. Outside of a block each page has one of its own.
 
-        With ``keep`` a page stays open until the next one, or the block's end: what its site has stored is then read
-        there (`storage_state`), else in one more page.
+        With ``keep`` a page stays open until the next one, the block's end, or `storage_state`: what its site has
+        stored is then read there, else in one more page.
         """
         self._reader.sharing, self._reader.keeping = True, keep
         try:
@@ -190,9 +190,12 @@ class Session(SessionWork):
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
         """Cookies and local storage, for `SessionConfig.storage_state` of another session.
 
-        ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if it has.
+        ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if it has; they are
+        closed by it.
         """
-        return self._call(self._storage_state(own), self._limits.context, "reading the storage state")
+        limits = self._limits
+        seconds = limits.context + (limits.hang + limits.close if own else 0.0)
+        return self._call(self._storage_state(own), seconds, "reading the storage state")
 
     def own_cookies(self) -> list[Mapping[str, Any]]:
         """Those with which the harness itself visits sites: the agent's, as what was visited since in the present

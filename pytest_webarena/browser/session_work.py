@@ -372,10 +372,10 @@ class SessionWork:
         return waited, left
 
     async def _storage_state(self, own: bool) -> dict[str, Any]:
-        context = (self._reader.own_context if own else None) or self._context
-        assert context is not None
-        state: Mapping[str, Any] = await context.storage_state()
-        return dict(state)
+        if own:
+            return await self._reader.leave_own()
+        assert self._context is not None
+        return {**await self._context.storage_state()}
 
     async def _add_cookies(self, state: Mapping[str, Any]) -> None:
         assert self._context is not None

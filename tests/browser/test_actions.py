@@ -178,6 +178,25 @@ def test_selector_targets_are_waited_for(calm: Session, web: Web) -> None:
     done(calm, Click(Selector('role=button[name="Late"]')))
 
 
+LEAVES = """<button id=save>Save</button><script>
+document.getAnimations = () => {  // as asked for by who looks for a place to click, and waits for them to end
+  setTimeout = () => 0;
+  location = '%s';
+  return [{playState: 'running', finished: new Promise(() => {}),
+           effect: {target: document.body, getComputedTiming: () => ({endTime: 1})}}];
+};
+</script>"""
+
+
+def test_a_page_that_goes_elsewhere_while_an_element_is_looked_for_is_followed(calm: Session, web: Web) -> None:
+    """Twice: once while it is looked for at once, and once while it is waited for."""
+    web.put("/next", LEAVES % "/end")
+    web.put("/end", f"{LOG}<button id=save onclick=\"log('hit')\">Save</button>")
+    calm.open_tabs([web.put("/", LEAVES % "/next")])
+    done(calm, Click(Selector("css=#save")))
+    assert logged(calm) == ("hit",)
+
+
 @pytest.mark.parametrize(
     ("target", "message"),
     [

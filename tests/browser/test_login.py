@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
 import pytest
-from playwright.async_api import CDPSession
 
 from pytest_webarena.actions import Click, Selector, Type
 from pytest_webarena.browser.config import Deadlines
@@ -163,23 +162,6 @@ def test_a_stored_state_is_proved_before_it_is_used(
         use()
     (tmp_path / "ada.json").write_text(json.dumps(sign_in()))
     assert [cookie["value"] for cookie in use()["cookies"]] == ["ada"]
-
-
-def test_a_proof_takes_one_page(engine: BrowserEngine, forum: Web, sign_in: SignIn, quick: Deadlines) -> None:
-    """Each page is a process: none for a tab that nobody looks at, none to ask once more what the site has stored."""
-    state, pages = sign_in(), list[str]()
-
-    async def watch() -> CDPSession:
-        watching = await (await engine.browser()).new_browser_cdp_session()
-        watching.on("Target.targetCreated", lambda event: pages.append(event["targetInfo"]["type"]))
-        await watching.send("Target.setDiscoverTargets", {"discover": True})
-        pages.clear()
-        return watching
-
-    watching = engine.run(watch(), timeout=60, what="watching for pages")
-    verify(engine, RECIPE, ADA, url="http://a.test", proxy=forum.proxy, state=state, deadlines=quick)
-    engine.run(watching.detach(), timeout=60, what="watching for pages")
-    assert pages.count("page") == 1
 
 
 def test_a_script_signs_in_with_plain_requests(engine: BrowserEngine, forum: Web, tmp_path: Path) -> None:

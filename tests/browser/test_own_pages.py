@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.async_api import BrowserContext, StorageState
 
 from pytest_webarena.actions import Goto, Press
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
-from tests.browser.conftest import BROWSER, CALM, OpenSession, Web
+from tests.browser.conftest import BROWSER, CALM, QUICK, OpenSession, Web
 
 if TYPE_CHECKING:
-    from tests.browser.conftest import Request
+    from tests.browser.conftest import Reply, Request
 
 SECURE = "http://shop.localhost"
 """Browsers take it for secure, so that workers may be registered."""
@@ -117,6 +118,58 @@ def test_a_proof_of_a_sign_in_is_one_page(engine: BrowserEngine, web: Web) -> No
         assert engine.run(open_pages(), timeout=60, what="counting pages") == [0]
         session.open_tabs(["http://a.test/next"])
         assert session.read_page(open=None, locate="css=p").texts == ("Hello",)
+
+
+def test_the_id_that_holds_is_what_a_proof_leaves(
+    engine: BrowserEngine, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sites may give a new session id with each answer, and end the old: also with one that is under way by then."""
+    given: list[str] = []
+
+    def answer(request: Request) -> Reply:
+        if "/poll" in request.url:
+            web.released.wait(0.5)
+        given.append(str(len(given)))
+        return web.reply("<script>localStorage.token = 'abc'</script>", Set_Cookie=f"sid={given[-1]}")
+
+    async def asks_meanwhile(context: BrowserContext, **options: Any) -> StorageState:
+        state = await storage_state(context, **options)
+        for page in context.pages:
+            await page.evaluate("() => { fetch('/poll') }")
+        return state
+
+    storage_state = BrowserContext.storage_state
+    monkeypatch.setattr(BrowserContext, "storage_state", asks_meanwhile)
+    web.put("/", answer)
+    web.put("/poll", answer)
+    config = SessionConfig(proxy=web.proxy, storage_state={"cookies": [], "origins": []}, deadlines=CALM)
+    with engine.session(config, tab=False) as session, session.own_pages(keep=True):
+        session.read_page(open="http://a.test/", locate=None)
+        state = session.storage_state(own=True)
+        assert [cookie["value"] for cookie in state["cookies"]] == given[-1:]
+        assert given[-1] == "1"
+        assert state["origins"][0]["localStorage"] == [{"name": "token", "value": "abc"}]
+        assert session.read_page(open="http://a.test/", locate=None).status == 200
+
+
+def test_what_a_site_has_stored_is_had_from_a_page_that_hangs_too(
+    engine: BrowserEngine, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs(context: BrowserContext, **options: Any) -> StorageState:
+        for page in context.pages:
+            await page.evaluate("() => { setTimeout(() => { for (;;); }) }")
+        return await storage_state(context, **options)
+
+    storage_state = BrowserContext.storage_state
+    monkeypatch.setattr(BrowserContext, "storage_state", hangs)
+    page = web.reply("<script>localStorage.token = 'abc'</script>", Set_Cookie="sid=1")
+    web.put("/", page)
+    config = SessionConfig(proxy=web.proxy, storage_state={"cookies": [], "origins": []}, deadlines=QUICK)
+    with engine.session(config, tab=False) as session, session.own_pages(keep=True):
+        session.read_page(open="http://a.test/", locate=None)
+        state = session.storage_state(own=True)
+    assert [cookie["value"] for cookie in state["cookies"]] == ["1"]
+    assert state["origins"][0]["localStorage"] == [{"name": "token", "value": "abc"}]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ __all__ = [
     "DESCRIBE",
     "IS_CHECKED",
     "IS_HIDDEN_FILE_FIELD",
+    "ONLY_ONCE",
     "POINT_TARGET",
     "PREPARE",
     "SCROLL",
@@ -401,3 +402,7 @@ TWO_FRAMES = """() => new Promise(done => {
   setTimeout(done, 100);  // a page that is not painted has no frames
 })"""
 """Wait until two frames were painted; no node."""
+
+ONLY_ONCE = frozenset({CHOOSE, SCROLL, SET_VALUE})
+"""Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
+they may be run anew where that one went while they ran."""

@@ -250,40 +250,47 @@ class _BySelector:
 
     async def _ask(self, selector: str, script: str, *args: Any) -> Any:
         first = self._tab.page.locator(selector).first
-        try:
-            if (found := await self._at_once(first, script, args)) is not None:
-                return found[0]
-            # Once patience is over, the last look must still have the time to be one.
-            milliseconds = max(_LAST_LOOK, self._patience.left()) * 1000
-            function = f"(node, args) => ({script})(node, ...args)"
-            return await self._tab.run(
-                first.evaluate(function, list(args), timeout=milliseconds),
-                self._hang + self._patience.left(),
-                self._who,
+        anew = script not in scripts.ONLY_ONCE
+        if anew and (found := await self._at_once(first, script, args)) is not None:
+            return found[0]
+        while True:
+            try:
+                return await self._patiently(first, script, args)
+            except PlaywrightError as error:
+                if not anew or self._patience.over or not went_elsewhere(error):
+                    raise self._failed(selector, error) from error
+            await self._tab.changed(self._patience.left(0.05))
+
+    async def _patiently(self, first: Locator, script: str, args: Sequence[Any]) -> Any:
+        """Through navigations, too, until the element is found; what runs on it may still be cut off by one."""
+        # Once patience is over, the last look must still have the time to be one.
+        milliseconds = max(_LAST_LOOK, self._patience.left()) * 1000
+        looking = first.evaluate(f"(node, args) => ({script})(node, ...args)", list(args), timeout=milliseconds)
+        return await self._tab.run(looking, self._hang + self._patience.left(), self._who)
+
+    def _failed(self, selector: str, error: PlaywrightError) -> ActionFailed:
+        text = str(error)
+        if "Timeout" in text:
+            return ActionFailed(
+                f"No element matches {selector!r} on {shorten(self._tab.url, 120)} "
+                f"(waited {self._patience.seconds:g} s)."
             )
-        except PlaywrightError as error:
-            text = str(error)
-            if "Timeout" in text:
-                raise ActionFailed(
-                    f"No element matches {selector!r} on {shorten(self._tab.url, 120)} "
-                    f"(waited {self._patience.seconds:g} s)."
-                ) from error
-            if "selector" in text.lower():
-                raise ActionFailed(f"{selector!r} is not a selector: {first_line(error)}") from error
-            raise ActionFailed(f"{self._who} could not be acted on: {first_line(error)}") from error
+        if "selector" in text.lower():
+            return ActionFailed(f"{selector!r} is not a selector: {first_line(error)}")
+        return ActionFailed(f"{self._who} could not be acted on: {first_line(error)}")
 
     async def _at_once(self, first: Locator, script: str, args: Sequence[Any]) -> list[Any] | None:
-        """The same where the element is there already; None where it is not, or the page stands in the way of looking.
+        """The same where the element is there already; None where it is not, or the page goes elsewhere or stands in
+        the way of looking.
 
         Half as dear as waiting for it: Playwright finds it where the script runs, and so needs no 350 kB of its own
-        in two places of each document.
+        in two places of each document. But a navigation meanwhile is an error, and nobody knows whether the script has
+        run by then: only for scripts that may run anew.
         """
         try:
             seconds = self._hang + self._patience.left()
             found = await self._tab.run(first.evaluate_all(_AT_ONCE % script, list(args)), seconds, self._who)
-        except PlaywrightError as error:
-            if went_elsewhere(error):  # after the script, perhaps: it must not run twice
-                raise
+        except PlaywrightError:
             return None
         if found and found[0] == "threw":
             raise ActionFailed(f"{self._who} could not be acted on: {shorten(found[1], 300)}")

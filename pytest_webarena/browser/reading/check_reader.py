@@ -61,6 +61,10 @@ class CheckReader:
         self._known: Mapping[str, Any] = config.storage_state or {}
         """What the agent's context remembered when its pages were last asked."""
 
+    async def leave_own(self) -> dict[str, Any]:
+        """What the pages of the harness's own leave behind, which are closed; without any, what the agent's have."""
+        return await self._own.leave() if self._own is not None else {**await self._context.storage_state()}
+
     @property
     def own_context(self) -> BrowserContext | None:
         """The context of the harness's own, while it is open."""

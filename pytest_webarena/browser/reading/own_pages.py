@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, Route
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import context_options, open_context
+from pytest_webarena.browser.faults import PageCrashed, TabGone
+from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
 from pytest_webarena.errors import BrowserError
@@ -37,7 +39,7 @@ class OwnPages:
     def __init__(self, engine: BrowserEngine, context: BrowserContext, config: SessionConfig) -> None:
         self._engine = engine
         self.context = context
-        self._seconds = config.deadlines.close
+        self._limits = config.deadlines
         self.tabs = Tabs(context, config, lambda event: None, lambda download: None)
 
     async def take(self, cookies: Sequence[Mapping[str, Any]]) -> None:
@@ -52,14 +54,47 @@ class OwnPages:
                 with contextlib.suppress(PlaywrightError):  # which browsers refuse
                     await self.context.add_cookies([{**wanted}])  # type: ignore[typeddict-item]
 
+    async def leave(self) -> dict[str, Any]:
+        """Close the pages; what they leave behind.
+
+        Each answer may bring a new session id and end the old one, and pages go on asking. So what they have stored is
+        read in them, which takes no page of its own, and the cookies once nothing that they asked for is under way.
+        """
+        state: dict[str, Any] = {}
+        with contextlib.suppress(PlaywrightError, TimeoutError):  # a page that hangs is asked no more
+            async with asyncio.timeout(self._limits.hang):
+                state = {**await self.context.storage_state()}
+                await self.context.route("**/*", _refuse)
+                await self._be_answered(Deadline(self._limits.settle))
+        with contextlib.suppress(BrowserError):
+            await self.tabs.close_all()
+        await self.context.unroute("**/*", _refuse)
+        if not state:
+            return {**await self.context.storage_state()}
+        return {**state, "cookies": await self.context.cookies()}
+
+    async def _be_answered(self, limit: Deadline) -> None:
+        """An answer that is cut off may be the one with the id that holds. Polls that wait for news are not awaited
+        longer than ``limit``."""
+        for tab in self.tabs:
+            asked = {*tab.inflight, *tab.pictures}
+            with contextlib.suppress(BrowserError, PageCrashed, TabGone):
+                while not limit.over and not tab.answering.issuperset(asked & {*tab.inflight, *tab.pictures}):
+                    await tab.changed(limit.left(0.1))
+
     async def close(self) -> None:
         """End the context, or give the browser up with it."""
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(self._limits.close):
                 await self.context.close()
         except (PlaywrightError, TimeoutError):
             if self.context.browser is not None:
                 await self._engine.discard(self.context.browser)
+
+
+async def _refuse(route: Route) -> None:
+    with contextlib.suppress(PlaywrightError):  # of a page that is closed
+        await route.abort()
 
 
 async def remembered(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:

@@ -165,8 +165,7 @@ async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) ->
     except Unresponsive as error:
         raise BrowserError(f"a check reads {url}: {why}; nor does an empty page answer") from error
     finally:
-        with contextlib.suppress(BrowserError):
-            await tabs.close_all()
+        await _close(tabs)
 
 
 async def _opened(
@@ -181,7 +180,7 @@ async def _opened(
     keep: bool,
 ) -> PageReading:
     if keep:
-        await tabs.close_all()
+        await _close(tabs)
     tab = await tabs.open()
     parts = Parts(tab)
     try:
@@ -214,8 +213,13 @@ async def _opened(
         return replace(reading, asks_password=bool(form))
     finally:
         if not keep:
-            with contextlib.suppress(BrowserError):
-                await tabs.close_all()
+            await _close(tabs)
+
+
+async def _close(tabs: Tabs) -> None:
+    """Those that hang are left to the end of their context."""
+    with contextlib.suppress(BrowserError):
+        await tabs.close_all()
 
 
 async def read_tab(
@@ -319,7 +323,9 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
         return PageReading(url=tab.url, status=None, texts=tuple(map(_as_text, values)), value=value)
     matches = tab.page.locator(locate)
     try:
-        texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+        texts = []
+        with contextlib.suppress(PlaywrightError) if wait else contextlib.nullcontext():  # waiting outlasts navigations
+            texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
         if wait and not texts:  # only then: waiting is dearer than reading
             with contextlib.suppress(PlaywrightError):
                 first = matches.first.wait_for(state="attached", timeout=wait * 1000)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reading import page_reading
 from pytest_webarena.browser.reports import PageReading
 
@@ -37,3 +40,41 @@ def test_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_but_once_and_for_nothing_else(failures: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlaywrightError, match=failures[-1].partition(" (")[0]):
         read(failures, monkeypatch)
+
+
+class Matches:
+    """What a locator stands for, of a page that goes elsewhere when it is read first."""
+
+    def __init__(self) -> None:
+        self.first, self.asked = self, list[str]()
+
+    async def evaluate_all(self, function: str) -> list[str]:
+        self.asked.append("read")
+        if self.asked == ["read"]:
+            raise PlaywrightError(WENT)
+        return ["Board"]
+
+    async def wait_for(self, *, state: str, timeout: float) -> None:
+        self.asked.append("waited")
+
+
+def texts_of(matches: Matches, wait: float) -> tuple[str, ...]:
+    async def run(work: Awaitable[Any], seconds: float, what: str) -> Any:
+        return await work
+
+    dialogs = SimpleNamespace(open=None)
+    page = SimpleNamespace(locator=lambda selector: matches)
+    tab: Any = SimpleNamespace(url="http://a.test/", page=page, run=run, dialogs=dialogs)
+    deadline = Deadline(60.0)
+    return asyncio.run(page_reading.read_tab(tab, "css=h1", (), Deadlines(), deadline, wait=wait)).texts
+
+
+def test_what_is_waited_for_is_waited_for_on_the_page_that_it_leads_to() -> None:
+    matches = Matches()
+    assert texts_of(matches, wait=1.0) == ("Board",)
+    assert matches.asked == ["read", "waited", "read"]
+
+
+def test_what_is_not_waited_for_is_the_reader_s_to_look_at_again() -> None:
+    with pytest.raises(PlaywrightError, match="navigated or closed"):
+        texts_of(Matches(), wait=0.0)

@@ -11,16 +11,17 @@ import pytest
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Selector
+from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.targets import find_target
 from pytest_webarena.browser.faults import ActionFailed
 
 
 class Locator:
-    """Finds what ``found`` says at once, and ``waited`` when it is waited for; notes what it was asked."""
+    """Finds what ``found`` says at once, and ``waited`` in turn when it is waited for; notes what it was asked."""
 
-    def __init__(self, found: Any, waited: Any = "waited") -> None:
+    def __init__(self, found: Any, *waited: Any) -> None:
         self.first, self.asked = self, list[str]()
-        self._found, self._waited = found, waited
+        self._found, self._waited = found, list(waited or ["waited"])
 
     async def evaluate_all(self, function: str, arguments: list[Any]) -> Any:
         self.asked.append("at once")
@@ -30,16 +31,26 @@ class Locator:
 
     async def evaluate(self, function: str, arguments: list[Any], *, timeout: float) -> Any:
         self.asked.append("patiently")
-        return self._waited
+        waited = self._waited.pop(0)
+        if isinstance(waited, Exception):
+            raise waited
+        return waited
 
 
-def call(locator: Locator) -> Any:
+ELSEWHERE = PlaywrightError("Locator.evaluate: Execution context was destroyed, most likely because of a navigation")
+
+
+def call(locator: Locator, script: str = scripts.DESCRIBE, patience: float = 60.0) -> Any:
     async def run(work: Awaitable[Any], seconds: float, what: str) -> Any:
         return await work
 
-    tab = SimpleNamespace(url="http://a.test/", page=SimpleNamespace(locator=lambda selector: locator), run=run)
-    target = find_target(cast("Any", tab), Selector("text=Save"), hang=1.0, patience=1.0)
-    return asyncio.run(target.call("node => node.id"))
+    async def changed(seconds: float) -> None:
+        pass
+
+    page = SimpleNamespace(locator=lambda selector: locator)
+    tab = SimpleNamespace(url="http://a.test/", page=page, run=run, changed=changed)
+    target = find_target(cast("Any", tab), Selector("text=Save"), hang=1.0, patience=patience)
+    return asyncio.run(target.call(script))
 
 
 @pytest.mark.parametrize("value", ["save", "", None])
@@ -51,7 +62,7 @@ def test_what_is_there_is_not_waited_for(value: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [None, PlaywrightError("Locator.evaluate_all: TypeError: elements.map is no function")]
+    "found", [None, PlaywrightError("Locator.evaluate_all: TypeError: elements.map is no function"), ELSEWHERE]
 )
 def test_what_is_not_there_or_can_t_be_looked_for_so_is_waited_for(found: Any) -> None:
     locator = Locator(found)
@@ -59,11 +70,26 @@ def test_what_is_not_there_or_can_t_be_looked_for_so_is_waited_for(found: Any) -
     assert locator.asked == ["at once", "patiently"]
 
 
-def test_nothing_is_done_twice_where_the_page_goes_elsewhere_meanwhile() -> None:
-    locator = Locator(PlaywrightError("Locator.evaluate_all: Execution context was destroyed, most likely because …"))
+def test_a_look_is_taken_anew_as_often_as_the_page_goes_elsewhere() -> None:
+    locator = Locator(ELSEWHERE, ELSEWHERE, ELSEWHERE, "seen")
+    assert call(locator) == "seen"
+    assert locator.asked == ["at once", *["patiently"] * 3]
+
+
+def test_a_page_that_never_stays_is_told_of_once_patience_is_over() -> None:
+    locator = Locator(ELSEWHERE, ELSEWHERE)
     with pytest.raises(ActionFailed, match="could not be acted on: Execution context was destroyed"):
-        call(locator)
-    assert locator.asked == ["at once"]
+        call(locator, patience=0.0)
+    assert locator.asked == ["at once", "patiently"]
+
+
+@pytest.mark.parametrize("script", [scripts.CHOOSE, scripts.SCROLL, scripts.SET_VALUE])
+def test_what_a_site_may_hear_of_is_done_once(script: str) -> None:
+    """And patiently: where the page goes elsewhere while the element is looked for, nothing was done yet."""
+    locator = Locator(["value", "at once"], ELSEWHERE)
+    with pytest.raises(ActionFailed, match="could not be acted on: Execution context was destroyed"):
+        call(locator, script)
+    assert locator.asked == ["patiently"]
 
 
 def test_what_a_page_throws_is_told_and_not_tried_again() -> None:

@@ -61,6 +61,8 @@ from pytest_webarena.trials.tryout import Tryout, tryout
 NAMED = ("ids", "labels", "order", "dialog")
 NAMED_OF_RELEASES = ("migrated", "reworded", "reordered", "interrupted")
 NOWHERE = Path("tryout")
+CLOSING = ("role=dialog >> ", 'role=button[name="No thanks"s]')
+"""How selectors begin by which something is closed that lies over a page: these are no steps' elements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,7 @@ class Watched:
     def act(self, action: Action, label: str = "") -> bool:
         target = getattr(action, "target", None)
         mark = self.marks[self.step] if self.step < len(self.marks) else ""
-        is_closing = isinstance(target, Selector) and target.selector.startswith("role=dialog >>")
+        is_closing = isinstance(target, Selector) and target.selector.startswith(CLOSING)
         right = not mark or is_closing or not isinstance(target, Selector) or self.leads(target.selector, mark)
         self.right.append(right)
         return self.trying.act(action, label)

@@ -27,6 +27,9 @@ _REFUSING = (
     r"|(only )?(what is )?(strictly )?necessary( cookies)?( only)?)\s*$/i"
 )
 """What a button of such a dialog says that agrees to nothing that can be refused."""
+_DECLINING = r"/^\s*(no,? thanks|no,? thank you|not now|maybe later|not interested)\s*$/i"
+"""What a button says that declines an offer, and of which there is no other use: also where nothing says that it is in
+a dialog."""
 _MOST_DIALOGS = 3
 """That are closed before one step."""
 
@@ -95,12 +98,15 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
 
 
 def _closing(page: Page) -> Action | None:
-    """A click that closes the dialog which lies over the page: by its one button for that, or by refusing consent."""
-    for dialog, says in (("role=dialog", _CLOSING), (f"role=dialog[name={_CONSENT}]", _REFUSING)):
-        [found] = page.sightings([f"{dialog} >> role=button[name={says}]"])
+    """A click that closes what lies over the page: a dialog by its one button for that, or by refusing consent;
+    anything by the one button that declines."""
+    consenting = f"role=dialog[name={_CONSENT}] >> "
+    for within, says in (("role=dialog >> ", _CLOSING), (consenting, _REFUSING), ("", _DECLINING)):
+        [found] = page.sightings([f"{within}role=button[name={says}]"])
         if found.alone and found.target is not None:
             name = " ".join(found.target.name.split())
-            return Click(Selector(f"role=dialog >> role=button[name={json.dumps(name, ensure_ascii=False)}s]"))
+            inside = "role=dialog >> " if within else ""
+            return Click(Selector(f"{inside}role=button[name={json.dumps(name, ensure_ascii=False)}s]"))
     return None
 
 

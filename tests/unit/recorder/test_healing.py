@@ -8,7 +8,7 @@ import pytest
 
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.reports import Sighting
-from pytest_webarena.recorder.families import family
+from pytest_webarena.recorder.families import as_sending, family
 from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.signals import TargetRecord
 
@@ -64,6 +64,31 @@ def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple
 )  # fmt: skip
 def test_what_a_selector_asks_for(selector: str, name: str) -> None:
     assert family(selector) == name
+
+
+@pytest.mark.parametrize(
+    ("selector", "known", "added"),
+    [
+        (FORM, (), ', [name])'), (FORM, ('css=button[name="op"]',), ")"), (FORM, (NAME, ID), ', [name])'),
+        (f'{FORM}[type="submit"]', (), ', [name])'), ('css=form[action="/x"] input[type="submit"]', (), ', [name])'),
+        (AROUND, (), ', [name])'), ('css=form[action="/x"] button[type="button"]', (), None), (ID, (), None),
+        ('css=form[action="/x"] input[type="search"]', (), None), ("css=nav button", (), None),
+    ],
+)  # fmt: skip
+def test_by_its_form_a_button_is_asked_for_that_sends_it_as_it_is(
+    selector: str, known: tuple[str, ...], added: str | None
+) -> None:
+    sending = as_sending(selector, known)
+    others = ':not([type="button"], [type="reset"], [formaction]'
+    assert sending == (selector if added is None else selector + others + added)
+    assert (family(sending), as_sending(sending, known)) == (family(selector), sending)
+
+
+def test_a_link_that_leads_there_is_enough_and_one_that_leads_nowhere_is_not() -> None:
+    for address, taken in (("/notes", True), ("#notes", True), ("#", False), ("javascript:go()", False)):
+        way = f'css=nav a[href="{address}"]'
+        result = look_for(Selector('role=link[name="Notes"s]', also=(way,)), Page({way: [LINK]}), 0.0)
+        assert (result.target is not None) == taken, address
 
 
 def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:

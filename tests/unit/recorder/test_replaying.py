@@ -91,6 +91,23 @@ def test_consent_is_refused_where_a_dialog_asks_for_it_and_nowhere_else() -> Non
     assert told.done is None
 
 
+def test_an_offer_that_is_no_dialog_is_declined_where_one_button_says_so() -> None:
+    class Offer(Page):
+        def act(self, action: Action, label: str = "") -> bool:
+            self.covered = self.covered and action != declined
+            self.error = COVERED if self.covered else ""
+            return not self.error
+
+    declined = Click(Selector('role=button[name="No thanks"s]'))
+    decline = TargetRecord(selector="#n", role="button", name="No thanks", tag="button")
+    [told] = replay_solution([Click(Selector("css=#a"))], Offer({"css=#a": SAVE, r"role=button[name=/^\s*(no": decline},
+                             covered=True), {})  # fmt: skip
+    assert told.before == (declined,)
+    page = Offer({"css=#a": SAVE, r"role=button[name=/^\s*(close": CLOSE}, covered=True)
+    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert told.done is None
+
+
 def test_one_dialog_after_another_is_closed_and_not_without_end() -> None:
     class Behind(Page):
         dialogs = 2

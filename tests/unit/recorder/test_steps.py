@@ -258,6 +258,17 @@ def test_a_field_is_found_by_its_label_and_by_what_is_around_it(browser: Browser
     )
 
 
+def test_a_button_that_sends_its_form_elsewhere_is_found_by_where_and_not_by_its_form(browser: Browser) -> None:
+    around = [ElementRecord(tag="form", attributes={"action": "/notes"}), ElementRecord(tag="html", within="root")]
+    for where in ({}, {"formaction": "/draft"}):
+        browser.dom("click", "button", name="Keep", around=around, **where)
+    plain, elsewhere = steps_of(browser.signals)
+    assert 'css=form[action="/notes"] button' in plain.ways
+    assert 'css=button[formaction="/draft"]' in elsewhere.ways
+    assert 'css=form[action="/notes"] button[formaction="/draft"]' in elsewhere.ways
+    assert 'css=form[action="/notes"] button' not in elsewhere.ways
+
+
 def test_a_link_of_a_menu_is_found_by_its_address_in_there(browser: Browser) -> None:
     around = [ElementRecord(tag="li", nth_of_type=2, of_type=3), ElementRecord(tag="nav", attributes={"class": "top"})]
     browser.dom("click", "a", name="Notes", href="/notes/", around=[*around, ElementRecord(tag="html", within="root")])

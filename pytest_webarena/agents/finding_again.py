@@ -58,7 +58,8 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
         yield from _by_address(hit)
         return
     known = hit.role in _CALLED and 0 < len(hit.name) < _LONGEST and step.action.get("kind") != "upload"
-    yield from _by_address(hit) if known else ()
+    if known:
+        yield from _by_address(hit)
     if hit.selector and (not known or hit.text):
         yield _where_it_was(hit, hit.text if known else "")
     if hit.x is not None and hit.y is not None and ("x" in recorded or not known):
@@ -127,7 +128,7 @@ def _beside(shown: Shown, called: tuple[str, str]) -> list[Marks]:
     at = [number for number, each in enumerate(names) if each == called]
     marks = []
     for since, own, until in zip([-1, *at], at, [*at[1:], len(names)], strict=False):
-        sides = (reversed(names[since + 1 : own]), iter(names[own + 1 : until]))
+        sides = (names[since + 1 : own][::-1], names[own + 1 : until])
         nearest = [next((each for each in side if each[1] and count[each] == 1), None) for side in sides]
         marks.append((nearest[0], nearest[1]))
     return marks

@@ -218,7 +218,8 @@ class ReplayAgent:
 
 
 def _target(action: Action) -> Target | None:
-    return getattr(action, "target", None)
+    target: Target | None = getattr(action, "target", None)
+    return target
 
 
 def _action(record: Mapping[str, Any], target: Target | None) -> Action:

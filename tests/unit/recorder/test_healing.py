@@ -113,7 +113,7 @@ def test_a_link_that_a_script_sends_leads_nowhere() -> None:
         result = look_for(Selector('role=link[name="Issue 5"s]', also=also), page, 0.0)
         assert (result.target is not None) == taken, also
     named = TargetRecord(selector="#x", role="link", name="Issue 5 (delete)", tag="a")
-    page = Scripted({way: [named], ID: [named]})
+    page = Scripted({each: [named] for each in (way, ID, place)})
     assert look_for(Selector('role=link[name="Issue 5"s]', also=(way, ID, place)), page, 0.0).target is None
 
 

@@ -8,21 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.agents.fields import named_elements
-from pytest_webarena.tasks.syntax import ROLES
+from pytest_webarena.tasks.syntax import DOES_MORE, ROLES
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord, TargetRecord
 
 __all__ = ["missing", "targets_of"]
 
-_ADDRESS = re.compile(r'a\[href="(?!#"|javascript:)[^"]+"\]$')
+_ADDRESS = re.compile(r'a\[href=("(?!#!?"|javascript:)(?:[^"\\]|\\.)+")\]$', re.IGNORECASE)
 """At the end of an element's selector: no other link of the page led there."""
+_CALLED = frozenset(
+    {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
+     "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem"}
+)  # fmt: skip
+"""Roles of elements that are found by their name, if they have one."""
+_LONGEST = 80
 Shown = list[tuple[str, str, str]]
+Marks = tuple[tuple[str, str] | None, tuple[str, str] | None]
+"""What stands before and after one of several that are called alike, by role and name."""
 
 
 def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, str]]:
@@ -37,14 +46,23 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
             yield Point(float(recorded["x"]), float(recorded["y"])), ""
         return
     before, shown = named_elements(then), named_elements(now)
-    twins = [id for id, role, name in shown if hit.name and (role, name) == (hit.role, hit.name)]
-    was_shown = bool(hit.name) and any((role, name) == (hit.role, hit.name) for _, role, name in before)
-    yield from _by_name(step, hit, before, twins, "role and name" if "selector" in recorded else "")
-    if was_shown and not twins:
-        yield from _in_its_place(hit, _but_for_numbers(hit, shown))
-    elif not twins and hit.selector:
-        yield Selector(f"css={hit.selector}"), "its place in the document"
-    if hit.x is not None and hit.y is not None and ("x" in recorded if twins else not was_shown):
+    called = (hit.role, hit.name) if hit.name else None
+    how = "role and name" if "selector" in recorded else ""
+    if any(each[1:] == called for each in shown):
+        yield from _by_name(hit, before, shown, str(recorded.get("id", "")), how)
+        return  # where it was, something else may be by now, or lie over it
+    if hit.role and hit.name:
+        yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
+    if any(each[1:] == called for each in before):
+        yield from _in_its_place(hit, _but_for_numbers(hit, before, shown))
+        yield from _by_address(hit)
+        return
+    known = hit.role in _CALLED and 0 < len(hit.name) < _LONGEST and step.action.get("kind") != "upload"
+    if known:
+        yield from _by_address(hit)
+    if hit.selector and (not known or hit.text):
+        yield _where_it_was(hit, hit.text if known else "")
+    if hit.x is not None and hit.y is not None and ("x" in recorded or not known):
         yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
 
 
@@ -55,47 +73,118 @@ def missing(step: StepRecord, then: str, now: str) -> str:
     return f"{called[0]} {called[1]!r}" if called is not None and called in before and called not in shown else ""
 
 
-def _by_name(
-    step: StepRecord, hit: TargetRecord, before: Shown, twins: list[str], how: str
-) -> Iterator[tuple[Target, str]]:
-    """By its role and name; of several, by which of them it was, if they are as many as then."""
-    then = sum((role, name) == (hit.role, hit.name) for _, role, name in before)
-    place = _place_among_twins(step, hit, before)
-    if len(twins) == 1 and then < 2:
+def _by_name(hit: TargetRecord, before: Shown, shown: Shown, id: str, how: str) -> Iterator[tuple[Target, str]]:
+    """By its role and name, which are shown; of several, by which of them it was."""
+    called = (hit.role, hit.name)
+    old, twins = ([id for id, *each in texts if tuple(each) == called] for texts in (before, shown))
+    many = f"{len(old)} then, now {len(twins)}"
+    if len(twins) == 1 and len(old) < 2:
         yield Element(twins[0]), how  # ids differ between runs, that is no news
-    elif twins and len(twins) == then and place >= 0:
-        yield Element(twins[place]), how
-    elif twins:
-        many = f"its place in the document, role and name ({then} then, now {len(twins)})"
-        yield from _in_its_place(hit, [hit.name], how if len(twins) == then else many)
-    elif hit.role and hit.name:
-        yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
+    elif not old:
+        yield from _in_its_place(hit, [hit.name], f"its place in the document, role and name, one of {len(twins)}")
+    elif id in old:
+        place, same = _same_of(_beside(before, called), old.index(id), _beside(shown, called))
+        if place >= 0:
+            yield Element(twins[place]), how if same else f"what stands beside it, role and name ({many})"
+        else:
+            yield from _below_an_id(hit, f"its place in the document, role and name ({many})")
+    else:
+        yield from _of_several_by_place(hit, _beside(before, called), _beside(shown, called), how)
+
+
+def _of_several_by_place(
+    hit: TargetRecord, then: list[Marks], now: list[Marks], how: str
+) -> Iterator[tuple[Target, str]]:
+    """One of several of which nobody knows which it was, as where an agent said a point."""
+    told = f"its place in the document, role and name ({len(then)} then, now {len(now)})"
+    unlike = [[each[side] for each in then] != [each[side] for each in now] for side in (0, 1)]
+    if len(then) != len(now) or all(unlike):  # others came, went or have another order: the place may be another's
+        yield from _below_an_id(hit, told)
+    else:
+        yield from _in_its_place(hit, [hit.name], told if any(unlike) else how)
+
+
+def _same_of(then: list[Marks], place: int, now: list[Marks]) -> tuple[int, bool]:
+    """Which of those called so by now has the neighbours that one had; -1 where nobody knows. And whether there is
+    nothing to tell of that: it is the same one of as many, with the same on both sides."""
+    before, after = marks = then[place]
+    many = len(then) == len(now)
+    if marks == (None, None):
+        return (place, True) if many else (-1, False)
+    by_before = {number for number, each in enumerate(now) if before and each[0] == before}
+    by_after = {number for number, each in enumerate(now) if after and each[1] == after}
+    # Names may stand before what is done to their things, or after: the neighbour on one side is another one's name.
+    found = by_before | by_after if many else by_before & by_after
+    if len(found) != 1:
+        return -1, False
+    [number] = found
+    return number, many and number == place and now[number] == marks
+
+
+def _beside(shown: Shown, called: tuple[str, str]) -> list[Marks]:
+    """Of all that are called so: the nearest before and after, up to the next of them, that is alone with its name."""
+    names = [(role, name) for _, role, name in shown]
+    count = Counter(names)
+    at = [number for number, each in enumerate(names) if each == called]
+    marks = []
+    for since, own, until in zip([-1, *at], at, [*at[1:], len(names)], strict=False):
+        sides = (names[since + 1 : own][::-1], names[own + 1 : until])
+        nearest = [next((each for each in side if each[1] and count[each] == 1), None) for side in sides]
+        marks.append((nearest[0], nearest[1]))
+    return marks
+
+
+def _below_an_id(hit: TargetRecord, how: str) -> Iterator[tuple[Target, str]]:
+    """What stands where it stood, unless that counts what comes before it."""
+    if ":nth-" not in hit.selector:
+        yield from _in_its_place(hit, [hit.name], how)
 
 
 def _in_its_place(hit: TargetRecord, names: list[str], how: str = "") -> Iterator[tuple[Target, str]]:
-    """What stands where it stood, if it has its role and one of these names; or leads where it led."""
+    """What stands where it stood, if it has its role and one of these names."""
     if not hit.selector or hit.role not in ROLES:
         return
     for name in names:
         said = how if name == hit.name else f"its place in the document, role and name but for numbers ({name!r})"
         yield Selector(f"css={hit.selector} >> internal:and={json.dumps(_role(hit.role, name))}"), said
-    if hit.role == "link" and _ADDRESS.search(hit.selector):
-        yield Selector(f"css={hit.selector}"), "its address"
 
 
-def _but_for_numbers(hit: TargetRecord, shown: Shown) -> list[str]:
-    """Names of its role that differ from its own in numbers and signs alone: counts, dates, times."""
-    words = re.findall(r"[^\W\d_]+", hit.name.casefold())
-    alike = [name for _, role, name in shown if role == hit.role and re.findall(r"[^\W\d_]+", name.casefold()) == words]
-    return list(dict.fromkeys(alike)) if words else []
+def _where_it_was(hit: TargetRecord, text: str) -> tuple[Target, str]:
+    """What stands where it stood; of what has a name only if it reads as it did, for this may be something else."""
+    if not text:
+        return Selector(f"css={hit.selector}"), "its place in the document"
+    words = r"\s+".join(re.sub(r"[^\w\s]", _escaped, text).split())
+    reads = f"internal:has-text=/^\\s*{words}\\s*$/i"
+    return Selector(f"css={hit.selector} >> {reads}"), "its place in the document and its text"
 
 
-def _place_among_twins(step: StepRecord, hit: TargetRecord, before: Shown) -> int:
-    """Which of several elements of the same role and name it was, from 0; -1 where nobody knows."""
-    recorded = step.action.get("target")
-    twins = [id for id, role, name in before if (role, name) == (hit.role, hit.name)]
-    id = str(recorded["id"]) if isinstance(recorded, Mapping) and "id" in recorded else ""
-    return twins.index(id) if id in twins else -1
+def _escaped(sign: re.Match[str]) -> str:
+    return f"\\u{ord(sign[0]):04x}" if ord(sign[0]) < 0x10000 else sign[0]
+
+
+def _by_address(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
+    """The one link that leads where it led, and does nothing else: a script may send what is there to be deleted."""
+    led = _ADDRESS.search(hit.selector) if hit.role == "link" else None
+    address = json.loads(led[1]) if led else ""
+    if not address or {"'", '"'} <= set(address):
+        return
+    here = f"""//a[@href={'"' if "'" in address else "'"}{address}{'"' if "'" in address else "'"}]"""
+    no_other = " or ".join(f"@{name}" for name in DOES_MORE)
+    yield Selector(f"xpath={here}[not({no_other})][count({here})=1]"), "its address"
+
+
+def _but_for_numbers(hit: TargetRecord, before: Shown, shown: Shown) -> list[str]:
+    """The name that differs from its own in numbers and signs alone: a count, a date. If there is one such element and
+    there was one: with several, the number says which is which."""
+    words = _words(hit.name)
+    then, now = (
+        [name for _, role, name in texts if role == hit.role and _words(name) == words] for texts in (before, shown)
+    )
+    return now if words and len(then) == len(now) == 1 else []
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", name.casefold())
 
 
 def _role(role: str, name: str) -> str:

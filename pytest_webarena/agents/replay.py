@@ -15,6 +15,7 @@ from pytest_webarena.actions import (
     DismissDialog,
     Goto,
     Noop,
+    Point,
     Stop,
     Target,
     as_record,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
 _FILE = "replay.txt"
+_COVERED = " is covered by "
+"""In what is said of an action at an element that something lies over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,9 @@ class ReplayAgent:
         thoughts: list[str] = []
         step = self._current
         if step is not None and observation.error and not step.error:
-            attempt = next(self._tries, None)
+            covered = _COVERED in observation.error  # what lies over it has its point
+            left = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
+            attempt = next(left, None)
             if attempt is None:
                 return self._lost(step, observation)
             return self._reply(attempt, thoughts)
@@ -210,6 +215,11 @@ class ReplayAgent:
         then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
         now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
         return now[0] if len(now) == 1 else id
+
+
+def _target(action: Action) -> Target | None:
+    target: Target | None = getattr(action, "target", None)
+    return target
 
 
 def _action(record: Mapping[str, Any], target: Target | None) -> Action:

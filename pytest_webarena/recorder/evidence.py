@@ -20,6 +20,7 @@ from pytest_webarena.recorder.families import (
     NAME,
     PLACE,
     WEAK,
+    as_leading,
     as_sending,
     called,
     family,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Evidence", "gathered", "listed", "stands_beside"]
 
 _ENOUGH = 2
-"""Families that have to agree. An address counts twice: what leads to the same page does the same, whatever it is
-called."""
+"""Families that have to agree. An address counts twice: what leads to the same page, and does nothing else, does the
+same, whatever it is called."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,14 @@ class Evidence:
 
     def strong(self, element: int) -> list[str]:
         """The families that find this element alone, and that few elements share."""
-        return [name for name in those(self.votes, element) if name not in WEAK]
+        found = [name for name in those(self.votes, element) if name not in WEAK]
+        return [name for name in found if name != ADDRESS or self.leads(element)]
+
+    def leads(self, element: int) -> bool:
+        """Whether it does nothing else than lead to the address by which it is found: a link that a script sends, to
+        delete what is there, is another one."""
+        ways = [each for each in self.others if family(each) == ADDRESS and self.seen[each].element == element]
+        return any(self.seen[as_leading(each)].element == element for each in ways)
 
     @cached_property
     def gone(self) -> list[str]:
@@ -85,6 +93,8 @@ class Evidence:
             )
             return -1, only
         [element] = meant
+        if not self.leads(element):
+            firm.pop(ADDRESS, None)
         strong = [name for name in firm if name not in WEAK]
         at_place = votes.get(PLACE) == {element}
         if PLACE in votes and not at_place and len(strong) < _ENOUGH:
@@ -108,7 +118,7 @@ class Evidence:
         kind = family(self.own)
         role, name = called([self.own, *self.others])
         said = " ".join(record.name.split())
-        if kind != NAME and name and (record.role, said) != (role, name):
+        if kind != NAME and name and (record.role, said.casefold()) != (role, name.casefold()):
             return f"the page differs: it is {record.role} {said!r}, and {role} {name!r} was recorded"
         found = self.seen[self.own].element
         votes = {each: elements for each, elements in self.votes.items() if each != kind}
@@ -129,7 +139,7 @@ def gathered(target: Selector, page: Page) -> Evidence:
     """What ``target`` and all that is kept beside it find now."""
     known = (target.selector, *target.also)
     others = tuple(dict.fromkeys(as_sending(each, known) for each in target.also if each != target.selector))
-    selectors = tuple(dict.fromkeys((target.selector, *others)))
+    selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
     return Evidence(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
+
+from pytest_webarena.tasks.syntax import DOES_MORE
 
 __all__ = [
     "ADDRESS",
@@ -16,6 +17,7 @@ __all__ = [
     "NAME",
     "PLACE",
     "WEAK",
+    "as_leading",
     "as_sending",
     "called",
     "family",
@@ -30,7 +32,7 @@ LAYOUT = WEAK | {FORM}
 """Those that say where an element is, or what it looks like: on another page these are other elements."""
 
 _ROLE = re.compile(r'role=([\w-]+)(?:\[name=("(?:[^"\\]|\\.)*")s?\])?')
-"""A selector by role, and by name as JSON if it has one."""
+"""A selector by role, and by name in quotes if it has one."""
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _WORDS = re.compile(r"(text|internal:label)=")
 _TEST_ID = re.compile(r"data-test(id|-id)?=")
@@ -42,7 +44,7 @@ _WITHIN = re.compile(
     rf"css=[\w-]+(\[action={_TEXT}\]|(?:\.[\w-]+)*) ([\w-]+)(\[type={_TEXT}\])?({re.escape(_OTHERS)}[^)]*\))?$"
 )
 _ATTRIBUTE = re.compile(rf"css=(?:[\w-]+(?:\[action={_TEXT}\]|(?:\.[\w-]+)*) )?[\w-]+\[([\w-]+)={_TEXT}\]$")
-_NOWHERE = re.compile(r'\[href="(#|javascript:[^"]*)"\]$')
+_NOWHERE = re.compile(r'\[href="(#!?|javascript:[^"]*)"\]$', re.IGNORECASE)
 """An address that says nothing: a script does what is done."""
 _SUBMIT = '[type="submit"]'
 _SPOKEN = ("aria-label", "placeholder", "title")
@@ -84,7 +86,19 @@ def called(selectors: Sequence[str]) -> tuple[str, str]:
     """
     found = [match for each in selectors if (match := _ROLE.fullmatch(_last(each)))]
     best = next((match for match in found if match[2]), found[0] if found else None)
-    return (best[1], " ".join(json.loads(best[2] or '""').split())) if best is not None else ("", "")
+    return (
+        (best[1], " ".join(re.sub(r"\\(.)", r"\1", (best[2] or '""')[1:-1]).split())) if best is not None else ("", "")
+    )
+
+
+def as_leading(selector: str) -> str:
+    """A selector by the address of a link made to find only what does nothing else than lead there; others as they are.
+
+    >>> family(as_leading('css=a[href="/x"]')), as_leading("css=#a")
+    ('its place', 'css=#a')
+    """
+    leads = family(selector) == ADDRESS and "[href=" in _last(selector)
+    return f"{selector}:not({', '.join(f'[{name}]' for name in DOES_MORE)})" if leads else selector
 
 
 def as_sending(selector: str, known: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.reports import Sighting
-from pytest_webarena.recorder.families import as_sending, family
+from pytest_webarena.recorder.families import as_sending, called, family
 from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.signals import TargetRecord
 
@@ -85,10 +85,55 @@ def test_by_its_form_a_button_is_asked_for_that_sends_it_as_it_is(
 
 
 def test_a_link_that_leads_there_is_enough_and_one_that_leads_nowhere_is_not() -> None:
-    for address, taken in (("/notes", True), ("#notes", True), ("#", False), ("javascript:go()", False)):
+    for address, taken in (
+        ("/notes", True), ("#notes", True), ("#", False), ("#!", False), ("javascript:go()", False),
+        ("JavaScript:go()", False),
+    ):  # fmt: skip
         way = f'css=nav a[href="{address}"]'
         result = look_for(Selector('role=link[name="Notes"s]', also=(way,)), Page({way: [LINK]}), 0.0)
         assert (result.target is not None) == taken, address
+
+
+class Scripted(Page):
+    """Where no link does nothing else than lead to its address."""
+
+    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+        plain = super().sightings(selectors)
+        return [Sighting() if "[data-method]" in each else seen for each, seen in zip(selectors, plain, strict=True)]
+
+
+def test_a_link_that_a_script_sends_leads_nowhere() -> None:
+    """What deletes an issue has its address, too."""
+    way, place = 'css=a[href="/issues/5"]', "css=#main > a:nth-of-type(1)"
+    found = {way: [LINK], place: [LINK], ID: [LINK]}
+    for page, also, taken in (
+        (Scripted(found), (way,), False), (Scripted(found), (way, place), False), (Page(found), (way,), True),
+        (Scripted(found), (way, place, ID), True),
+    ):  # fmt: skip
+        result = look_for(Selector('role=link[name="Issue 5"s]', also=also), page, 0.0)
+        assert (result.target is not None) == taken, also
+    named = TargetRecord(selector="#x", role="link", name="Issue 5 (delete)", tag="a")
+    page = Scripted({each: [named] for each in (way, ID, place)})
+    assert look_for(Selector('role=link[name="Issue 5"s]', also=(way, ID, place)), page, 0.0).target is None
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [
+        (r"""role=button[name="It\'s"s]""", "It's"),
+        ('role=button[name="a\tb"]', "a b"),
+        (r'role=button[name="\"\\"s]', '"\\'),
+    ],
+)
+def test_names_are_read_as_playwright_reads_them(selector: str, name: str) -> None:
+    assert called([selector]) == ("button", name)
+
+
+def test_capitals_are_no_other_name() -> None:
+    """Of `text-transform: uppercase` browsers tell what is shown."""
+    shouted = TargetRecord(selector="#save", role="button", name="SAVE NOTE", tag="button")
+    page = Page({ID: [shouted], FORM: [shouted]})
+    assert look_for(Selector(ID, also=(NAME, FORM)), page, 0.0).note == ""
 
 
 def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Evidence", "gathered", "listed", "stands_beside"]
+__all__ = ["Signs", "gathered", "listed", "stands_beside"]
 
 _ENOUGH = 2
 """Families that have to agree. An address counts twice: what leads to the same page, and does nothing else, does the
@@ -40,7 +40,7 @@ same, whatever it is called."""
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Signs:
     """What the selectors of one step find on a page."""
 
     own: str
@@ -135,12 +135,12 @@ class Evidence:
         return ""
 
 
-def gathered(target: Selector, page: Page) -> Evidence:
+def gathered(target: Selector, page: Page) -> Signs:
     """What ``target`` and all that is kept beside it find now."""
     known = (target.selector, *target.also)
     others = tuple(dict.fromkeys(as_sending(each, known) for each in target.also if each != target.selector))
     selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
-    return Evidence(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
+    return Signs(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
 
 
 def stands_beside(old: str, new: str) -> bool:

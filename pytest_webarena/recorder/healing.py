@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.recorder.evidence import Evidence, gathered, listed, stands_beside, those
+from pytest_webarena.recorder.evidence import Signs, gathered, listed, stands_beside, those
 from pytest_webarena.recorder.families import PLACE, WEAK, as_sending, called, family
 from pytest_webarena.recorder.proving import Page
 from pytest_webarena.tasks.syntax import ROLES
@@ -64,7 +64,7 @@ def look_for(target: Selector, page: Page, patience: float) -> Looked:
     return _found(target, element, evidence, page)
 
 
-def _kept(target: Selector, evidence: Evidence) -> Looked:
+def _kept(target: Selector, evidence: Signs) -> Looked:
     """The step's own selector finds one element. It stays, told in what that is another than was recorded, unless all
     else agrees on another element."""
     own = evidence.seen[target.selector]
@@ -76,7 +76,7 @@ def _kept(target: Selector, evidence: Evidence) -> Looked:
     return Looked(target=target, found=own.target, note=evidence.against(own.target) if own.target is not None else "")
 
 
-def _among(target: Selector, evidence: Evidence, page: Page) -> Looked:
+def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
     """The step's own selector finds several. Where more than a place was kept beside it, it found one when it was
     recorded: something has come that looks alike, and which one is meant has to be said by what few elements share."""
     own = evidence.seen[target.selector]
@@ -97,7 +97,7 @@ def _among(target: Selector, evidence: Evidence, page: Page) -> Looked:
     return Looked(target=None, note=f"{several}, and {why}")
 
 
-def _found(target: Selector, element: int, evidence: Evidence, page: Page, note: str = "") -> Looked:
+def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> Looked:
     """The element as a step should name it from now on: by its role and name, if these find it alone."""
     seen, known = evidence.seen, (target.selector, *target.also)
     agreeing = [each for each in evidence.others if seen[each].alone and seen[each].element == element]

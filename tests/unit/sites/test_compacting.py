@@ -81,10 +81,16 @@ def test_what_a_child_raises_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert (str(clear.value), clear.value.clear) == ("get one: pip install it — …", True)
     assert capfd.readouterr().err == ""
 
+
+def test_a_child_that_ends_without_a_word_is_told_and_was_waited_for(tmp_path: Path) -> None:
+    def work() -> None:
+        (tmp_path / "pid").write_text(str(os.getpid()))
+        os._exit(7)
+
     with pytest.raises(ChildError, match=r"^the process that did it ended with 7$"):
-        in_child(lambda: os._exit(7))
+        in_child(work)
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(int((tmp_path / "pid").read_text()), os.WNOHANG)
 
 
 def test_what_a_child_leaves_running_is_not_waited_for() -> None:

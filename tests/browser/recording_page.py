@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Person", "at_the_page", "sit_down"]
 
 PATIENCE = 60.0
+_SHOWN = "JSON.stringify([problem.hidden ? '' : problem.textContent, running, state])"
 _LEAVE = """fetch('ask', {
   method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({what: 'leave'}),
 }).then(() => 1)"""
@@ -39,9 +41,10 @@ class Person:
 
     async def until(self, expression: str) -> Any:
         """Wait for an expression to be true. Playwright's own way needs eval, which the page's policy forbids."""
-        async with asyncio.timeout(PATIENCE):
-            while not (found := await self.page.evaluate(expression)):
-                await asyncio.sleep(0.05)
+        limit = time.monotonic() + PATIENCE
+        while not (found := await self.page.evaluate(expression)):
+            assert time.monotonic() < limit, f"{expression}: not so, but {await self.page.evaluate(_SHOWN)}"
+            await asyncio.sleep(0.05)
         return found
 
     async def at(self, selector: str) -> tuple[float, float]:

@@ -154,7 +154,13 @@ $('type').addEventListener('click', () => keys.focus({preventScroll: true}));
 
 // --- beside the page
 
+// What mouse and keyboard have done in the page comes first, or a click would end in the next tab. Not where the page
+// waits for just this: a click that opened a dialog is over only when that is answered.
+const inTurn = async () => {
+  while (running && !state.browser?.dialog && !state.browser?.file_dialog) await sleep(20);
+};
 const act = async data => {
+  if (!['accept', 'dismiss', 'take', 'files'].includes(data.do)) await inTurn();
   complain('');
   await post('act', data);
   await look();
@@ -217,6 +223,22 @@ $('file-cancel').addEventListener('click', () => {
 });
 
 let shown = '';
+// A button stays the same one while its text changes: one that is replaced between press and release isn't clicked.
+const drawTabs = tabs => {
+  const place = $('tabs');
+  while (place.children.length > tabs.length) place.lastChild.remove();
+  while (place.children.length < tabs.length) {
+    const button = make('button', '', {type: 'button'}), index = place.children.length;
+    button.addEventListener('click', () => act({do: 'tab', index}));
+    place.append(button);
+  }
+  tabs.forEach((tab, index) => {
+    const button = place.children[index];
+    button.textContent = tab.title || tab.url || 'empty';
+    button.title = tab.url;
+    button.setAttribute('aria-pressed', tab.active);
+  });
+};
 document.addEventListener('seen', () => {
   const browser = state.browser;
   $('browser').hidden = !using();
@@ -227,11 +249,7 @@ document.addEventListener('seen', () => {
   const now = JSON.stringify(browser);
   if (now === shown) return;
   shown = now;
-  $('tabs').replaceChildren(...browser.tabs.map((tab, index) => {
-    const button = make('button', tab.title || tab.url || 'empty', {type: 'button', title: tab.url, 'aria-pressed': tab.active});
-    button.addEventListener('click', () => act({do: 'tab', index}));
-    return button;
-  }));
+  drawTabs(browser.tabs);
   document.querySelector('[data-do=close_tab]').disabled = browser.tabs.length < 2;
   const current = browser.tabs.find(tab => tab.active);
   if (current && document.activeElement !== $('address')) $('address').value = current.url;

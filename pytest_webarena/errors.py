@@ -79,6 +79,7 @@ __all__ = [
     "error_of",
     "recording",
     "unwritten",
+    "writing",
 ]
 
 Cause = Literal["site", "blocked", "browser", "model", "agent", "judge", "task", "harness"]
@@ -269,6 +270,17 @@ def recording(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise unwritten(path, error.strerror or str(error)) from error
+
+
+@contextmanager
+def writing(path: Path, option: str = "") -> Iterator[None]:
+    """Make a sentence of what keeps a file from being written that somebody asked for: `UsageError`. ``option``: the
+    one that named it."""
+    try:
+        yield
+    except OSError as error:
+        named = f"{option} {path}" if option else str(path)
+        raise UsageError(f"{named}: expected a place for a file, found: {error.strerror or error}") from None
 
 
 def unwritten(path: Path, why: str) -> RecordingError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from pytest_webarena.archives.matching import body_digest, canonical, spot
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 
 __all__ = ["KEPT", "SITES", "WarcFile"]
 
@@ -33,13 +33,12 @@ class WarcFile:
 
     def __init__(self, path: Path, *, sites: Mapping[str, Mapping[str, str]]) -> None:
         """``sites``: name to ``url``, ``start`` and ``user``. `UsageError` when the file is there, or can't be."""
-        try:
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("xb", buffering=0)
-        except FileExistsError:
-            raise UsageError(f"expected a new file at {path}, found one there already") from None
-        except OSError as error:
-            raise UsageError(f"expected to write {path}, found: {error.strerror}") from None
+            try:
+                self._file = path.open("xb", buffering=0)
+            except FileExistsError:
+                raise UsageError(f"expected a new file at {path}, found one there already") from None
         self.path = path
         self.written = 0
         self._seen: set[bytes] = set()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.commands.results import RUN_DIR, run_asked_for
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 
 if TYPE_CHECKING:
     from pytest_webarena.results.comparing.sides import Side
@@ -104,10 +104,8 @@ def _compare(options: argparse.Namespace) -> int:
     if options.html is not None:
         from pytest_webarena.results.comparing.page import write_page
 
-        try:
+        with writing(options.html, "--html"):
             write_page(found, options.html)
-        except OSError as error:
-            raise UsageError(f"--html {options.html}: expected a place for a file, found: {error.strerror}") from None
         print(f"page: {options.html}", file=sys.stderr)
     return 0
 
@@ -173,10 +171,8 @@ def _save(options: argparse.Namespace) -> int:
         if not any(name in (side.name, side.agent) for side in sides):
             raise UsageError(f"--agent: expected one of {known}, found {name!r}")
     kept = [side for side in sides if not options.agent or {side.name, side.agent} & set(options.agent)]
-    try:
+    with writing(options.output, "-o"):
         size = save_baseline(kept, options.output)
-    except OSError as error:
-        raise UsageError(f"-o {options.output}: expected a place for a file, found: {error.strerror}") from None
     for side in kept:
         judged = sum(judged for _, judged in side.counts)
         errors = f", {side.errors} errors beside" if side.errors else ""

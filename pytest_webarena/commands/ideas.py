@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import TaskFileError, UsageError, closest
+from pytest_webarena.errors import TaskFileError, UsageError, closest, writing
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
@@ -216,8 +216,6 @@ def _new(file: Path) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    try:
+    with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: expected a place for a file, found: {error.strerror}") from None

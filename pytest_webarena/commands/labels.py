@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.asking import Decision
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import UsageError, closest, writing
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.records import TrialKey, TrialRecord
@@ -238,20 +238,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.set_defaults(run=_add)
 
 
-def _records(path: Path) -> Sequence[TrialRecord]:
-    records = RunDir(path).read().records
-    if not records:
-        raise UsageError(f"{path}: expected a run with finished trials, found none")
-    return records
-
-
 def _sheet(options: argparse.Namespace) -> int:
     target = options.output or options.run_dir / "labels.csv"
-    text = sheet(_records(options.run_dir))
-    try:
+    text = sheet(RunDir(options.run_dir).finished())
+    with writing(target):
         target.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
     print(f"{target}: fill in the column 'label' (yes, no), then webarena labels compare {options.run_dir} {target}")
     return 0
 
@@ -268,6 +259,6 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    labelled = read_labels(options.labels, _records(options.run_dir))
+    labelled = read_labels(options.labels, RunDir(options.run_dir).finished())
     print(_as_json(labelled) if options.format == "json" else "\n".join(_report(labelled)))
     return 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import TrialError, UsageError
+from pytest_webarena.errors import TrialError, writing
 
 __all__ = ["add_arguments", "as_csv"]
 
@@ -50,10 +50,8 @@ def _query(options: argparse.Namespace) -> int:
     if options.output is None:
         sys.stdout.write(text)
         return 0
-    try:
+    with writing(options.output, "-o"):
         options.output.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"-o: expected a file that can be written, found {options.output}: {error.strerror}") from None
     count = len(found.rows)
     print(f"wrote {options.output}: {count} {'row' if count == 1 else 'rows'}", file=sys.stderr)
     return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_webarena.checks.computed.rubric import RubricSpec
 from pytest_webarena.checks.computed.rubric_files import write_rubric
 from pytest_webarena.commands.judge import add_judge_arguments, judge_settings
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import UsageError, closest, writing
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.authoring import author, prompt_version
 from pytest_webarena.llm_judge.config import DEFAULT_BAR
@@ -115,10 +115,8 @@ def _sheet(options: argparse.Namespace) -> int:
     if count < 1:
         raise UsageError(f"{options.run_dir}: expected trials with rubrics that a judge graded, found none")
     target = options.output or options.run_dir / "points.csv"
-    try:
+    with writing(target):
         target.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
     print(f"{target}: fill in the column 'points', then webarena rubric compare {options.run_dir} {target}")
     return 0
 
@@ -142,6 +140,5 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _run_dir(path: Path) -> RunDir:
     run = RunDir(path)
-    if not run.read().records:
-        raise UsageError(f"{path}: expected a run with finished trials, found none")
+    run.finished()  # says what is wrong with it
     return run

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.commands.project import DEFAULT_SITES
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 
 __all__ = ["add_commands"]
 
@@ -110,11 +110,9 @@ def _schema(options: argparse.Namespace) -> int:
     if options.write is None:
         print(text, end="")
         return 0
-    try:
+    with writing(options.write, "--write"):
         options.write.parent.mkdir(parents=True, exist_ok=True)
         options.write.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--write {options.write}: expected a place for a file, found: {error.strerror}") from None
     print(f"{options.write} written. As the first line of a {what}, with the path as seen from that file:")
     print(f"  # yaml-language-server: $schema={options.write.as_posix()}")
     return 0

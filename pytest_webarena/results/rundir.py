@@ -24,7 +24,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from glob import escape as glob_escape
@@ -183,6 +183,15 @@ class RunDir:
     def records(self) -> list[TrialRecord]:
         """All finished trials that can be read, ordered by key. For figures see `read`, which tells of the others."""
         return list(self.read().records)
+
+    def finished(self) -> Sequence[TrialRecord]:
+        """All trials, for what has use for nothing less. `UsageError` when there is none, or one can't be read."""
+        stored = self.read()
+        if stored.unreadable:
+            raise UsageError(f"expected records that can be read, found {stored.unreadable[0]}")
+        if not stored.records:
+            raise UsageError(f"{self.path}: expected a run with finished trials, found none")
+        return stored.records
 
     def size(self) -> int:
         """Bytes of all its files."""

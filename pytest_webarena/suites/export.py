@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 from pytest_webarena.suites.forms import Form
 from pytest_webarena.suites.loading import LoadedForms, load_forms
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
@@ -50,13 +50,11 @@ def export(source: str, output: Path) -> list[Written]:
             raise UsageError(f"expected a new file, found {path}; remove it or choose another place")
     written = []
     for path, forms in files.items():
-        try:
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             moved = [_moved(form, loaded.folder, path.parent) for form in forms]
             path.write_text(render(moved, loaded), encoding="utf-8", newline="\n")
             path.with_name(_SCHEMA).write_text(schema_text(), encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise UsageError(f"expected to write {path}, found: {(error.strerror or str(error)).lower()}") from None
         written.append(Written(path, len(forms)))
     return written
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_webarena.docs_site import docs
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 from pytest_webarena.suites.writing import yaml_scalar
 from pytest_webarena.tasks.model import Task
 
@@ -67,14 +67,13 @@ def write_live_catalogue(tasks: Iterable[Task], source: str, path: Path) -> int:
             f"{source}"
         )
     lines = [f"      {yaml_scalar(site)}: {{url: {yaml_scalar(url, flow=True)}}}\n" for site, url in addresses.items()]
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(_HEADER.format(source=source, docs=docs("live")) + "".join(lines))
-    except FileExistsError:
-        raise UsageError(f"expected a new file, found {path}; remove it or choose another place") from None
-    except OSError as error:
-        raise UsageError(f"expected to write {path}, found: {(error.strerror or str(error)).lower()}") from None
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(_HEADER.format(source=source, docs=docs("live")) + "".join(lines))
+        except FileExistsError:
+            raise UsageError(f"expected a new file, found {path}; remove it or choose another place") from None
     return len(addresses)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.actions import as_record
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.yaml_files import read_yaml
 
@@ -133,11 +133,9 @@ def write_guide(path: Path, guide: Guide, *, task: str, made_of: Mapping[str, An
         "# whenever all of done_when is met, and only then? A reward model is told all of it, the planner nothing.\n"
     )
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(head + text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path}: expected a place for a file, found: {error.strerror}") from None
 
 
 def _key_nodes(checks: Sequence[Check]) -> list[Check]:

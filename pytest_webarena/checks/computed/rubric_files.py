@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.asking import RubricItem
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, writing
 from pytest_webarena.text import clip
 from pytest_webarena.yaml_files import read_yaml
 
@@ -67,12 +67,10 @@ def write_rubric(path: Path, items: Sequence[RubricItem], *, task: str, authored
         "items": [{"points": _plain(item.points), "what": item.what} for item in items],
     }
     head = "# Read this before you rely on it: do the items ask for what the solution needs, and are the points fair?\n"
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
         path.write_text(head + text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: expected a place for a file, found: {error.strerror}") from None
 
 
 def items_of_text(text: str) -> tuple[RubricItem, ...]:

@@ -10,7 +10,7 @@ import configparser
 import tomllib
 from pathlib import Path
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import writing
 
 __all__ = ["add_command", "start_project"]
 
@@ -75,16 +75,15 @@ def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
     files = _FILES if settings else _FILES | {_INI: _INI}
     for name, source in files.items():
         target = directory / name
-        try:
+        with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as file:
-                file.write((_HERE / source).read_bytes())
-        except FileExistsError:
-            kept.append(name)
-        except OSError as error:
-            raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
-        else:
-            written.append(name)
+            try:
+                with target.open("xb") as file:
+                    file.write((_HERE / source).read_bytes())
+            except FileExistsError:
+                kept.append(name)
+            else:
+                written.append(name)
     return written, kept, settings
 
 

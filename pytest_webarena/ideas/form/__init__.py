@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import writing
 from pytest_webarena.ideas.answers import Said, told
 from pytest_webarena.results.sealed_page import as_json, head
 from pytest_webarena.tasks import Task
@@ -25,10 +25,8 @@ def write_form(drafts: Sequence[Task], target: Path, *, source: str, said: Seque
     the one who decides. `UsageError` where it can't be written."""
     rows = [_row(task, [each[task.id] for each in said]) for task in drafts]
     data = {"source": source, "deciding": bool(said), "ideas": rows}
-    try:
+    with writing(target):
         target.write_text(_page(data), encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
 
 
 def _row(task: Task, said: Sequence[Said]) -> dict[str, Any]:

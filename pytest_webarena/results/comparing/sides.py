@@ -118,15 +118,11 @@ class Side:
 def sides_of(path: Path, *, label: str = "") -> list[Side]:
     """All agents of a run, per browser, as the run was given them. `UsageError` when it is no run with trials."""
     run = RunDir(path)
-    facts, stored = run.facts(), run.read()
-    if stored.unreadable:
-        raise UsageError(f"expected records that can be read, found {stored.unreadable[0]}")
-    if not stored.records:
-        raise UsageError(f"{path}: expected a run with finished trials, found none")
+    facts, records = run.facts(), run.finished()
     check_rates(path, facts)
     if facts.get("audit"):
         raise UsageError(f"{path}: expected a run of agents, found an audit of tasks")
-    return sides_of_records(path, facts, stored.records, label=label)
+    return sides_of_records(path, facts, records, label=label)
 
 
 def sides_of_records(

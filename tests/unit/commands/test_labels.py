@@ -95,6 +95,25 @@ def test_the_sheet_can_be_filled_in(run: Path, capsys: pytest.CaptureFixture[str
     assert main(["labels", "compare", str(run), str(file)]) == 0
 
 
+@pytest.mark.parametrize("command", [["labels", "sheet"], ["labels", "compare"], ["rubric", "sheet"]])
+def test_a_record_that_cannot_be_read_is_not_left_out_in_silence(
+    run: Path, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = RunDir(run).folder(RECORDS[1].key).path / "trial.json"
+    broken.write_text("{")
+    more = [labels(tmp_path, "task,label\nboth,yes\n")] if command[1] == "compare" else []
+    assert main([*command, str(run), *more]) == 2
+    told = capsys.readouterr().err
+    assert "expected records that can be read, found" in told
+    assert broken.parent.name in told
+    assert not list(run.glob("*.csv"))
+
+
+def test_a_sheet_that_has_no_place_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["labels", "sheet", str(run), "-o", str(tmp_path)]) == 2
+    assert f"{tmp_path}: expected a place for a file, found: Is a directory" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

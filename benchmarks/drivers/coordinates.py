@@ -94,7 +94,8 @@ class Driver:
             x, y = self.point(found)
             if found.evaluate("element => element.type") == "date":
                 self.page.mouse.click(found.evaluate(WHERE)["left"] + 12, y)
-                keyboard.type("".join(reversed(step["text"].split("-"))))  # day first, as the page writes it
+                year, month, day = step["text"].split("-")
+                keyboard.type(month + day + year)  # as the field shows it
                 return
             self.page.mouse.click(x, y)
             if step["clear"]:

@@ -88,6 +88,10 @@ class Session(SessionWork):
         """The element at a point of the current tab's viewport, in CSS pixels; None where there is none to be had."""
         return self._call(self._element_at(x, y), self._limits.step, "looking at a point of the page")
 
+    def focused_element(self) -> TargetRecord | None:
+        """What the keyboard writes in, in the current tab's main document; None where there is nothing to be had."""
+        return self._call(self._focused(), self._limits.step, "looking at what has the focus")
+
     def filled(self) -> tuple[Filled, ...]:
         """The fields of the current tab that hold something else than the document came with; none where that can't be
         told."""

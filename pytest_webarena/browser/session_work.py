@@ -28,7 +28,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
-from pytest_webarena.browser.acting.filled import FILLED, Filled, read_filled
+from pytest_webarena.browser.acting.filled import FILLED, FOCUSED, Filled, read_filled
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
@@ -325,6 +325,14 @@ class SessionWork:
             place = find_target(self._tabs.current, Point(x, y), hang=self._limits.hang, patience=0)
             return (await place.place("click")).record
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
+            return None
+
+    async def _focused(self) -> TargetRecord | None:
+        try:
+            what = "looking at what has the focus"
+            found = await self._tabs.current.evaluate(FOCUSED, seconds=self._limits.hang, what=what)
+            return TargetRecord(**found) if found else None
+        except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
             return None
 
     async def _filled(self) -> tuple[Filled, ...]:

@@ -191,6 +191,9 @@ def test_what_fields_hold_is_told_whoever_filled_them(page: Page, watched: Watch
     page.get_by_label("Corn").select_option("Rye")  # by script, as all clients do
     page.get_by_label("Day").fill("2026-01-31")
     page.locator("#secret").fill("hush")
+    focused = watched.session.focused_element()
+    assert focused is not None
+    assert focused.selector == "#secret"
     told = watched.session.filled()
     assert [(each.target.selector, each.target.name, each.is_list, each.values) for each in told] == [
         ("#corn", "Corn", True, ("Rye",)),

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.evidence import TargetRecord
 
-__all__ = ["FILLED", "Filled", "read_filled"]
+__all__ = ["FILLED", "FOCUSED", "Filled", "read_filled"]
 
 FILLED = (
     "() => {\n  const describe = "
@@ -37,6 +37,18 @@ FILLED = (
 }"""
 )
 """Of the main document; never what is in a field for a password."""
+
+
+FOCUSED = (
+    "() => {\n  const describe = "
+    + scripts.DESCRIBE
+    + """;
+  let el = document.activeElement;
+  while (el && el.shadowRoot && el.shadowRoot.activeElement) el = el.shadowRoot.activeElement;
+  return el && el !== document.body && !['iframe', 'frame', 'html'].includes(el.localName) ? describe(el) : null;
+}"""
+)
+"""The record of what the keyboard writes in; null where that is in another document, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -555,3 +555,18 @@ def test_a_field_that_a_script_filled_is_filled_unless_it_is_already(
     corn = TargetRecord(role="combobox", name="Corn", selector="#corn")
     make_trial(recorded, steps=[{"action": chosen, "target": corn, "raw": BY_SCRIPT, "value": "Rye"}, STOP])
     assert first(recorded, f"[9] combobox 'Corn' value: {now}").action == expected
+
+
+def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:
+    """Letters typed into an open list are its value only with Enter; a replay chooses at once."""
+    corn = TargetRecord(role="combobox", name="Corn", selector="#corn")
+    typed = {"action": {"kind": "type", "target": None, "text": "Rye", "clear": False}, "target": corn}
+    enter = {"action": {"kind": "press", "target": None, "keys": "Enter"}, "target": corn}
+    make_trial(recorded, steps=[typed, enter, STOP])
+    before, after = ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
+    observed(recorded, before, before, after)
+    for last, told in ((after, "no divergence"), (before, "diverged first after step 1 expected 'Rye'")):
+        agent = replay(recorded)
+        for shown in (before, after):
+            agent.act(seen(shown))
+        assert told in agent.act(seen(last)).thought

@@ -103,6 +103,9 @@ class FakeSession:
         tabs = (SimpleNamespace(active=True),)
         return SimpleNamespace(url="http://a.test/", text="page", tabs=tabs, focused=self.focused)
 
+    def focused_element(self) -> TargetRecord | None:
+        return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
+
     def filled(self) -> Any:
         return self.fields.pop(0) if self.fields else ()
 
@@ -174,6 +177,7 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     goto, typed, click, _ = episode.steps
     assert (goto.value, goto.url_after) == ("http://a.test/new", "http://a.test/new")
     assert (typed.action["text"], typed.value, typed.target.name) == ("rye", "rye", "Name")
+    assert (typed.target.selector, typed.target.tag, typed.target.x) == ("#name", "input", None)
     assert (click.target.name, click.target.x) == ("Save", 3)
     assert session.followed[:3] == ["A", "A", "B"]
     assert session.acted == 1  # what its last commands have put off is waited for

@@ -20,9 +20,20 @@ class KnownFields:
     def __init__(self) -> None:
         self._known: dict[tuple[float, str], tuple[str, ...]] = {}
 
+    def shaped(self, filled: Sequence[Filled], acted_on: TargetRecord | None) -> str | None:
+        """The value that keys have given the date or the like in which they were pressed; None: they wrote it as it is.
+
+        For `unexplained` of the same look, which has to come after it.
+        """
+        here = [each for each in filled if each.is_shaped and _is(each.target, acted_on) and self._is_new(each)]
+        return here[0].values[0] if here else None
+
+    def _is_new(self, field: Filled) -> bool:
+        return self._known.get((field.document, field.target.selector)) != field.values
+
     def unexplained(self, filled: Sequence[Filled], acted_on: TargetRecord | None) -> tuple[Filled, ...]:
         """Those that hold something new which what was done to ``acted_on`` since does not explain."""
-        new = [each for each in filled if self._known.get((each.document, each.target.selector)) != each.values]
+        new = [each for each in filled if self._is_new(each)]
         self._known |= {(each.document, each.target.selector): each.values for each in new}
         return tuple(each for each in new if not _is(each.target, acted_on))
 

@@ -95,7 +95,7 @@ class _Open:
     started: float
     observed: float
     value: str | None = None
-    """Of a step without a command."""
+    """Of a step without a command; of one that typed, what the field made of it, if that is no text."""
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
 
@@ -266,13 +266,14 @@ class _Watch:
         try:
             self._session.follow(begun.target if begun is not None else "")
             look.observation = self._session.observe()
-            acted_on = self._open.target if self._open is not None else None
-            look.filled = self._fields.unexplained(self._session.filled(), acted_on)
+            look.filled = self._filled()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
                 for _, role, name in named_elements(look.observation.focused)[:1]:
-                    found = self._session.focused_element() or TargetRecord()  # what has no name is found by its place alone
+                    found = (
+                        self._session.focused_element() or TargetRecord()
+                    )  # what has no name is found by its place alone
                     look.target = TargetRecord(role=role, name=name, selector=found.selector, tag=found.tag)
         except BrowserError:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
@@ -280,6 +281,15 @@ class _Watch:
             pass
         look.seconds = self._now() - look.started
         return look
+
+    def _filled(self) -> tuple[Filled, ...]:
+        """Fields that no command has filled. What keys have made of a date is noted with the step that pressed them."""
+        step, filled = self._open, self._session.filled()
+        acted_on = step.target if step is not None else None
+        shaped = self._fields.shaped(filled, acted_on)
+        if step is not None and step.action["kind"] == "type":
+            step.value = shaped
+        return self._fields.unexplained(filled, acted_on)
 
     def _tell_filled(self, look: _Look) -> None:
         """A step for each field that was filled without a command."""
@@ -310,12 +320,12 @@ class _Watch:
             return
         record = StepRecord(
             index=len(self._steps),
-            action=step.begun.action if step.begun is not None else step.action,
+            action=_written(step),
             raw=step.raw,
             url_before=step.url_before,
             url_after=step.url_after or step.url_before,
             target=step.target,
-            value=step.begun.value if step.begun is not None else step.value,
+            value=step.begun.value if step.begun is not None and step.value is None else step.value,
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,
@@ -335,3 +345,12 @@ class _Watch:
 
     def _now(self) -> float:
         return self._clock() - self._began
+
+
+def _written(step: _Open) -> dict[str, Any]:
+    """The step's action with all that belongs to it."""
+    if step.begun is None:
+        return step.action
+    if step.value is None:
+        return step.begun.action
+    return {**step.begun.action, "text": step.value, "clear": True}

@@ -16,6 +16,7 @@ FILLED = (
     + r""";
   const TEXTS = new Set(['color', 'date', 'datetime-local', 'email', 'month', 'number', 'range', 'search', 'tel',
     'text', 'time', 'url', 'week']);
+  const SHAPED = new Set(['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week']);
   const labels = options => options.map(option => option.label.replace(/\s+/g, ' ').trim());
   const found = [];
   for (const el of document.querySelectorAll('select, textarea, input')) {
@@ -30,7 +31,9 @@ FILLED = (
       now = [el.value];
     } else continue;
     if (now.join('\n') === first.join('\n') || now.join('\n').length > 20000) continue;
-    found.push({document: performance.timeOrigin, list: el.localName === 'select', values: now, target: describe(el)});
+    const shaped = el.localName === 'input' && SHAPED.has(el.type);
+    const list = el.localName === 'select';
+    found.push({document: performance.timeOrigin, shaped, list, values: now, target: describe(el)});
     if (found.length === 100) break;
   }
   return found;
@@ -59,6 +62,8 @@ class Filled:
     document: float
     """When that began, in milliseconds: no two of a tab's have the same."""
     is_list: bool
+    is_shaped: bool = False
+    """Its value is not what keys write in it: a date, a time, a colour."""
     values: tuple[str, ...]
     """The labels of what is chosen in a list, or the one text."""
 
@@ -70,6 +75,7 @@ def read_filled(found: list[dict[str, Any]]) -> tuple[Filled, ...]:
             target=TargetRecord(**each["target"]),
             document=float(each["document"]),
             is_list=bool(each["list"]),
+            is_shaped=bool(each["shaped"]),
             values=tuple(each["values"]),
         )
         for each in found

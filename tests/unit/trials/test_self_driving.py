@@ -184,9 +184,26 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
 
 
-def filled(selector: str, name: str, *values: str, is_list: bool = True) -> Filled:
+def filled(selector: str, name: str, *values: str, is_list: bool = True, is_shaped: bool = False) -> Filled:
     target = TargetRecord(selector=selector, role="combobox" if is_list else "textbox", name=name)
-    return Filled(target=target, document=1.0, is_list=is_list, values=values)
+    return Filled(target=target, document=1.0, is_list=is_list, is_shaped=is_shaped, values=values)
+
+
+def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
+    """Keys write it in the order of the browser's language; a field takes it as ISO 8601 has it."""
+
+    def drive(url: str) -> str:
+        driven.say("Input.insertText", text="01312026")
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    session = FakeSession()
+    date = filled("#name", "Name", "2026-01-31", is_list=False, is_shaped=True)
+    session.fields = [(), (date,), (date,)]
+    episode = run(driven, drive, session)
+    assert kinds(episode) == ["type", "click", "stop"]
+    typed = episode.steps[0]
+    assert (typed.action["text"], typed.action["clear"], typed.value) == ("2026-01-31", True, "2026-01-31")
 
 
 def test_fields_that_no_command_filled_are_steps_beyond_the_limit(driven: FakeDriven) -> None:

@@ -6,7 +6,8 @@ Each task's solution is done by a driver that gets the browser over CDP (`driver
 with Puppeteer; with browser-use's actions. The trial is then replayed, and held against what was recorded:
 
 * the verdict of the task's own checks,
-* what each field that somebody wrote in held last, on each page, by the browser's own events,
+* what each field that somebody wrote in held last, on each page, by the browser's own events; of one that the client
+  filled by script, what the harness found in it,
 * what the replay itself says of where it diverged.
 
 A line for each trial that differs says in what. Tasks with steps that the client has no way to do (uploads, dialogs)
@@ -32,6 +33,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Action, Selector, as_record
+from pytest_webarena.agents.recording import BY_SCRIPT
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import Task, load_tasks
 
@@ -171,7 +173,7 @@ def read_trial(file: Path, record: dict[str, str]) -> Trial:
     return Trial(
         outcome=record["outcome"],
         message=record.get("message") or "",
-        fields=fields(attempt / "signals.jsonl"),
+        fields=by_script(attempt / "steps.jsonl") | fields(attempt / "signals.jsonl"),
         replayed=replayed.read_text() if replayed.exists() else "",
     )
 
@@ -183,6 +185,16 @@ def fields(signals: Path) -> dict[tuple[str, str], str]:
         (urlsplit(event["url"]).path, event["target"]["selector"]): event["value"]
         for event in events
         if event["kind"] == "dom" and event["event"] in ("input", "change") and event["value"] is not None
+    }
+
+
+def by_script(steps: Path) -> dict[tuple[str, str], str]:
+    """What the harness found in fields that a client filled by script, of which browsers make no event to be trusted."""
+    found = [json.loads(line) for line in steps.read_text().splitlines()] if steps.exists() else []
+    return {
+        (urlsplit(step["url_before"]).path, step["target"]["selector"]): step["value"]
+        for step in found
+        if step["raw"] == BY_SCRIPT
     }
 
 

@@ -26,13 +26,13 @@ class Driver:
     def __init__(self, session: BrowserSession, sites: dict[str, str], start: list[str]) -> None:
         self.session = session
         self.sites = sites
-        self.start = [host(url) for url in start]
+        self.start = start
         self.tabs: list[str] = []
         self.tools = Tools()
 
     async def run(self, steps: list[dict[str, Any]]) -> str:
         """The answer."""
-        tabs = sorted(await self.session.get_tabs(), key=lambda tab: self.start.index(host(tab.url)))
+        tabs = sorted(await self.session.get_tabs(), key=lambda tab: place(tab.url, self.start))
         self.tabs = [tab.target_id for tab in tabs]
         await self.tools.switch(browser_session=self.session, tab_id=self.tabs[0][-4:])
         for step in steps:
@@ -97,9 +97,10 @@ class Driver:
         return lambda node: node.backend_node_id in ids
 
 
-def host(url: str) -> str:
-    """Of an address."""
-    return url.split("/")[2] if "//" in url else url
+def place(url: str, start: list[str]) -> int:
+    """Which of the first pages is at this address, or on this site, where it may lead elsewhere."""
+    site = url.split("/")[2]
+    return start.index(url) if url in start else [each.split("/")[2] for each in start].index(site)
 
 
 def within(node: Any, parts: list[Any]) -> bool:

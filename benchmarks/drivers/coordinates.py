@@ -155,9 +155,10 @@ class Driver:
         self.page.bring_to_front()
 
 
-def host(url: str) -> str:
-    """Of an address."""
-    return url.split("/")[2] if "//" in url else url
+def place(url: str, start: list[str]) -> int:
+    """Which of the first pages is at this address, or on this site, where it may lead elsewhere."""
+    site = url.split("/")[2]
+    return start.index(url) if url in start else [each.split("/")[2] for each in start].index(site)
 
 
 def main() -> None:
@@ -166,8 +167,7 @@ def main() -> None:
     plans = json.loads(Path("plans.json").read_text())
     with sync_playwright() as playwright:
         context = playwright.chromium.connect_over_cdp(task["cdp_url"]).contexts[0]
-        first = [host(url) for url in task["start"]]  # clients are told of tabs in any order
-        tabs = sorted(context.pages, key=lambda page: first.index(host(page.url)))
+        tabs = sorted(context.pages, key=lambda page: place(page.url, task["start"]))  # clients hear in any order
         answer = Driver(tabs, task["sites"]).run(plans[task["intent"]])
     print(json.dumps({"type": "answer", "answer": answer, "usage": {"calls": 0, "cost": 0}}), flush=True)
 

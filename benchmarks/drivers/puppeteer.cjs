@@ -87,8 +87,8 @@ const DOING = {
 async function solve(task, steps) {
   const browser = await puppeteer.connect({ browserURL: task.cdp_url, defaultViewport: null });
   const host = (url) => url.split("/")[2];
-  const first = task.start.map(host); // clients are told of tabs in any order
-  const tabs = (await browser.pages()).sort((one, other) => first.indexOf(host(one.url())) - first.indexOf(host(other.url())));
+  const place = (url) => (task.start.includes(url) ? task.start.indexOf(url) : task.start.map(host).indexOf(host(url)));
+  const tabs = (await browser.pages()).sort((one, other) => place(one.url()) - place(other.url())); // told in any order
   let page = tabs[0];
   browser.on("targetcreated", async (target) => {
     const opened = target.type() === "page" ? await target.page() : null;

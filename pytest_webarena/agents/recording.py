@@ -10,7 +10,10 @@ from typing import Any
 from pytest_webarena.errors import AgentError
 from pytest_webarena.evidence import StepRecord
 
-__all__ = ["Recording", "find_recording"]
+__all__ = ["BY_SCRIPT", "Recording", "find_recording"]
+
+BY_SCRIPT = "a field that was filled without a command that explains it"
+"""The words of steps that were found by what a field held; maybe the page did it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

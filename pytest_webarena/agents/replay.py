@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from pytest_webarena.actions import (
     Action,
     Click,
     DismissDialog,
+    FocusTab,
     Goto,
     Noop,
     Point,
@@ -25,7 +27,7 @@ from pytest_webarena.agents.fields import field_value, named_elements, written_a
 from pytest_webarena.agents.finding_again import missing, targets_of
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
-from pytest_webarena.agents.recording import Recording, find_recording
+from pytest_webarena.agents.recording import BY_SCRIPT, Recording, find_recording
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.text import clip
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
 _FILE = "replay.txt"
+_COMMAND = re.compile(r"[A-Z]\w+\.\w+\(")
+"""How the words of a step begin that an agent has done by the protocol itself."""
 _COVERED = " is covered by "
 """In what is said of an action at an element that something lies over."""
 
@@ -76,6 +80,9 @@ class ReplayAgent:
         self._first = ""
         self._unlike = ""
         """What the field that is written next held otherwise than in the recording."""
+        self._self_driven = any(_COMMAND.match(step.raw) for step in recording.steps)
+        self._looked_for_tab = -1
+        """The step before which another tab was made current."""
         self._healed = 0
         self._rest: list[StepRecord] = [step for step in recording.steps if step.action.get("kind") != "invalid"]
         self._total = len(self._rest)
@@ -96,15 +103,26 @@ class ReplayAgent:
             thoughts += differs
             self._tell(step, differs)
         while self._rest:
+            if self._is_elsewhere(self._rest[0], observation):
+                self._looked_for_tab = self._number + 1
+                self._current = None
+                return Reply(FocusTab(self._rest[0].tab), thought="; ".join(thoughts))
             self._number += 1
             self._current = step = self._rest.pop(0)
             self._tries = iter(self._ways(step, observation))
             attempt = next(self._tries, None)
             if attempt is not None:
                 return self._reply(attempt, thoughts)
-            if step.action.get("target") is not None or step.target is not None:
+            if step.raw != BY_SCRIPT and (step.action.get("target") is not None or step.target is not None):
                 return self._lost(step, observation)
         return self._reply(_Try(Stop(""), ""), thoughts)
+
+    def _is_elsewhere(self, step: StepRecord, observation: Observation) -> bool:
+        """Whether the step was done in another tab than the current one, and no step led there: agents that drive the
+        browser themselves act where they like."""
+        if self._looked_for_tab == self._number + 1 or not self._self_driven:
+            return False
+        return step.tab < len(observation.tabs) and not observation.tabs[step.tab].active
 
     def _reply(self, attempt: _Try, thoughts: list[str]) -> Reply:
         self._how = attempt.how
@@ -121,11 +139,22 @@ class ReplayAgent:
         """Whether the step led where it had led, and its field holds what it had held."""
         if step.url_after and _place(step.url_after) != _place(observation.url):
             return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+        if self._goes_on(step):
+            return []
         _, then = self._held(step)
         now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
         if then is None or now is None or then == now:
             return []
         return [self._diverged(f"after step {self._number} {_held_otherwise(step, then, now)}")]
+
+    def _goes_on(self, step: StepRecord) -> bool:
+        """Whether the next step is a key that closes the list which this one typed in: an open one does not show yet
+        what it will hold, and a replay has none open. What it holds then is compared."""
+        then, hit = (self._rest[0] if self._rest else None), step.target
+        if hit is None or hit.role != "combobox" or step.action.get("kind") != "type" or then is None:
+            return False
+        where = then.target and (then.target.role, then.target.name)
+        return then.action.get("keys") == "Enter" and where == (hit.role, hit.name)
 
     def _held(self, step: StepRecord) -> tuple[str | None, str | None]:
         """What the step's field held before it and after it, as far as the recording shows."""
@@ -181,6 +210,8 @@ class ReplayAgent:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
         if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
             return  # the page went there by itself again
+        if step.raw == BY_SCRIPT and _holds(step, observation):
+            return  # the page filled it by itself again
         if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
             led = not step.error and step.url_after != step.url_before
             yield _Try(Goto(step.url_after) if led else Noop(), "")
@@ -215,6 +246,12 @@ class ReplayAgent:
         then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
         now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
         return now[0] if len(now) == 1 else id
+
+
+def _holds(step: StepRecord, observation: Observation) -> bool:
+    """Whether the step's field holds what is to be put there."""
+    hit = step.target
+    return hit is not None and field_value(observation.text, hit.role, hit.name) == step.value
 
 
 def _target(action: Action) -> Target | None:

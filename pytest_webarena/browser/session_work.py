@@ -28,10 +28,11 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
+from pytest_webarena.browser.acting.filled import FILLED, FOCUSED, Filled, read_filled
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
-from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, TabGone, Unresponsive
+from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
@@ -325,6 +326,21 @@ class SessionWork:
             return (await place.place("click")).record
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return None
+
+    async def _focused(self) -> TargetRecord | None:
+        try:
+            what = "looking at what has the focus"
+            found = await self._tabs.current.evaluate(FOCUSED, seconds=self._limits.hang, what=what)
+            return TargetRecord(**found) if found else None
+        except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
+            return None
+
+    async def _filled(self) -> tuple[Filled, ...]:
+        try:
+            what = "looking at fields"
+            return read_filled(await self._tabs.current.evaluate(FILLED, seconds=self._limits.hang, what=what))
+        except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError, KeyError):
+            return ()
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:

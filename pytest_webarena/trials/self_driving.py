@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pytest_webarena.actions import Stop, as_record
@@ -18,9 +18,11 @@ from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorke
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage, cut
+from pytest_webarena.trials.by_script import BY_SCRIPT, KnownFields, as_action
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.acting.filled import Filled
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import Session
@@ -73,6 +75,8 @@ class _Look:
     started: float
     observation: Observation | None = None
     target: TargetRecord | None = None
+    filled: tuple[Filled, ...] = ()
+    """Fields that somebody wrote in since, and no command tells of."""
     seconds: float = 0.0
 
 
@@ -90,6 +94,8 @@ class _Open:
     tab: int
     started: float
     observed: float
+    value: str | None = None
+    """Of a step without a command; of one that typed, what the field made of it, if that is no text."""
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
 
@@ -111,6 +117,9 @@ class _Watch:
         self._began = clock()
         self._steps: list[StepRecord] = []
         self._open: _Open | None = None
+        self._fields = KnownFields()
+        self._by_script = 0
+        """Steps that were fields filled by script, which no limit counts: a page's own script may have done it."""
         self._later: deque[Event] = deque()
         """What has come already and has to wait."""
         self._answer: str | None = None
@@ -162,6 +171,7 @@ class _Watch:
         ending = self._arrived()
         if ending is None:
             self._finish(until=look.started)
+            self._tell_filled(look)
             ending = self._too_many()
         if ending is not None:
             self._over = began
@@ -217,6 +227,8 @@ class _Watch:
         if look is not None:
             self._arrived()
         self._finish(until=look.started if look is not None else None)
+        if look is not None:
+            self._tell_filled(look)
         if isinstance(error, AgentTimeout):
             return Ending("time", f"the limit of {self._limits.seconds:g} s")
         if isinstance(error, AgentCrashed):
@@ -245,7 +257,7 @@ class _Watch:
         return Ending("answered", "the agent returned")
 
     def _too_many(self) -> Ending | None:
-        if len(self._steps) >= self._limits.steps:
+        if len(self._steps) - self._by_script >= self._limits.steps:
             return Ending("max_steps", f"the limit of {self._limits.steps} steps")
         return None
 
@@ -254,17 +266,39 @@ class _Watch:
         try:
             self._session.follow(begun.target if begun is not None else "")
             look.observation = self._session.observe()
+            look.filled = self._filled()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
                 for _, role, name in named_elements(look.observation.focused)[:1]:
-                    look.target = TargetRecord(role=role, name=name)
+                    found = (
+                        self._session.focused_element() or TargetRecord()
+                    )  # what has no name is found by its place alone
+                    look.target = TargetRecord(role=role, name=name, selector=found.selector, tag=found.tag)
         except BrowserError:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
             # browser is gone, reading the final state says so.
             pass
         look.seconds = self._now() - look.started
         return look
+
+    def _filled(self) -> tuple[Filled, ...]:
+        """Fields that no command has filled. What keys have made of a date is noted with the step that pressed them."""
+        step, filled = self._open, self._session.filled()
+        acted_on = step.target if step is not None else None
+        shaped = self._fields.shaped(filled, acted_on)
+        if step is not None and step.action["kind"] == "type":
+            step.value = shaped
+        return self._fields.unexplained(filled, acted_on)
+
+    def _tell_filled(self, look: _Look) -> None:
+        """A step for each field that was filled without a command."""
+        for field in look.filled:
+            self._begin(None, dict(as_action(field)), BY_SCRIPT, replace(look, target=field.target))
+            if self._open is not None:
+                self._open.value = ", ".join(field.values)
+            self._by_script += 1
+            self._finish(until=look.started + look.seconds)
 
     def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
         look = look or self._look(begun)
@@ -286,12 +320,12 @@ class _Watch:
             return
         record = StepRecord(
             index=len(self._steps),
-            action=step.begun.action if step.begun is not None else step.action,
+            action=_written(step),
             raw=step.raw,
             url_before=step.url_before,
             url_after=step.url_after or step.url_before,
             target=step.target,
-            value=step.begun.value if step.begun is not None else None,
+            value=step.begun.value if step.begun is not None and step.value is None else step.value,
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,
@@ -311,3 +345,12 @@ class _Watch:
 
     def _now(self) -> float:
         return self._clock() - self._began
+
+
+def _written(step: _Open) -> dict[str, Any]:
+    """The step's action with all that belongs to it."""
+    if step.begun is None:
+        return step.action
+    if step.value is None:
+        return step.begun.action
+    return {**step.begun.action, "text": step.value, "clear": True}

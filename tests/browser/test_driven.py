@@ -180,6 +180,27 @@ def test_the_harness_sees_what_is_about_to_be_hit(page: Page, watched: Watched) 
     assert (target.role, target.name) == ("link", "Cart")
 
 
+def test_what_fields_hold_is_told_whoever_filled_them(page: Page, watched: Watched, web: Web) -> None:
+    web.put(
+        "/order",
+        """<select aria-label=Corn id=corn><option>Oats<option>Rye</select><input id=day type=date aria-label=Day>
+        <input id=same value=x><input type=password id=secret>
+        <select id=same-too><option>A<option selected>B</select>""",
+    )
+    page.goto("http://a.test/order")
+    page.get_by_label("Corn").select_option("Rye")  # by script, as all clients do
+    page.get_by_label("Day").fill("2026-01-31")
+    page.locator("#secret").fill("hush")
+    focused = watched.session.focused_element()
+    assert focused is not None
+    assert focused.selector == "#secret"
+    told = watched.session.filled()
+    assert [(each.target.selector, each.target.name, each.is_list, each.values) for each in told] == [
+        ("#corn", "Corn", True, ("Rye",)),
+        ("#day", "Day", False, ("2026-01-31",)),
+    ]
+
+
 def test_tabs_are_followed(page: Page, watched: Watched) -> None:
     other = page.context.new_page()
     other.goto("http://a.test/cart")

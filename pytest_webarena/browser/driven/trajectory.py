@@ -33,6 +33,8 @@ class Move:
     """Where it hits the viewport, in CSS pixels."""
     goes_on: bool = False
     """It continues a step of the same kind on the same page: a text key by key, turns of a wheel, a second click."""
+    distance: float = 0.0
+    """How far it scrolls, in CSS pixels."""
     focused: bool = False
     """It goes to the element with the keyboard focus."""
 
@@ -128,7 +130,8 @@ def _scroll(x: float, y: float) -> Move | None:
     if not x and not y:
         return None
     direction = ("down" if y > 0 else "up") if abs(y) >= abs(x) else ("right" if x > 0 else "left")
-    return Move(action={"kind": "scroll", "direction": direction, "target": None}, goes_on=True)
+    action = {"kind": "scroll", "direction": direction, "target": None}
+    return Move(action=action, goes_on=True, distance=max(abs(x), abs(y)))
 
 
 def _number(params: Mapping[str, Any], name: str) -> float:
@@ -149,6 +152,8 @@ class Begun:
     texts: list[str] = field(default_factory=list)
     """What was typed since, piece by piece."""
     clicks: int = 1
+    distance: float = 0.0
+    """How far it has scrolled."""
     _loop: asyncio.AbstractEventLoop = field(kw_only=True)
     _answer: asyncio.Future[str] = field(kw_only=True)
 
@@ -166,6 +171,8 @@ class Begun:
         action = dict(self.move.action)
         if action["kind"] == "type":
             action["text"] = "".join(self.texts)
+        if action["kind"] == "scroll":
+            action["pixels"] = self.distance
         if action["kind"] == "click":
             action["count"] = max(self.clicks, action["count"])
         return action
@@ -239,12 +246,13 @@ class Trajectory:
             last = None
         if move.goes_on and last is not None and self._continues(move, command.target, last):
             last.texts.append(move.value or "")
+            last.distance += move.distance
             last.clicks = max(last.clicks, int(move.action.get("count", 1)))
             return ""
         loop = asyncio.get_running_loop()
         begun = Begun(
             move=move, target=command.target, raw=_raw(command), _loop=loop, _answer=loop.create_future(),
-            texts=[move.value or ""],
+            texts=[move.value or ""], distance=move.distance,
         )  # fmt: skip
         self._last = begun
         self._events.put(begun)

@@ -8,9 +8,23 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.actions import Action, Click, Element, Goto, Noop, Point, Press, Selector, Stop, Type
+from pytest_webarena.actions import (
+    Action,
+    Click,
+    Element,
+    FocusTab,
+    Goto,
+    Noop,
+    Point,
+    Press,
+    Select,
+    Selector,
+    Stop,
+    Type,
+)
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.recording import BY_SCRIPT
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.llm.config import ModelSettings
@@ -37,7 +51,7 @@ def replay(run: RunDir, folder: Path | None = None, **keys: Any) -> Any:
 
 
 def seen(*lines: str, url: str = "http://s.test/", error: str = "") -> Any:
-    return SimpleNamespace(text="\n".join(lines), url=url, error=error)
+    return SimpleNamespace(text="\n".join(lines), url=url, error=error, tabs=())
 
 
 def first(run: RunDir, *lines: str) -> Reply:
@@ -507,3 +521,52 @@ def test_what_is_not_recorded_can_not_be_repeated(recorded: RunDir, tmp_path: Pa
     (tmp_path / "none.yaml").write_text("kind: replay\n")
     with pytest.raises(UsageError, match=r"--agent-option run=DIR"):
         resolve_agent(str(tmp_path / "none.yaml")).check(ModelSettings())
+
+
+def test_what_was_done_in_another_tab_is_done_there(recorded: RunDir) -> None:
+    """A client acts on any tab, and has no need to make it the current one."""
+    raw = "Input.dispatchMouseEvent(type='mousePressed')"
+    elsewhere = {**CLICK, "raw": raw, "tab": 1}
+    make_trial(recorded, steps=[{**CLICK, "raw": raw, "url_after": ""}, elsewhere, {**STOP, "tab": 1}])
+    agent = replay(recorded)
+    one, other = (in_tab(number) for number in (0, 1))
+    actions = [agent.act(page).action for page in (one, one, other, other)]
+    assert actions == [Click(Element("9")), FocusTab(1), Click(Element("9")), Stop("rye")]
+
+
+def test_a_tab_that_is_not_made_current_is_asked_for_once(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "raw": "Input.insertText()", "tab": 1}, STOP])
+    agent = replay(recorded)
+    assert [agent.act(in_tab(0)).action for _ in range(2)] == [FocusTab(1), Click(Element("9"))]
+
+
+def in_tab(current: int) -> Any:
+    tabs = [SimpleNamespace(active=number == current) for number in (0, 1)]
+    return SimpleNamespace(text="[9] button 'Save'", url="http://s.test/done", error="", tabs=tabs)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"), [("'Oats'", Select(Selector("css=#corn"), ("Rye",))), ("'Rye'", Stop("rye"))]
+)
+def test_a_field_that_a_script_filled_is_filled_unless_it_is_already(
+    recorded: RunDir, now: str, expected: Action
+) -> None:
+    chosen = {"kind": "select", "target": {"selector": "css=#corn"}, "options": ["Rye"]}
+    corn = TargetRecord(role="combobox", name="Corn", selector="#corn")
+    make_trial(recorded, steps=[{"action": chosen, "target": corn, "raw": BY_SCRIPT, "value": "Rye"}, STOP])
+    assert first(recorded, f"[9] combobox 'Corn' value: {now}").action == expected
+
+
+def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:
+    """Letters typed into an open list are its value only with Enter; a replay chooses at once."""
+    corn = TargetRecord(role="combobox", name="Corn", selector="#corn")
+    typed = {"action": {"kind": "type", "target": None, "text": "Rye", "clear": False}, "target": corn}
+    enter = {"action": {"kind": "press", "target": None, "keys": "Enter"}, "target": corn}
+    make_trial(recorded, steps=[typed, enter, STOP])
+    before, after = ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
+    observed(recorded, before, before, after)
+    for last, told in ((after, "no divergence"), (before, "diverged first after step 1 expected 'Rye'")):
+        agent = replay(recorded)
+        for shown in (before, after):
+            agent.act(seen(shown))
+        assert told in agent.act(seen(last)).thought

@@ -109,7 +109,8 @@ def test_a_text_after_a_script_may_go_elsewhere_and_is_another_one() -> None:
 
 def test_turns_of_a_wheel_and_double_clicks_are_one_step() -> None:
     down, up = mouse("mouseWheel", deltaX=0, deltaY=100), mouse("mouseWheel", deltaX=0, deltaY=-100)
-    assert [step["direction"] for step in steps(down, down, up)] == ["down", "up"]
+    turned = [(step["direction"], step["pixels"]) for step in steps(down, down, up)]
+    assert turned == [("down", 200), ("up", 100)]  # a replay turns as far, and sees what was seen
     double = [mouse("mousePressed", clickCount=1), mouse("mouseReleased"), mouse("mousePressed", clickCount=2)]
     assert [step["count"] for step in steps(*double)] == [2]
     assert len(steps(mouse("mousePressed", clickCount=1), mouse("mousePressed", clickCount=1))) == 2

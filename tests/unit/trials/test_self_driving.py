@@ -15,7 +15,9 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.recording import BY_SCRIPT
 from pytest_webarena.agents.worker import AgentWorker
+from pytest_webarena.browser.acting.filled import Filled
 from pytest_webarena.browser.driven.hub import Command
 from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
 from pytest_webarena.errors import BrowserError, ModelError
@@ -85,6 +87,7 @@ class FakeSession:
         self.error = error
         self.followed: list[str] = []
         self.acted = 0
+        self.fields: list[Any] = []
         self.focused = "[4] textbox 'Name' required: False"
 
     def has_acted(self) -> None:
@@ -99,6 +102,12 @@ class FakeSession:
             raise self.error
         tabs = (SimpleNamespace(active=True),)
         return SimpleNamespace(url="http://a.test/", text="page", tabs=tabs, focused=self.focused)
+
+    def focused_element(self) -> TargetRecord | None:
+        return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
+
+    def filled(self) -> Any:
+        return self.fields.pop(0) if self.fields else ()
 
     def element_at(self, x: float, y: float) -> TargetRecord:
         return TargetRecord(role="button", name="Save", x=x, y=y)
@@ -168,10 +177,51 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     goto, typed, click, _ = episode.steps
     assert (goto.value, goto.url_after) == ("http://a.test/new", "http://a.test/new")
     assert (typed.action["text"], typed.value, typed.target.name) == ("rye", "rye", "Name")
+    assert (typed.target.selector, typed.target.tag, typed.target.x) == ("#name", "input", None)
     assert (click.target.name, click.target.x) == ("Save", 3)
     assert session.followed[:3] == ["A", "A", "B"]
     assert session.acted == 1  # what its last commands have put off is waited for
     assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
+
+
+def filled(selector: str, name: str, *values: str, is_list: bool = True, is_shaped: bool = False) -> Filled:
+    target = TargetRecord(selector=selector, role="combobox" if is_list else "textbox", name=name)
+    return Filled(target=target, document=1.0, is_list=is_list, is_shaped=is_shaped, values=values)
+
+
+def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
+    """Keys write it in the order of the browser's language; a field takes it as ISO 8601 has it."""
+
+    def drive(url: str) -> str:
+        driven.say("Input.insertText", text="01312026")
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    session = FakeSession()
+    date = filled("#name", "Name", "2026-01-31", is_list=False, is_shaped=True)
+    session.fields = [(), (date,), (date,)]
+    episode = run(driven, drive, session)
+    assert kinds(episode) == ["type", "click", "stop"]
+    typed = episode.steps[0]
+    assert (typed.action["text"], typed.action["clear"], typed.value) == ("2026-01-31", True, "2026-01-31")
+
+
+def test_fields_that_no_command_filled_are_steps_beyond_the_limit(driven: FakeDriven) -> None:
+    """Clients choose from lists by script; what was typed is told by its keys."""
+
+    def drive(url: str) -> str:
+        driven.say("Input.insertText", text="rye")
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    session = FakeSession()
+    typed, chosen = filled("#name", "Name", "rye", is_list=False), filled("#corn", "Corn", "Rye")
+    session.fields = [(), (typed, chosen), (typed, chosen)]
+    episode = run(driven, drive, session, steps=3)
+    assert (episode.ending.reason, kinds(episode)) == ("answered", ["type", "select", "click", "stop"])
+    by_script = episode.steps[1]
+    assert by_script.action == {"kind": "select", "target": {"selector": "css=#corn"}, "options": ["Rye"]}
+    assert (by_script.target, by_script.value, by_script.raw) == (chosen.target, "Rye", BY_SCRIPT)
 
 
 def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None:

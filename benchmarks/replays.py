@@ -1,0 +1,244 @@
+"""Whether what an agent of another tool did is what its replay does: done, recorded, done again on fresh replicas.
+
+    python benchmarks/replays.py PATH… --client coordinates|puppeteer|browser-use [--sample N] [--seed N] [--only ID…]
+
+Each task's solution is done by a driver that gets the browser over CDP (`drivers/`): by points, wheel and keys alone;
+with Puppeteer; with browser-use's actions. The trial is then replayed, and held against what was recorded:
+
+* the verdict of the task's own checks,
+* what each field that somebody wrote in held last, on each page, by the browser's own events; of one that the client
+  filled by script, what the harness found in it,
+* what the replay itself says of where it diverged.
+
+A line for each trial that differs says in what. Tasks with steps that the client has no way to do (uploads, dialogs)
+are not played by it, and count for nothing. Trials that did not pass the first time are counted: they tell of the
+driver.
+Exit code 1 when less than 97 % have the same verdict, equal fields and no divergence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_webarena.actions import Action, Selector, as_record
+from pytest_webarena.agents.recording import BY_SCRIPT
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.tasks import Task, load_tasks
+
+ROOT = Path(__file__).parents[1]
+DRIVERS = Path(__file__).parent / "drivers"
+sys.path.insert(0, str(ROOT))
+
+from examples.clients.run import ENVS, install  # noqa: E402
+
+CLIENTS = {
+    "coordinates": ("playwright-python", "coordinates.py", ""),
+    "puppeteer": ("puppeteer", "puppeteer.cjs", "env: [NODE_PATH]\nscheme: http\n"),
+    "browser-use": ("browser-use", "browser_use_plan.py", ""),
+}
+"""The environment of each (`examples.clients.run`), its driver, and keys of its definition."""
+KINDS = frozenset(
+    ["click", "type", "press", "select", "check", "hover", "goto", "go_back", "new_tab", "tab_focus", "stop"]
+)
+"""Of actions that every driver knows."""
+NO_WORDS: dict[str, tuple[str, ...]] = {
+    "coordinates": (),
+    "puppeteer": ("internal:", "name=/"),
+    "browser-use": ("internal:", "name=/", "text=", "nth=", "has-text"),
+}
+"""Parts of selectors that a driver does not find elements by."""
+ENOUGH = 0.97
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What is left of one."""
+
+    outcome: str
+    message: str
+    fields: dict[tuple[str, str], str]
+    """What each field held last, by the page's path and the field's own selector."""
+    replayed: str
+    """What the replay told."""
+
+
+def main() -> int:
+    """Measure and print."""
+    options = arguments().parse_args()
+    tasks, not_played = chosen(options.paths, options.client, options.sample, options.seed)
+    tasks = [task for task in tasks if not options.only or task.id in options.only]
+    runs = options.runs or Path(tempfile.mkdtemp(prefix="webarena-replays-"))
+    shutil.rmtree(runs, ignore_errors=True)
+    agents, variables = definition(options.client, tasks, runs / "agents")
+    wide = [f"--wide={options.wide}"]
+    play(tasks, runs / "first", [*wide, f"--agent={options.client}", "-o", f"webarena_agents={agents}"], variables)
+    source = ["--agent=replay", f"--agent-option=run={runs / 'first'}", f"--agent-option=agent={options.client}"]
+    play(tasks, runs / "again", [*wide, *source], {})
+    print(f"{len(not_played)} tasks not played by {options.client}: {dict(Counter(not_played.values()))}")
+    return told(tasks, trials(runs / "first"), trials(runs / "again"))
+
+
+def arguments() -> argparse.ArgumentParser:
+    """What the command takes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--client", required=True, choices=CLIENTS)
+    parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="of the sample, these tasks alone")
+    parser.add_argument("--wide", type=int, default=1, help="trials in flight at a time")
+    parser.add_argument("--runs", type=Path, help="where records go; emptied first (default: a new folder)")
+    return parser
+
+
+def chosen(paths: Sequence[Path], client: str, sample: int | None, seed: int) -> tuple[list[Task], dict[str, str]]:
+    """The tasks to play, and which of the sample the client can't play, with why."""
+    accounts = load_catalogue("embedded").accounts
+    files = [file for path in paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
+    tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
+    said = Counter(task.intent for task in tasks)  # it is all by which a driver knows what to do
+    tasks = [task for task in tasks if said[task.intent] == 1]
+    if sample:
+        tasks = random.Random(seed).sample(tasks, min(sample, len(tasks)))
+    whys = {task.id: why for task in tasks if (why := beyond(task, client))}
+    return [task for task in tasks if task.id not in whys], whys
+
+
+def beyond(task: Task, client: str) -> str:
+    """What the client can't do of a task; empty if it can do all."""
+    return next((why for step in task.solution or () if (why := beyond_step(step, client))), "")
+
+
+def beyond_step(step: Action, client: str) -> str:
+    """Why the client can't do it; empty if it can."""
+    target = getattr(step, "target", None)
+    selector = target.selector if isinstance(target, Selector) else ""
+    if step.kind not in KINDS - ({"hover", "new_tab"} if client == "browser-use" else set()):
+        return str(step.kind)
+    if any(words in selector for words in NO_WORDS[client]):
+        return "a selector that it has no words for"
+    return ""
+
+
+def definition(client: str, tasks: Sequence[Task], folder: Path) -> tuple[Path, dict[str, str]]:
+    """A folder with the client's definition, its driver and what to do for each intent; the client's variables."""
+    environment, file, keys = CLIENTS[client]
+    packages = (ENVS / environment).resolve()
+    variables = install(environment, packages)
+    program = packages / "bin/python" if file.endswith(".py") else "node"  # the project's own are off an agent's PATH
+    folder.mkdir(parents=True)
+    shutil.copy(DRIVERS / file, folder)
+    (folder / f"{client}.yaml").write_text(f"kind: cdp\ncommand: [{program}, ./{file}]\n{keys}files: [plans.json]\n")
+    plans = {task.intent: [as_record(step) for step in task.solution or ()] for task in tasks}
+    (folder / "plans.json").write_text(json.dumps(plans))
+    return folder.resolve(), variables
+
+
+def play(tasks: Sequence[Task], run: Path, arguments: Sequence[str], variables: dict[str, str]) -> None:
+    """One run of pytest, with all tasks. What it prints is beside its records."""
+    run.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-n0", "--env-retries=1"]
+    nodes = [f"{task.location.path}::{task.id}" for task in tasks]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")} | {"CI": "true"}
+    environment |= variables
+    with run.with_suffix(".txt").open("w") as out:
+        subprocess.run(
+            [*command, *arguments, f"--run-dir={run}", "--time-limit=180", "--max-steps=300", *nodes],
+            cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+
+
+def trials(run: Path) -> dict[str, Trial]:
+    """Of a run's tasks."""
+    records = [(file, json.loads(file.read_text())) for file in run.glob("trials/*/trial.json")]
+    return {record["key"]["task"]: read_trial(file, record) for file, record in records}
+
+
+def read_trial(file: Path, record: dict[str, str]) -> Trial:
+    """A record, with what its last attempt left beside it."""
+    attempt = sorted(file.parent.glob("attempt-*"))[-1]
+    replayed = attempt / "replay.txt"
+    return Trial(
+        outcome=record["outcome"],
+        message=record.get("message") or "",
+        fields=by_script(attempt / "steps.jsonl") | fields(attempt / "signals.jsonl"),
+        replayed=replayed.read_text() if replayed.exists() else "",
+    )
+
+
+def fields(signals: Path) -> dict[tuple[str, str], str]:
+    """What fields that somebody wrote in held last."""
+    events = [json.loads(line) for line in signals.read_text().splitlines()] if signals.exists() else []
+    return {
+        (urlsplit(event["url"]).path, event["target"]["selector"]): event["value"]
+        for event in events
+        if event["kind"] == "dom" and event["event"] in ("input", "change") and event["value"] is not None
+    }
+
+
+def by_script(steps: Path) -> dict[tuple[str, str], str]:
+    """What the harness found in fields that a client filled by script, of which browsers make no event to be trusted."""
+    found = [json.loads(line) for line in steps.read_text().splitlines()] if steps.exists() else []
+    return {
+        (urlsplit(step["url_before"]).path, step["target"]["selector"]): step["value"]
+        for step in found
+        if step["raw"] == BY_SCRIPT
+    }
+
+
+def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]) -> int:
+    """Print what differs, and how much is equal; the exit status."""
+    found: Counter[str] = Counter()
+    for task in tasks:
+        if task.id not in first or task.id not in again:
+            print(f"{task.id}: no record")
+            continue
+        one, other = first[task.id], again[task.id]
+        whys = differences(one, other)
+        found.update(whys.keys())
+        found["equal"] += not whys
+        found["passed"] += one.outcome == "passed"
+        found["written"] += len(one.fields)
+        if one.outcome != "passed":
+            print(f"{task.id}: the driver's trial {one.outcome}: {one.message[:300]}")
+        for what, why in whys.items():
+            print(f"{task.id}: {what}: {why}")
+    count = len(tasks)
+    print(f"{found['passed']} of {count} passed the first time; {found['written']} fields were written in")
+    for what in ("verdict", "fields", "divergence"):
+        print(f"{count - found[what]} of {count} without a difference in the {what}")
+    print(f"{found['equal']} of {count} trials equal in all ({found['equal'] / max(count, 1):.1%})")
+    return int(not count or found["equal"] < ENOUGH * count)
+
+
+def differences(first: Trial, again: Trial) -> dict[str, str]:
+    """In what a replay is not the trial, and why."""
+    whys: dict[str, str] = {}
+    if first.outcome != again.outcome:
+        whys["verdict"] = f"{first.outcome}, then {again.outcome}: {again.message[:300]}"
+    unlike = [
+        key for key in first.fields.keys() | again.fields.keys() if first.fields.get(key) != again.fields.get(key)
+    ]
+    if unlike:
+        each = [f"{key}: {first.fields.get(key)!r}, then {again.fields.get(key)!r}" for key in sorted(unlike)]
+        whys["fields"] = "; ".join(each)
+    if "no divergence" not in again.replayed:
+        lines = [line for line in again.replayed.splitlines() if "differs" in line or "not found" in line]
+        whys["divergence"] = (lines or again.replayed.splitlines()[-1:] or ["the replay told nothing"])[0]
+    return whys
+
+
+if __name__ == "__main__":
+    sys.exit(main())

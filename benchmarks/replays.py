@@ -189,7 +189,7 @@ def fields(signals: Path) -> dict[tuple[str, str], str]:
 
 
 def by_script(steps: Path) -> dict[tuple[str, str], str]:
-    """What the harness found in fields that a client filled by script, of which browsers make no event to be trusted."""
+    """What the harness found in fields that a client filled by script, of which no event of a browser's tells."""
     found = [json.loads(line) for line in steps.read_text().splitlines()] if steps.exists() else []
     return {
         (urlsplit(step["url_before"]).path, step["target"]["selector"]): step["value"]

@@ -25,8 +25,10 @@ async function query(page, selector) {
       found = found.slice(+nth[1], +nth[1] === -1 ? undefined : +nth[1] + 1);
       continue;
     }
-    const inner = await Promise.all(found.map((each) => each.$$(translated(part))));
-    found = inner.flat();
+    const all = async (words) => (await Promise.all(found.map((each) => each.$$(words)))).flat();
+    const named = part.match(/^role=\w+\[name="(.*)"s?\]$/);
+    const inner = await all(translated(part));
+    found = inner.length || !named ? inner : await all(`::-p-text(${named[1]})`); // an icon may be part of a name
     const texts = [...part.matchAll(/:has-text\("([^"]*)"\)/g)].map((each) => each[1]);
     if (texts.length) {
       const keep = await Promise.all(

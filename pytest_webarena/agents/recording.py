@@ -58,6 +58,8 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
         raise AgentError(f"replay: expected a trial of {task} by {name} in {run}, found {', '.join(found)}")
     folder, data = found[name].get(trial) or found[name][min(found[name])]
     attempt = folder / f"attempt-{data.get('attempt', 1)}"
+    if data.get("steps") == 0:  # it crashed before the first one, and there is nothing to repeat
+        return Recording(folder=attempt, steps=(), outcome=str(data.get("outcome", "")))
     try:
         lines = (attempt / "steps.jsonl").read_text("utf-8", errors="surrogatepass").splitlines()
         steps = tuple(StepRecord.from_json(json.loads(line)) for line in lines)

@@ -570,3 +570,11 @@ def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:
         for shown in (before, after):
             agent.act(seen(shown))
         assert told in agent.act(seen(last)).thought
+
+
+def test_a_trial_without_a_step_is_repeated_as_it_was(recorded: RunDir) -> None:
+    """Its agent crashed at once: the checks judge what there is, as they did then."""
+    make_trial(recorded, steps=[], outcome="failed")
+    for file in recorded.path.glob("trials/*/attempt-1/steps.jsonl"):
+        file.unlink()
+    assert first(recorded).action == Stop("")

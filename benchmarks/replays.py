@@ -33,7 +33,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Action, Selector, as_record
-from pytest_webarena.agents.recording import BY_SCRIPT
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import Task, load_tasks
 
@@ -194,7 +193,7 @@ def by_script(steps: Path) -> dict[tuple[str, str], str]:
     return {
         (urlsplit(step["url_before"]).path, step["target"]["selector"]): step["value"]
         for step in found
-        if step["raw"] == BY_SCRIPT
+        if step["by_script"]
     }
 
 

@@ -193,6 +193,8 @@ class StepRecord:
     """What the step's model calls used; None for agents that report none."""
     exchange: str = ""
     """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
+    by_script: bool = False
+    """Found by what a field held: no command tells of it, and a page's own script may have done it."""
 
     def bounded(self) -> StepRecord:
         """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""

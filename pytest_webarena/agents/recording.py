@@ -10,10 +10,7 @@ from typing import Any
 from pytest_webarena.errors import AgentError
 from pytest_webarena.evidence import StepRecord
 
-__all__ = ["BY_SCRIPT", "Recording", "find_recording"]
-
-BY_SCRIPT = "a field that was filled without a command that explains it"
-"""The words of steps that were found by what a field held; maybe the page did it."""
+__all__ = ["Recording", "find_recording"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +55,7 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
         raise AgentError(f"replay: expected a trial of {task} by {name} in {run}, found {', '.join(found)}")
     folder, data = found[name].get(trial) or found[name][min(found[name])]
     attempt = folder / f"attempt-{data.get('attempt', 1)}"
-    if data.get("steps") == 0:  # it crashed before the first one, and there is nothing to repeat
+    if data.get("steps") == 0 and not (attempt / "steps.jsonl").exists():  # it crashed before the first one
         return Recording(folder=attempt, steps=(), outcome=str(data.get("outcome", "")))
     try:
         lines = (attempt / "steps.jsonl").read_text("utf-8", errors="surrogatepass").splitlines()

@@ -27,7 +27,7 @@ from pytest_webarena.agents.fields import field_value, named_elements, written_a
 from pytest_webarena.agents.finding_again import missing, targets_of
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
-from pytest_webarena.agents.recording import BY_SCRIPT, Recording, find_recording
+from pytest_webarena.agents.recording import Recording, find_recording
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.text import clip
@@ -43,6 +43,7 @@ __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 _FILE = "replay.txt"
 _COMMAND = re.compile(r"[A-Z]\w+\.\w+\(")
 """How the words of a step begin that an agent has done by the protocol itself."""
+_MARK_ALL = frozenset({"Control+A", "Control+a", "Meta+A", "Meta+a"})
 _COVERED = " is covered by "
 """In what is said of an action at an element that something lies over."""
 
@@ -91,7 +92,7 @@ class ReplayAgent:
         """The next step, or the same one at another target when its last try had no effect."""
         thoughts: list[str] = []
         step = self._current
-        if step is not None and observation.error and not step.error:
+        if step is not None and observation.error and not step.error and step.action.get("kind") != "scroll":
             covered = _COVERED in observation.error  # what lies over it has its point
             left = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
             attempt = next(left, None)
@@ -113,7 +114,7 @@ class ReplayAgent:
             attempt = next(self._tries, None)
             if attempt is not None:
                 return self._reply(attempt, thoughts)
-            if step.raw != BY_SCRIPT and (step.action.get("target") is not None or step.target is not None):
+            if not step.by_script and (step.action.get("target") is not None or step.target is not None):
                 return self._lost(step, observation)
         return self._reply(_Try(Stop(""), ""), thoughts)
 
@@ -210,7 +211,7 @@ class ReplayAgent:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
         if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
             return  # the page went there by itself again
-        if step.raw == BY_SCRIPT and _holds(step, observation):
+        if step.by_script and _holds(step, observation):
             return  # the page filled it by itself again
         if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
             led = not step.error and step.url_after != step.url_before
@@ -232,11 +233,20 @@ class ReplayAgent:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
                     self._unlike = f"before step {self._number} {_held_otherwise(step, before, now)}; written anew"
+            elif kind == "type" and after is None and self._marked_all_before(step):
+                record["clear"] = True  # to write at a target is to click it, and nothing is marked any more
         then = self._recording.seen(step)
         if not self._unlike and (gone := missing(step, then, observation.text)):
             self._unlike = f"before step {self._number} expected {gone}, found nothing shown that is called so"
         for target, how in targets_of(step, then, observation.text):
             yield _Try(_action(record, target), how)
+
+    def _marked_all_before(self, step: StepRecord) -> bool:
+        """Whether all that the field held was marked when this was written over it."""
+        before = next((each for each in self._recording.steps if each.index == step.index - 1), None)
+        if before is None or before.target is None or step.target is None or not step.target.selector:
+            return False
+        return before.action.get("keys") in _MARK_ALL and before.target.selector == step.target.selector
 
     def _id_now(self, id: str, step: StepRecord, observation: Observation) -> str:
         """The id of the only element with the role and name that ``id`` had then; the same id where that can't be told.

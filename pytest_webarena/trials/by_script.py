@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.agents.recording import BY_SCRIPT
-
 if TYPE_CHECKING:
     from pytest_webarena.browser.acting.filled import Filled
     from pytest_webarena.evidence import TargetRecord
 
 __all__ = ["BY_SCRIPT", "KnownFields", "as_action"]
+
+BY_SCRIPT = "a field that was filled without a command that explains it"
+"""The words of such steps."""
 
 
 class KnownFields:

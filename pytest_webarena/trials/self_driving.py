@@ -96,6 +96,7 @@ class _Open:
     observed: float
     value: str | None = None
     """Of a step without a command; of one that typed, what the field made of it, if that is no text."""
+    by_script: bool = False
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
 
@@ -296,7 +297,7 @@ class _Watch:
         for field in look.filled:
             self._begin(None, dict(as_action(field)), BY_SCRIPT, replace(look, target=field.target))
             if self._open is not None:
-                self._open.value = ", ".join(field.values)
+                self._open.value, self._open.by_script = ", ".join(field.values), True
             self._by_script += 1
             self._finish(until=look.started + look.seconds)
 
@@ -329,6 +330,7 @@ class _Watch:
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,
+            by_script=step.by_script,
             started=round(step.started, 3),
             seconds={
                 "observe": round(step.observed, 4),

@@ -24,7 +24,6 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.agents.recording import BY_SCRIPT
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.llm.config import ModelSettings
@@ -553,7 +552,7 @@ def test_a_field_that_a_script_filled_is_filled_unless_it_is_already(
 ) -> None:
     chosen = {"kind": "select", "target": {"selector": "css=#corn"}, "options": ["Rye"]}
     corn = TargetRecord(role="combobox", name="Corn", selector="#corn")
-    make_trial(recorded, steps=[{"action": chosen, "target": corn, "raw": BY_SCRIPT, "value": "Rye"}, STOP])
+    make_trial(recorded, steps=[{"action": chosen, "target": corn, "by_script": True, "value": "Rye"}, STOP])
     assert first(recorded, f"[9] combobox 'Corn' value: {now}").action == expected
 
 
@@ -578,3 +577,29 @@ def test_a_trial_without_a_step_is_repeated_as_it_was(recorded: RunDir) -> None:
     for file in recorded.path.glob("trials/*/attempt-1/steps.jsonl"):
         file.unlink()
     assert first(recorded).action == Stop("")
+
+
+@pytest.mark.parametrize(("marked", "clear"), [("Control+A", True), ("End", False)])
+def test_what_is_written_over_a_nameless_field_that_was_marked_replaces_it(
+    recorded: RunDir, marked: str, clear: bool
+) -> None:
+    price = TargetRecord(role="spinbutton", name="", selector="#price")
+    where = {"selector": "css=#price"}
+    typed = {"kind": "type", "target": where, "text": "9.80", "clear": False, "enter": False}
+    steps = [
+        {"action": {"kind": "press", "keys": marked, "target": where}, "target": price},
+        {"action": typed, "target": price},
+        STOP,
+    ]
+    make_trial(recorded, steps=steps)
+    agent = replay(recorded)
+    agent.act(seen("[1] spinbutton '' value: 9"))
+    assert agent.act(seen("[1] spinbutton '' value: 9")).action == Type(Selector("css=#price"), "9.80", clear=clear)
+
+
+def test_a_scroll_that_moves_nothing_ends_no_replay(recorded: RunDir) -> None:
+    scroll = {"kind": "scroll", "direction": "down", "target": None, "pixels": 0.34}
+    make_trial(recorded, steps=[{"action": scroll}, STOP])
+    agent = replay(recorded)
+    agent.act(seen(""))
+    assert agent.act(seen("", error="Nothing moved.")).action == Stop("rye")

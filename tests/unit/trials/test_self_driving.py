@@ -15,7 +15,6 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.agents.recording import BY_SCRIPT
 from pytest_webarena.agents.worker import AgentWorker
 from pytest_webarena.browser.acting.filled import Filled
 from pytest_webarena.browser.driven.hub import Command
@@ -221,7 +220,7 @@ def test_fields_that_no_command_filled_are_steps_beyond_the_limit(driven: FakeDr
     assert (episode.ending.reason, kinds(episode)) == ("answered", ["type", "select", "click", "stop"])
     by_script = episode.steps[1]
     assert by_script.action == {"kind": "select", "target": {"selector": "css=#corn"}, "options": ["Rye"]}
-    assert (by_script.target, by_script.value, by_script.raw) == (chosen.target, "Rye", BY_SCRIPT)
+    assert (by_script.target, by_script.value, by_script.by_script) == (chosen.target, "Rye", True)
 
 
 def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None:

@@ -6,10 +6,11 @@ import base64
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 from pytest_webarena.changes import MOST_ROWS, RowChange, RowKind, TableChanges, Value, bounded
@@ -24,7 +25,7 @@ _VIRTUAL = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+(\w+)", re.IGNORE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What comparing two contents gives; nothing at all for two that are the same."""
+    """What comparing two contents gives."""
 
     tables: tuple[TableChanges, ...] = ()
     known: tuple[str, ...] = ()
@@ -40,16 +41,18 @@ def compare(before: bytes, after: bytes, *, database: str = "", noise: Collectio
     stands for anything. Indexes,
     counters of keys and what full-text search derives are not compared: they follow from the rest.
     """
-    if before == after:
-        return Difference()
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(after)
+            if before == after:  # which tables there are is asked for all the same: checks name some
+                own = _Comparing(connection, database, noise)
+                return Difference(known=own.names([own.tables("main")]))
             connection.execute("attach ':memory:' as old")
             connection.deserialize(before, name="old")
             return _Comparing(connection, database, noise).all(_changed_pages(before, after))
     except (sqlite3.Error, AttributeError) as error:
-        return Difference(unknown=f"the database {database} could not be compared: {error}")
+        why = "" if before == after else f"the database {database} could not be compared: {error}"
+        return Difference(unknown=why)
 
 
 def _changed_pages(before: bytes, after: bytes) -> list[int]:
@@ -97,7 +100,7 @@ class _Comparing:
     def all(self, pages: Sequence[int]) -> Difference:
         """Every table that may differ, as far as the changed ``pages`` tell."""
         new, old = self.tables("main"), self.tables("old")
-        names = [name for name in (*new, *(name for name in old if name not in new)) if not self.is_noise(name)]
+        names = self.names((new, old))
         found, unknown = [], []
         touched = self.touched(pages)
         for name in names:
@@ -111,7 +114,11 @@ class _Comparing:
             changes = self.changes(table, name in new, name in old)
             if changes.total:
                 found.append(changes)
-        return Difference(tables=tuple(found), known=tuple(names), unknown="; ".join(unknown))
+        return Difference(tables=tuple(found), known=names, unknown="; ".join(unknown))
+
+    def names(self, tables: Iterable[Iterable[str]]) -> tuple[str, ...]:
+        """Those of all these that are no noise, each once."""
+        return tuple(name for name in dict.fromkeys(chain.from_iterable(tables)) if not self.is_noise(name))
 
     def tables(self, schema: str) -> dict[str, tuple[int, str]]:
         """Names of tables that hold something of their own, with their first pages and what made them."""

@@ -39,7 +39,7 @@ PUBLIC: dict[str, str] = {
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
         "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
         "SiteRestless SiteUnreached SiteUnready SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError "
-        "Unready UsageError WebArenaError closest error_of recording unwritten"
+        "Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "

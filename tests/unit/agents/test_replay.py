@@ -586,7 +586,7 @@ def test_what_is_written_over_a_nameless_field_that_was_marked_replaces_it(
     price = TargetRecord(role="spinbutton", name="", selector="#price")
     where = {"selector": "css=#price"}
     typed = {"kind": "type", "target": where, "text": "9.80", "clear": False, "enter": False}
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"action": {"kind": "press", "keys": marked, "target": where}, "target": price},
         {"action": typed, "target": price},
         STOP,

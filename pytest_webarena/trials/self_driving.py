@@ -272,9 +272,7 @@ class _Watch:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
                 for _, role, name in named_elements(look.observation.focused)[:1]:
-                    found = (
-                        self._session.focused_element() or TargetRecord()
-                    )  # what has no name is found by its place alone
+                    found = self._session.focused_element() or TargetRecord()  # no name: by its place alone
                     look.target = TargetRecord(role=role, name=name, selector=found.selector, tag=found.tag)
         except BrowserError:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the

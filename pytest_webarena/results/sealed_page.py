@@ -1,4 +1,9 @@
-"""A page of one HTML file: it runs its own script, whatever its data hold, and loads nothing from anywhere."""
+"""A page of one HTML file: it runs its own script, whatever its data hold, and loads nothing from anywhere.
+
+What a page of ours is made of comes in one answer, served ones included: the author's browser breaks off every request
+under way when a container comes or goes beside it (``net::ERR_NETWORK_CHANGED``), and a page without one of its scripts
+would look whole.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +17,20 @@ from typing import Any
 __all__ = ["as_json", "head"]
 
 
-def head(title: str, *, script: str, style: str, images: str = "") -> str:
-    """All before ``<body>``. ``images``: where pictures may come from, as a policy says it; empty: none may come."""
-    pictures = f"img-src {images}; " if images else ""
+def head(title: str, *, script: str, style: str, images: str = "", server: bool = False) -> str:
+    """All before ``<body>``. ``images``: where pictures may come from, as a policy says it; empty: none may come.
+
+    ``server``: the page asks the server that it comes from.
+    """
+    more = (f"img-src {images}; " if images else "") + ("connect-src 'self'; " if server else "")
+    icon = '<link rel="icon" href="data:,">\n' if server else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{_digest(script)}'; "
-        f"style-src '{_digest(style)}'; {pictures}base-uri 'none'; form-action 'none'\">\n"
+        f"style-src '{_digest(style)}'; {more}base-uri 'none'; form-action 'none'\">\n"
         f'<meta name="referrer" content="no-referrer">\n<title>{escape(title)}</title>\n'
+        f"{icon}"
         f"<style>{style}</style>\n</head>\n"
     )
 

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 
 from pytest_webarena.browser.launching.finding import BrowserChoice, launch_options
-from pytest_webarena.browser.launching.steady_network import steady_command
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+from tests.browser.steady import SteadyLoop
 
 T = TypeVar("T")
 
@@ -83,22 +83,13 @@ class Udp(asyncio.DatagramProtocol):
         self.packets += 1
 
 
-class _Loop(asyncio.SelectorEventLoop):
-    """Its browsers have a steady network, as the plugin's: other tests start containers meanwhile."""
-
-    async def subprocess_exec(  # type: ignore[override]
-        self, factory: Any, *command: Any, **options: Any
-    ) -> Any:
-        return await super().subprocess_exec(factory, *steady_command(list(map(str, command))), **options)
-
-
 class Lab:
     """One event loop with a browser, a gateway and sites."""
 
     def __init__(self, executable: str | None, authority: Authority | None = None, *, steady: bool = True) -> None:
         """``steady``: other tests change the machine's network; False to see what browsers do with its interfaces."""
         self.choice = BrowserChoice(executable=executable, name="chromium")
-        self.loop = _Loop() if steady else asyncio.new_event_loop()
+        self.loop = SteadyLoop() if steady else asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
         self.gateway = Gateway(authority=(lambda: authority) if authority is not None else None)

@@ -16,6 +16,7 @@ from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks import Task
 from pytest_webarena.trials.runtime import Runtime
 from pytest_webarena.trials.tryout import Tryout, tryout
+from tests.browser.steady import run_steadily
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -152,7 +153,7 @@ def at_the_page(
     try:
         assert there.wait(PATIENCE)
         assert opened
-        asyncio.run(sit_down(executable, opened[0], size, stages.find, act, sees=given.live, stages=stages.set))
+        run_steadily(sit_down(executable, opened[0], size, stages.find, act, sees=given.live, stages=stages.set))
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"

@@ -16,6 +16,7 @@ from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
+from tests.browser.steady import run_steadily
 
 from .conftest import OpenSession, Web
 from .recording_page import Person, sit_down
@@ -43,7 +44,7 @@ def use(shown: Session, web: Web, browser_executable: str | None, tmp_path: Path
         with PageServer(panel, live=True) as server:
             server.hand = Hand(shown.by_hand(), tmp_path / "files", lambda typed: typed)
             panel.begin()
-            asyncio.run(sit_down(browser_executable, server.address, (1280, 800), shown.element_of, act))
+            run_steadily(sit_down(browser_executable, server.address, (1280, 800), shown.element_of, act))
         return [as_step(step.action) for step in steps_of(shown.signals.since(shown.signals.before))]
 
     return use

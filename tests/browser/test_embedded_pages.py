@@ -5,7 +5,6 @@ Requests are answered by the sites' applications in this process; no page may as
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
@@ -18,6 +17,7 @@ from werkzeug.test import Client
 
 from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
+from tests.browser.steady import run_steadily
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
@@ -114,7 +114,7 @@ def look(site: tuple[str, Client], browser_executable: str | None) -> Look:
     name, client = site
 
     def look(act: Callable[[Page], Awaitable[None]]) -> None:
-        asyncio.run(_look(client, f"http://{name}.test/", browser_executable, act))
+        run_steadily(_look(client, f"http://{name}.test/", browser_executable, act))
 
     return look
 

@@ -19,6 +19,7 @@ from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
 from pytest_webarena.upkeep.history import read_flags
+from tests.browser.steady import run_steadily
 
 from ..made_up import check, graded, make_run, make_trial
 
@@ -61,7 +62,7 @@ def visit(run: RunDir, browser_executable: str | None) -> Visit:
         act: Callable[[Page], Awaitable[None]], size: tuple[int, int] = DESKTOP, hash: str = "", **options: Any
     ) -> None:
         write_view(run, run.path / "view.html", **options)
-        asyncio.run(_visit(browser_executable, f"{(run.path / 'view.html').as_uri()}{hash}", size, act))
+        run_steadily(_visit(browser_executable, f"{(run.path / 'view.html').as_uri()}{hash}", size, act))
 
     return visit
 
@@ -380,5 +381,5 @@ def test_a_run_is_followed_as_it_goes(run: RunDir, browser_executable: str | Non
 
     with RunsServer(run.path.parent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        asyncio.run(_visit(browser_executable, server.address, PHONE, act))
+        run_steadily(_visit(browser_executable, server.address, PHONE, act))
         server.shutdown()

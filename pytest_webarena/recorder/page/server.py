@@ -19,25 +19,28 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from pytest_webarena.errors import UsageError, WebArenaError
 from pytest_webarena.recorder.page.hand import Hand
 from pytest_webarena.recorder.page.panel import Panel
+from pytest_webarena.results.sealed_page import head
 
 __all__ = ["PageServer"]
 
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_SHELL = {
-    "": ("page.html", "text/html"),
-    "page.css": ("page.css", "text/css"),
-    "panel.js": ("panel.js", "text/javascript"),
-    "view.js": ("view.js", "text/javascript"),
-}
+_POLICY = "frame-ancestors 'none'"
+"""Beside what the page's own head allows."""
 _LONGEST = 1_000_000
 """Bytes of what the page says at once."""
 _LARGEST = 50_000_000
 """Bytes of a file to be uploaded."""
 _WAIT = 5.0
 """Seconds for which a picture is waited for."""
+
+
+def _page() -> str:
+    here = files(__package__)
+    script, style, body = (
+        "".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
+        for names in (("panel.js", "view.js"), ("page.css",), ("page.html",))
+    )
+    before = head("webarena record", script=script, style=style, images="'self' data: blob:", server=True)
+    return f"{before}{body}<script>{script}</script>\n</body>\n</html>\n"
 
 
 class _Refused(Exception):
@@ -125,10 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, path: list[str]) -> None:
         match path:
-            case [name] if name in _SHELL:
-                file, kind = _SHELL[name]
-                body = files(__package__).joinpath(file).read_bytes()
-                self._send(HTTPStatus.OK, f"{kind}; charset=utf-8", body)
+            case [""]:
+                self._send(HTTPStatus.OK, "text/html; charset=utf-8", _page().encode())
             case ["state.json"]:
                 self._json(self._state())
             case ["frame.jpg"]:

@@ -24,16 +24,14 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.results.following.progress import Follower
 from pytest_webarena.results.listing import RUNS, list_runs
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.sealed_page import head
 from pytest_webarena.results.viewer import PICTURE_BUDGET, write_view
 
 __all__ = ["RunsServer", "default_folder"]
 
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif"})
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_SHELL = {"": "page.html", "follow.js": "follow.js", "follow.css": "follow.css"}
+_POLICY = "frame-ancestors 'none'"
+"""Beside what a page's own head allows."""
 
 
 class _NotThere(Exception):
@@ -139,20 +137,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, parts: list[str]) -> None:
         match parts:
-            case [name] if name in _SHELL:
-                self._shell(name)
+            case [""]:
+                self._page()
             case ["runs.json"]:
                 self._json(self.server.listing())
             case ["runs", name]:
                 self._to(f"/runs/{name}/")
             case ["runs", name, ""]:
                 self._run(name)
-                self._shell("")
+                self._page()
             case ["runs", name, "progress.json"]:
                 self._json(self.server.progress(self._run(name)))
             case ["runs", name, "view.html"]:
                 page = self.server.view(self._run(name))
-                self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.read_bytes(), policy="")
+                self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.read_bytes())
             case ["runs", name, "trials", *rest]:
                 run = self._run(name)
                 picture = run.joinpath("trials", *rest).resolve()
@@ -168,10 +166,14 @@ class _Handler(BaseHTTPRequestHandler):
         except KeyError:
             raise _NotThere from None
 
-    def _shell(self, name: str) -> None:
-        file = _SHELL[name]
-        kind = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}[Path(file).suffix]
-        self._send(HTTPStatus.OK, f"{kind}; charset=utf-8", files(__package__).joinpath(file).read_bytes())
+    def _page(self) -> None:
+        here = files(__package__)
+        body, script, style = (
+            here.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "follow.js", "follow.css")
+        )
+        before = head("webarena runs", script=script, style=style, images="'self' data:", server=True)
+        page = f"{before}{body}<script>{script}</script>\n</body>\n</html>\n"
+        self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.encode())
 
     def _json(self, data: dict[str, Any]) -> None:
         self._send(HTTPStatus.OK, "application/json", json.dumps(data, default=str).encode())
@@ -182,16 +184,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _send(self, status: HTTPStatus, kind: str, body: bytes, *, policy: str = _POLICY) -> None:
-        """``policy``: the page's own in its head, where it is empty."""
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-        if policy:
-            self.send_header("Content-Security-Policy", policy)
+        self.send_header("Content-Security-Policy", _POLICY)
         self.end_headers()
         self.wfile.write(body)
 

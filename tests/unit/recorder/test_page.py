@@ -139,10 +139,20 @@ def test_the_page_says_what_it_may_load(server: PageServer) -> None:
     connection.request("GET", f"/{server.token}/")
     answer = connection.getresponse()
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    page = answer.read().decode()
+    assert "default-src 'none'; script-src 'sha256-" in page
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     assert answer.headers["Referrer-Policy"] == "no-referrer"  # the secret is in the address
     connection.close()
+
+
+def test_the_page_is_one_answer(server: PageServer) -> None:
+    """A browser whose network changes meanwhile breaks off requests: half a page would look whole."""
+    page = ask(server, "GET", "/TOKEN/")[1].decode()
+    assert "const using =" in page
+    assert "const nameOf =" in page
+    assert "<script src" not in page
+    assert 'rel="stylesheet"' not in page
 
 
 def test_mouse_and_keyboard_in_their_order(server: PageServer, browser: Browser) -> None:

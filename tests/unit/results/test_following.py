@@ -193,9 +193,11 @@ def test_a_page_from_elsewhere_learns_nothing(server: RunsServer) -> None:
     assert get(server, "/runs.json", Host="evil.test")[0].status == 403
     assert get(server, "/runs.json", Host=f"evil.test:{server.server_port}")[0].status == 403
     assert get(server, "/runs.json", Host=f"localhost:{server.server_port}")[0].status == 200
-    answer, _ = get(server, "/")
+    answer, page = get(server, "/")
     assert answer.getheader("Access-Control-Allow-Origin") is None
-    assert "default-src 'none'" in answer.getheader("Content-Security-Policy", "")
+    assert answer.getheader("Content-Security-Policy") == "frame-ancestors 'none'"
+    assert b"default-src 'none'; script-src 'sha256-" in page
+    assert b"<script src" not in page, "one answer: a browser whose network changes breaks off requests"
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

@@ -191,9 +191,9 @@ def by_script(steps: Path) -> dict[tuple[str, str], str]:
     """What the harness found in fields that a client filled by script, of which no event of a browser's tells."""
     found = [json.loads(line) for line in steps.read_text().splitlines()] if steps.exists() else []
     return {
-        (urlsplit(step["url_before"]).path, step["target"]["selector"]): step["value"]
+        (urlsplit(step["url_before"]).path, field["target"]["selector"]): ", ".join(field["values"])
         for step in found
-        if step["by_script"]
+        for field in step["filled"]
     }
 
 

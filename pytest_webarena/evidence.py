@@ -23,6 +23,7 @@ __all__ = [
     "LONGEST_TEXT",
     "SCHEMA_VERSION",
     "Evidence",
+    "FilledField",
     "JsonValue",
     "Probe",
     "ReachedSite",
@@ -38,13 +39,14 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
 have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
-11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed."""
+11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed;
+13 fields that no command filled."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -159,6 +161,33 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilledField:
+    """A field that holds something else than its document came with."""
+
+    target: TargetRecord
+    values: tuple[str, ...]
+    """The labels of what is chosen in a list, or the one text."""
+    is_list: bool = False
+
+    def action(self) -> dict[str, Any]:
+        """What puts it there again, as `actions.as_record` writes it.
+
+        >>> FilledField(target=TargetRecord(selector="#corn"), values=("Rye",), is_list=True).action()
+        {'kind': 'select', 'target': {'selector': 'css=#corn'}, 'options': ['Rye']}
+        """
+        target = {"selector": f"css={self.target.selector}"}
+        if self.is_list:
+            return {"kind": "select", "target": target, "options": list(self.values)}
+        return {"kind": "type", "target": target, "text": "".join(self.values), "clear": True, "enter": False}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FilledField:
+        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
+        target, values = TargetRecord(**data.get("target", 0)), tuple(data.get("values", 0))
+        return cls(**{**data, "target": target, "values": values})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
     """One round: what was seen, said and done."""
 
@@ -193,20 +222,23 @@ class StepRecord:
     """What the step's model calls used; None for agents that report none."""
     exchange: str = ""
     """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
-    by_script: bool = False
-    """Found by what a field held: no command tells of it, and a page's own script may have done it."""
+    filled: tuple[FilledField, ...] = ()
+    """Found filled when the step began, by no command that was seen: a script of the agent's has done it, or the
+    page's own. They are no steps, count as none, and a replay fills what it does not find filled."""
 
     def bounded(self) -> StepRecord:
         """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
         parts = ("action", "raw", "error", "url_before", "url_after", "value", "observation", "thought", "exchange")
-        return replace(self, **{name: _cut_all(getattr(self, name)) for name in parts})
+        filled = tuple(replace(each, values=tuple(map(cut, each.values))) for each in self.filled)
+        return replace(self, filled=filled, **{name: _cut_all(getattr(self, name)) for name in parts})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
         """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
-        return cls(**{**data, **parts})
+        filled = tuple(FilledField.from_json(each) for each in data.get("filled") or ())
+        return cls(**{**data, **parts, "filled": filled})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

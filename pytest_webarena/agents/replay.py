@@ -85,8 +85,9 @@ class ReplayAgent:
         self._looked_for_tab = -1
         """The step before which another tab was made current."""
         self._healed = 0
-        self._rest: list[StepRecord] = [step for step in recording.steps if step.action.get("kind") != "invalid"]
-        self._total = len(self._rest)
+        done = [step for step in recording.steps if step.action.get("kind") != "invalid"]
+        self._total = len(done)
+        self._rest: list[StepRecord] = [part for step in done for part in (*_fillings(step), replace(step, filled=()))]
 
     def act(self, observation: Observation) -> Reply:
         """The next step, or the same one at another target when its last try had no effect."""
@@ -96,10 +97,12 @@ class ReplayAgent:
             covered = _COVERED in observation.error  # what lies over it has its point
             left = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
             attempt = next(left, None)
-            if attempt is None:
+            if attempt is not None:
+                return self._reply(attempt, thoughts)
+            if not step.filled:
                 return self._lost(step, observation)
-            return self._reply(attempt, thoughts)
-        if step is not None:
+            thoughts.append(self._not_filled(step, observation))
+        elif step is not None:
             differs = self._compare(step, observation)
             thoughts += differs
             self._tell(step, differs)
@@ -108,13 +111,13 @@ class ReplayAgent:
                 self._looked_for_tab = self._number + 1
                 self._current = None
                 return Reply(FocusTab(self._rest[0].tab), thought="; ".join(thoughts))
-            self._number += 1
+            self._number += not self._rest[0].filled
             self._current = step = self._rest.pop(0)
             self._tries = iter(self._ways(step, observation))
             attempt = next(self._tries, None)
             if attempt is not None:
                 return self._reply(attempt, thoughts)
-            if not step.by_script and (step.action.get("target") is not None or step.target is not None):
+            if not step.filled and (step.action.get("target") is not None or step.target is not None):
                 return self._lost(step, observation)
         return self._reply(_Try(Stop(""), ""), thoughts)
 
@@ -127,8 +130,8 @@ class ReplayAgent:
 
     def _reply(self, attempt: _Try, thoughts: list[str]) -> Reply:
         self._how = attempt.how
-        if attempt.how:
-            thoughts.append(f"target of step {self._number} found by {attempt.how}")
+        if attempt.how and self._current is not None:
+            thoughts.append(f"target of {self._where(self._current)} found by {attempt.how}")
         if self._unlike:
             thoughts.append(self._unlike)
         if isinstance(attempt.action, Stop):
@@ -139,14 +142,14 @@ class ReplayAgent:
     def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
         """Whether the step led where it had led, and its field holds what it had held."""
         if step.url_after and _place(step.url_after) != _place(observation.url):
-            return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+            return [self._diverged(f"after {self._where(step)} expected {step.url_after}, found {observation.url}")]
         if self._goes_on(step):
             return []
         _, then = self._held(step)
         now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
         if then is None or now is None or then == now:
             return []
-        return [self._diverged(f"after step {self._number} {_held_otherwise(step, then, now)}")]
+        return [self._diverged(f"after {self._where(step)} {_held_otherwise(step, then, now)}")]
 
     def _goes_on(self, step: StepRecord) -> bool:
         """Whether the next step is a key that closes the list which this one typed in: an open one does not show yet
@@ -171,14 +174,18 @@ class ReplayAgent:
         return f"diverged: {text}"
 
     def _lost(self, step: StepRecord, observation: Observation) -> Reply:
-        what = _described(step)
-        text = f"step {self._number} of {self._total} ({what}) can't be repeated at {observation.url}"
+        text = f"{self._named(step)} can't be repeated at {observation.url}"
         text += f": {observation.error}" if observation.error else ": its target is not there"
         why = observation.error or "its target is not there"
         self._diverged(text)
         self._note(f"{self._named(step)}: not found: at {observation.url}: {why}")
         self._note(self._summary())
         return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
+
+    def _not_filled(self, step: StepRecord, observation: Observation) -> str:
+        """Maybe its page's own script had filled it: what comes of it is seen."""
+        self._note(f"{self._named(step)}: the page differs: at {observation.url}: {observation.error}")
+        return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {observation.error}")
 
     def _summary(self) -> str:
         healed = f"{self._healed} targets found again" if self._healed else "all targets as recorded"
@@ -187,7 +194,10 @@ class ReplayAgent:
         )
 
     def _named(self, step: StepRecord) -> str:
-        return f"step {self._number} of {self._total} ({_described(step)})"
+        return f"{self._where(step)} of {self._total} ({_described(step)})"
+
+    def _where(self, step: StepRecord) -> str:
+        return f"what was filled before step {self._number + 1}" if step.filled else f"step {self._number}"
 
     def _tell(self, step: StepRecord, differs: Sequence[str]) -> None:
         """The line of a step that was done."""
@@ -211,7 +221,7 @@ class ReplayAgent:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
         if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
             return  # the page went there by itself again
-        if step.by_script and _holds(step, observation):
+        if step.filled and _holds(step, observation):
             return  # the page filled it by itself again
         if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
             led = not step.error and step.url_after != step.url_before
@@ -232,12 +242,12 @@ class ReplayAgent:
             if (anew := written_anew(record, before, after, now)) is not None:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
-                    self._unlike = f"before step {self._number} {_held_otherwise(step, before, now)}; written anew"
+                    self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; written anew"
             elif kind == "type" and after is None and self._marked_all_before(step):
                 record["clear"] = True  # to write at a target is to click it, and nothing is marked any more
         then = self._recording.seen(step)
         if not self._unlike and (gone := missing(step, then, observation.text)):
-            self._unlike = f"before step {self._number} expected {gone}, found nothing shown that is called so"
+            self._unlike = f"before {self._where(step)} expected {gone}, found nothing shown that is called so"
         for target, how in targets_of(step, then, observation.text):
             yield _Try(_action(record, target), how)
 
@@ -256,6 +266,16 @@ class ReplayAgent:
         then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
         now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
         return now[0] if len(now) == 1 else id
+
+
+def _fillings(step: StepRecord) -> Iterator[StepRecord]:
+    """What was found filled before a step, as what fills it: they alone have ``filled`` from here on."""
+    for field in step.filled:
+        yield replace(
+            step,
+            action=field.action(), raw="", error="", target=field.target, value=", ".join(field.values), url_after="",
+            filled=(field,),
+        )  # fmt: skip
 
 
 def _holds(step: StepRecord, observation: Observation) -> bool:

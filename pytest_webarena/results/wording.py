@@ -14,6 +14,7 @@ __all__ = [
     "STOP_WORDS",
     "action_words",
     "dollars",
+    "filled_words",
     "judge_words",
     "memory_words",
     "printable",
@@ -82,6 +83,21 @@ def action_words(step: StepRecord) -> str:
     if action.get("enter"):
         words.append("and Enter")
     return shorten(" ".join(words), 100)
+
+
+def filled_words(step: StepRecord) -> str:
+    """The fields that were filled before a step by no command; empty where none was.
+
+    >>> from pytest_webarena.evidence import FilledField, TargetRecord
+    >>> corn = FilledField(target=TargetRecord(role="combobox", name="Corn"), values=("Rye",), is_list=True)
+    >>> filled_words(StepRecord(index=0, action={"kind": "stop"}, raw="", filled=(corn,)))
+    "combobox 'Corn': 'Rye'"
+    """
+    return "; ".join(
+        f"{each.target.role or each.target.tag} {each.target.name or each.target.selector!r}: "
+        f"{shorten(', '.join(each.values), 100)!r}"
+        for each in step.filled
+    )
 
 
 def printable(text: str) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.acting.filled import Filled
-    from pytest_webarena.evidence import TargetRecord
+    from pytest_webarena.evidence import FilledField, TargetRecord
 
-__all__ = ["BY_SCRIPT", "KnownFields", "as_action"]
-
-BY_SCRIPT = "a field that was filled without a command that explains it"
-"""The words of such steps."""
+__all__ = ["KnownFields"]
 
 
 class KnownFields:
@@ -26,17 +23,17 @@ class KnownFields:
 
         For `unexplained` of the same look, which has to come after it.
         """
-        here = [each for each in filled if each.is_shaped and _is(each.target, acted_on) and self._is_new(each)]
-        return here[0].values[0] if here else None
+        here = [each for each in filled if each.is_shaped and _is(each.field.target, acted_on) and self._is_new(each)]
+        return here[0].field.values[0] if here else None
 
-    def _is_new(self, field: Filled) -> bool:
-        return self._known.get((field.document, field.target.selector)) != field.values
+    def _is_new(self, filled: Filled) -> bool:
+        return self._known.get((filled.document, filled.field.target.selector)) != filled.field.values
 
-    def unexplained(self, filled: Sequence[Filled], acted_on: TargetRecord | None) -> tuple[Filled, ...]:
+    def unexplained(self, filled: Sequence[Filled], acted_on: TargetRecord | None) -> tuple[FilledField, ...]:
         """Those that hold something new which what was done to ``acted_on`` since does not explain."""
         new = [each for each in filled if self._is_new(each)]
-        self._known |= {(each.document, each.target.selector): each.values for each in new}
-        return tuple(each for each in new if not _is(each.target, acted_on))
+        self._known |= {(each.document, each.field.target.selector): each.field.values for each in new}
+        return tuple(each.field for each in new if not _is(each.field.target, acted_on))
 
 
 def _is(field: TargetRecord, acted_on: TargetRecord | None) -> bool:
@@ -46,11 +43,3 @@ def _is(field: TargetRecord, acted_on: TargetRecord | None) -> bool:
     if acted_on.selector:
         return acted_on.selector == field.selector or (acted_on.tag == "label" and acted_on.text == field.name)
     return acted_on.name == field.name
-
-
-def as_action(field: Filled) -> Mapping[str, Any]:
-    """The step that puts it there again."""
-    target = {"selector": f"css={field.target.selector}"}
-    if field.is_list:
-        return {"kind": "select", "target": target, "options": list(field.values)}
-    return {"kind": "type", "target": target, "text": field.values[0], "clear": True, "enter": False}

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pytest_webarena.actions import Stop, as_record
@@ -17,12 +17,11 @@ from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage, cut
-from pytest_webarena.trials.by_script import BY_SCRIPT, KnownFields, as_action
+from pytest_webarena.evidence import LONGEST_TEXT, FilledField, StepRecord, TargetRecord, Usage, cut
+from pytest_webarena.trials.by_script import KnownFields
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
 
 if TYPE_CHECKING:
-    from pytest_webarena.browser.acting.filled import Filled
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import Session
@@ -75,7 +74,7 @@ class _Look:
     started: float
     observation: Observation | None = None
     target: TargetRecord | None = None
-    filled: tuple[Filled, ...] = ()
+    filled: tuple[FilledField, ...] = ()
     """Fields that somebody wrote in since, and no command tells of."""
     seconds: float = 0.0
 
@@ -96,7 +95,7 @@ class _Open:
     observed: float
     value: str | None = None
     """Of a step without a command; of one that typed, what the field made of it, if that is no text."""
-    by_script: bool = False
+    filled: tuple[FilledField, ...] = ()
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
 
@@ -119,8 +118,6 @@ class _Watch:
         self._steps: list[StepRecord] = []
         self._open: _Open | None = None
         self._fields = KnownFields()
-        self._by_script = 0
-        """Steps that were fields filled by script, which no limit counts: a page's own script may have done it."""
         self._later: deque[Event] = deque()
         """What has come already and has to wait."""
         self._answer: str | None = None
@@ -172,7 +169,6 @@ class _Watch:
         ending = self._arrived()
         if ending is None:
             self._finish(until=look.started)
-            self._tell_filled(look)
             ending = self._too_many()
         if ending is not None:
             self._over = began
@@ -228,8 +224,6 @@ class _Watch:
         if look is not None:
             self._arrived()
         self._finish(until=look.started if look is not None else None)
-        if look is not None:
-            self._tell_filled(look)
         if isinstance(error, AgentTimeout):
             return Ending("time", f"the limit of {self._limits.seconds:g} s")
         if isinstance(error, AgentCrashed):
@@ -258,7 +252,7 @@ class _Watch:
         return Ending("answered", "the agent returned")
 
     def _too_many(self) -> Ending | None:
-        if len(self._steps) - self._by_script >= self._limits.steps:
+        if len(self._steps) >= self._limits.steps:
             return Ending("max_steps", f"the limit of {self._limits.steps} steps")
         return None
 
@@ -281,7 +275,7 @@ class _Watch:
         look.seconds = self._now() - look.started
         return look
 
-    def _filled(self) -> tuple[Filled, ...]:
+    def _filled(self) -> tuple[FilledField, ...]:
         """Fields that no command has filled. What keys have made of a date is noted with the step that pressed them."""
         step, filled = self._open, self._session.filled()
         acted_on = step.target if step is not None else None
@@ -289,15 +283,6 @@ class _Watch:
         if step is not None and step.action["kind"] == "type":
             step.value = shaped
         return self._fields.unexplained(filled, acted_on)
-
-    def _tell_filled(self, look: _Look) -> None:
-        """A step for each field that was filled without a command."""
-        for field in look.filled:
-            self._begin(None, dict(as_action(field)), BY_SCRIPT, replace(look, target=field.target))
-            if self._open is not None:
-                self._open.value, self._open.by_script = ", ".join(field.values), True
-            self._by_script += 1
-            self._finish(until=look.started + look.seconds)
 
     def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
         look = look or self._look(begun)
@@ -309,7 +294,7 @@ class _Watch:
                 text_file, shot_file = self._recorder.observed(len(self._steps), observation)
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=look.target, tab=tab, started=look.started, observed=look.seconds,
+            target=look.target, filled=look.filled, tab=tab, started=look.started, observed=look.seconds,
         )  # fmt: skip
 
     def _finish(self, usage: Usage | None = None, *, until: float | None = None) -> None:
@@ -328,7 +313,7 @@ class _Watch:
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,
-            by_script=step.by_script,
+            filled=step.filled,
             started=round(step.started, 3),
             seconds={
                 "observe": round(step.observed, 4),

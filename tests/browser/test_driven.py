@@ -195,7 +195,8 @@ def test_what_fields_hold_is_told_whoever_filled_them(page: Page, watched: Watch
     assert focused is not None
     assert focused.selector == "#secret"
     told = watched.session.filled()
-    assert [(each.target.selector, each.target.name, each.is_list, each.values) for each in told] == [
+    fields = [each.field for each in told]
+    assert [(each.target.selector, each.target.name, each.is_list, each.values) for each in fields] == [
         ("#corn", "Corn", True, ("Rye",)),
         ("#day", "Day", False, ("2026-01-31",)),
     ]

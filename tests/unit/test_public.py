@@ -42,8 +42,8 @@ PUBLIC: dict[str, str] = {
         "Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (
-        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord SCHEMA_VERSION "
-        "SeenPage StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+        "Evidence FilledField JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord "
+        "SCHEMA_VERSION SeenPage StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
     ),
     "extending": (
         "AppManifest Backend BackendContext Bool Choice Convert Either Fault Form Int Json KeepingBackend KeepsLogs "

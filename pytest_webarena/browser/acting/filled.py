@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.browser.acting import scripts
-from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.evidence import FilledField, TargetRecord
 
 __all__ = ["FILLED", "FOCUSED", "Filled", "read_filled"]
 
@@ -58,25 +58,22 @@ FOCUSED = (
 class Filled:
     """A field that holds something else than its document came with."""
 
-    target: TargetRecord
+    field: FilledField
     document: float
     """When that began, in milliseconds: no two of a tab's have the same."""
-    is_list: bool
     is_shaped: bool = False
     """Its value is not what keys write in it: a date, a time, a colour."""
-    values: tuple[str, ...]
-    """The labels of what is chosen in a list, or the one text."""
 
 
 def read_filled(found: list[dict[str, Any]]) -> tuple[Filled, ...]:
     """What the script told."""
     return tuple(
         Filled(
-            target=TargetRecord(**each["target"]),
+            field=FilledField(
+                target=TargetRecord(**each["target"]), values=tuple(each["values"]), is_list=bool(each["list"])
+            ),
             document=float(each["document"]),
-            is_list=bool(each["list"]),
             is_shaped=bool(each["shaped"]),
-            values=tuple(each["values"]),
         )
         for each in found
     )

@@ -53,11 +53,6 @@ def test_what_is_known_is_enough_or_too_much(check: str, recorded: Evidence, sco
     assert (found.score, found.actual) == (score, said)
 
 
-def test_a_field_that_no_command_filled_is_not_counted_against_the_agent() -> None:
-    found = replace(told(None, None), steps=(step(0), replace(step(1), by_script=True)))
-    assert result("steps: {at_most: 1}", Evidence.from_json(found.to_json())).score == 1.0
-
-
 @pytest.mark.parametrize(
     ("check", "recorded", "why"),
     [

@@ -20,7 +20,7 @@ from pytest_webarena.browser.acting.filled import Filled
 from pytest_webarena.browser.driven.hub import Command
 from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
 from pytest_webarena.errors import BrowserError, ModelError
-from pytest_webarena.evidence import TargetRecord, Usage
+from pytest_webarena.evidence import FilledField, TargetRecord, Usage
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.self_driving import run_self_driven
 
@@ -185,7 +185,8 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
 
 def filled(selector: str, name: str, *values: str, is_list: bool = True, is_shaped: bool = False) -> Filled:
     target = TargetRecord(selector=selector, role="combobox" if is_list else "textbox", name=name)
-    return Filled(target=target, document=1.0, is_list=is_list, is_shaped=is_shaped, values=values)
+    field = FilledField(target=target, values=values, is_list=is_list)
+    return Filled(field=field, document=1.0, is_shaped=is_shaped)
 
 
 def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
@@ -205,7 +206,7 @@ def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
     assert (typed.action["text"], typed.action["clear"], typed.value) == ("2026-01-31", True, "2026-01-31")
 
 
-def test_fields_that_no_command_filled_are_steps_beyond_the_limit(driven: FakeDriven) -> None:
+def test_fields_that_no_command_filled_are_told_with_the_next_step_and_are_none_themselves(driven: FakeDriven) -> None:
     """Clients choose from lists by script; what was typed is told by its keys."""
 
     def drive(url: str) -> str:
@@ -216,11 +217,17 @@ def test_fields_that_no_command_filled_are_steps_beyond_the_limit(driven: FakeDr
     session = FakeSession()
     typed, chosen = filled("#name", "Name", "rye", is_list=False), filled("#corn", "Corn", "Rye")
     session.fields = [(), (typed, chosen), (typed, chosen)]
-    episode = run(driven, drive, session, steps=3)
-    assert (episode.ending.reason, kinds(episode)) == ("answered", ["type", "select", "click", "stop"])
-    by_script = episode.steps[1]
-    assert by_script.action == {"kind": "select", "target": {"selector": "css=#corn"}, "options": ["Rye"]}
-    assert (by_script.target, by_script.value, by_script.by_script) == (chosen.target, "Rye", True)
+    episode = run(driven, drive, session)
+    assert (episode.ending.reason, kinds(episode)) == ("answered", ["type", "click", "stop"])
+    assert [step.filled for step in episode.steps] == [(), (chosen.field,), ()]
+
+
+def test_fields_filled_last_are_told_with_the_answer(driven: FakeDriven) -> None:
+    session = FakeSession()
+    chosen = filled("#corn", "Corn", "Rye")
+    session.fields = [(chosen,)]
+    episode = run(driven, lambda url: "done", session)
+    assert [step.filled for step in episode.steps] == [(chosen.field,)]
 
 
 def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None:

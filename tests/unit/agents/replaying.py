@@ -1,0 +1,48 @@
+"""What tests of replays have in common: a recorded trial, and what the replay is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.tasks.model import Task
+
+__all__ = ["CLICK", "SAVE", "STOP", "first", "observed", "replay", "seen"]
+
+
+SAVE = TargetRecord(role="button", name="Save", selector="#save", x=5, y=6)
+
+
+CLICK = {"action": {"kind": "click", "target": {"id": "4"}}, "target": SAVE, "url_after": "http://s.test/done"}
+
+
+STOP = {"action": {"kind": "stop", "answer": "rye"}, "url_after": "http://s.test/done"}
+
+
+def replay(run: RunDir, folder: Path | None = None, **keys: Any) -> Any:
+    file = run.path.parent / "again.yaml"
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    file.write_text(f"kind: replay\nrun: {run.path}\n{more}")
+    task = Task(id="t", intent="i", sites=())
+    return resolve_agent(str(file)).make(Assignment(view=TaskView(intent="i"), task=task, folder=folder))
+
+
+def seen(*lines: str, url: str = "http://s.test/", error: str = "") -> Any:
+    return SimpleNamespace(text="\n".join(lines), url=url, error=error, tabs=())
+
+
+def first(run: RunDir, *lines: str) -> Reply:
+    reply: Reply = replay(run).act(seen(*lines))
+    return reply
+
+
+def observed(run: RunDir, *texts: str) -> None:
+    """What the recorded agent saw before each step."""
+    (folder,) = run.trials.iterdir()
+    for number, text in enumerate(texts):
+        (folder / "attempt-1" / "observations" / f"{number:03}.txt").write_text(text)

@@ -126,7 +126,7 @@ class DialogClosed(_Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomEvent(_Signal):
-    """A trusted event of a page: one that came from input, not from a script."""
+    """A trusted event of a page: one that came from input, not from a script (but see ``by_script``)."""
 
     event: str
     """Its DOM name: ``click``, ``change``, ``submit``, …"""
@@ -147,6 +147,9 @@ class DomEvent(_Signal):
     control: ControlRecord | None = None
     """Of what is clicked: the nearest link, button or the like around the target, if the target is none itself; None in
     records of older versions."""
+    by_script: bool = False
+    """Of a ``change``: a script announced it, of the page's or of an agent's that drives the browser itself, as clients
+    do which choose from a list or set a date. Recorded for such agents alone; ``value`` is what the field does hold."""
     kind: Literal["dom"] = "dom"
 
 

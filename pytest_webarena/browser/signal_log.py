@@ -47,6 +47,7 @@ class Happening:
     control: ControlRecord | None = None
     maker: str = ""
     """Whose the document is, whether it has an address of its own or not."""
+    by_script: bool = False
 
 
 FILLED = ("about:blank", "about:srcdoc")
@@ -56,12 +57,14 @@ FILLED = ("about:blank", "about:srcdoc")
 class SignalLog:
     """Written on the session's loop, from events that come anyway; may be read from any thread."""
 
-    def __init__(self, *, dom_events: bool = False, letters: float = 0.03) -> None:
+    def __init__(self, *, dom_events: bool = False, letters: float = 0.03, by_script: bool = False) -> None:
         self.letters = letters
         """Seconds for which letters may be kept to be told together: less than it takes until anybody asks for them; 0
         where a dialog may hold up what is kept."""
         self.dom_events = dom_events
         """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
+        self.by_script = by_script
+        """Whether changes that scripts announce are told, too: for agents that run scripts."""
         # A clock that is set while a trial goes on must not turn its order around.
         self._epoch = time.time() - time.monotonic()
         self._signals: list[Signal] = []
@@ -179,6 +182,11 @@ class TabSignals:
         return self._log.dom_events
 
     @property
+    def by_script(self) -> bool:
+        """Whether changes that scripts announce are told, too."""
+        return self._log.by_script
+
+    @property
     def letters(self) -> float:
         """Seconds for which letters may be kept to be told together."""
         return self._log.letters
@@ -211,6 +219,7 @@ class TabSignals:
             whole=happening.whole,
             frame=happening.frame,
             control=happening.control,
+            by_script=happening.by_script,
             maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)

@@ -24,6 +24,7 @@ from tests.processes import wait_until
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
+    from pytest_webarena.browser.session import Session
 
 __all__ = ["shared", "show", "web"]
 
@@ -157,11 +158,17 @@ def test_whoever_drives_over_the_protocol_leaves_the_same_events_and_can_make_up
         with connect(driven.cdp_url, max_size=None) as socket:
             _Intruder(socket).try_everything()
         page.locator("#plain").click()
-        wait_until(lambda: len(said(session)) >= 9)
-        assert said(session)[7:] == [("click", "#plain", None)] * 2  # the other one was the intruder's, and real
+        wait_until(lambda: len(by_input(session)) >= 9)
+        assert by_input(session)[7:] == [("click", "#plain", None)] * 2  # the other one was the intruder's, and real
+        made_up = {(each.event, each.target.selector, each.value) for each in events(session) if each.by_script}
+        assert made_up == {("change", "#name_", "rye")}, "announced by script: told as that, with what the field holds"
         assert session.signals.lost == 0
         client.close()
         watched.close()
+
+
+def by_input(session: Session) -> list[tuple[str, str, str | None]]:
+    return [(each.event, each.target.selector, each.value) for each in events(session) if not each.by_script]
 
 
 class _Following(Watched):

@@ -19,6 +19,7 @@ from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.signals import DomEvent
 from tests.browser.conftest import CALM, QUICK, Web
 from tests.processes import Process, descendants, kill, listening, name_of, of_command, still_running, wait_until
 
@@ -178,6 +179,44 @@ def test_the_harness_sees_what_is_about_to_be_hit(page: Page, watched: Watched) 
     target = watched.session.element_at(box["x"] + 2, box["y"] + 2)
     assert target is not None
     assert (target.role, target.name) == ("link", "Cart")
+
+
+def test_what_clients_choose_and_set_by_script_is_told_as_that(page: Page, watched: Watched, web: Web) -> None:
+    """As Playwright, Puppeteer and others do with lists, dates and files. The values are the fields' own."""
+    web.put(
+        "/order",
+        """<select id=corn><option>Oats<option>Rye</select><input id=day type=date><input id=file type=file>
+        <input id=price oninput="this.value = this.value.replace(/[^0-9]/g, ''); tell()"><input type=checkbox id=box>
+        <input type=password id=secret><p id=lie>x</p><button onclick=tell()>Tell</button>
+        <script>const tell = () => price.dispatchEvent(new Event('change', {bubbles: true}));
+        Object.defineProperty(price, 'value', {get: () => 'a lie', set(text) { text; }});</script>""",
+    )
+    page.goto("http://a.test/order")
+    before = len(watched.session.signals.since())
+    page.locator("#corn").select_option("Rye")
+    page.locator("#day").fill("2026-01-31")
+    page.locator("#file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"})
+    page.locator("#price").press_sequentially("12")
+    page.evaluate(
+        """() => { box.click(); secret.value = 'hush'; lie.value = 'x';
+        for (const el of [secret, lie, box]) for (const type of ['input', 'change'])
+          el.dispatchEvent(new Event(type, {bubbles: true})) }"""
+    )
+    page.locator("button").click()
+    page.locator("button").click()
+
+    def told() -> list[tuple[str, str, str | None, bool]]:
+        found = watched.session.signals.since(before)
+        return [(e.event, e.target.selector, e.value, e.by_script) for e in found if isinstance(e, DomEvent)]
+
+    wait_until(lambda: [each[0] for each in told()].count("click") == 2)
+    assert [each for each in told() if each[3]] == [
+        ("change", "#corn", "Rye", True),
+        ("change", "#day", "2026-01-31", True),
+        ("change", "#file", "a.txt", True),
+        ("change", "#price", "12", True),
+    ], "of what is written by keys, what is announced afterwards, and that once"
+    assert [each[:3] for each in told() if not each[3] and each[0] == "input"] == [("input", "#price", "12")]
 
 
 def test_what_fields_hold_is_told_whoever_filled_them(page: Page, watched: Watched, web: Web) -> None:

@@ -222,6 +222,7 @@ class _DrivenSession(Session):
     def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
         super().__init__(engine, config)
         self._driven = driven
+        self.signals.by_script = True
 
     @property
     def browser_version(self) -> str:

@@ -19,6 +19,7 @@ if (globalThis[KEY]) {
 // --- telling
 
 const PAUSE = LETTERS_MS;
+const TELL_SCRIPTED = BY_SCRIPT;
 const CLICKS = new Set(['click', 'dblclick', 'auxclick', 'contextmenu']);
 
 const numbers = new WeakMap();
@@ -224,6 +225,22 @@ const onLetter = (event, type, el) => {
   return true;
 };
 
+// Clients of agents that drive the browser choose from lists and set dates by script, and announce it as pages do. It is
+// told as what it is, once for each value, and not while somebody writes there: masks announce each letter.
+const FEW = 200;  // of a document
+let scriptedLeft = TELL_SCRIPTED ? FEW : 0;
+const scriptedValues = new WeakMap();
+const tellScripted = el => {
+  if (scriptedLeft === 0 || isBox(el) || struck === el || writings.get(el)?.edited) return;
+  const value = is(el, 'input') || is(el, 'textarea') || is(el, 'select') ? valueOf(el) : null;
+  if (value === null || scriptedValues.get(el) === value) return;
+  scriptedValues.set(el, value);
+  scriptedLeft--;
+  catchUp();
+  writing = null;
+  send(JSON.stringify({...sayingOf(el, 'change', value), scripted: true}));
+};
+
 // Keys that write nothing. What a field does with its own is told by what becomes of its value.
 const LEFT = new Set(['Escape', 'ArrowUp', 'ArrowDown']);  // to the page, by a field for a line of text
 const HELD = new Set(['Alt', 'AltGraph', 'CapsLock', 'Control', 'Dead', 'Fn', 'Meta', 'NumLock', 'Process', 'Shift', 'Tab', 'Unidentified']);
@@ -299,6 +316,7 @@ const onEvent = event => {
     if (trusted && el !== told) tell(el, type, value, undefined, false, ready);
     return;
   }
+  if (!trusted && (type === 'change' || type === 'input')) tellScripted(el);
   if (!trusted || (type === 'auxclick' && event.button !== 1)) return;
   if (type === 'beforeinput' || type === 'input') struck = null;
   if (type === 'focusout' || type === 'pointerdown' || type === 'submit' || (type === 'keydown' && event.key === 'Enter')) tellStruck();

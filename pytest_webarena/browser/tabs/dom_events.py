@@ -45,11 +45,13 @@ _ANSWER = 10.0
 
 
 @cache
-def script(letters: float = 0.03) -> str:
-    """The listener, which puts itself into place. ``letters``: seconds for which it may keep some; 0: none at all."""
+def script(letters: float = 0.03, by_script: bool = False) -> str:
+    """The listener, which puts itself into place. ``letters``: seconds for which it may keep some; 0: none at all.
+    ``by_script``: whether it tells changes that scripts announce, too."""
     folder = files("pytest_webarena.browser.tabs")
     elements, source = ((folder / name).read_text("utf-8") for name in ("dom_elements.js", "dom_events.js"))
     source = source.replace("// ELEMENTS\n", elements)
+    source = source.replace("BY_SCRIPT", "true" if by_script else "false")
     source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000)) if letters else 0))
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
         source = source.replace(f"'{name}'", f"'{value}'")
@@ -84,7 +86,10 @@ class DomEvents:
         session.on(
             "Target.receivedMessageFromTarget", lambda params: receive("Target.receivedMessageFromTarget", params)
         )
-        await _set_up(_Session(session), script(self._signals.letters))
+        await _set_up(_Session(session), self._script())
+
+    def _script(self) -> str:
+        return script(self._signals.letters, self._signals.by_script)
 
     def sign(self) -> tuple[str, str] | None:
         """The name of an event, and what it must hold, once, to be believed that it is the harness's; None where nobody
@@ -128,7 +133,7 @@ class DomEvents:
                     self._frames.attached(str(info.get("targetId", "")), str(parent))
                 nested = _Nested(channel, child, self._ids)
                 inner[child] = (nested, self._receiver(nested, (*where, child)))
-                self._in_background(_set_up(nested, script(self._signals.letters), waiting=True))
+                self._in_background(_set_up(nested, self._script(), waiting=True))
             elif method == "Target.receivedMessageFromTarget" and params.get("sessionId") in inner:
                 message = json.loads(params.get("message", "{}"))
                 nested, further = inner[params["sessionId"]]
@@ -196,6 +201,7 @@ class DomEvents:
             field=(*document, said["field"]),
             size=size,
             maker=maker,
+            by_script=said.get("scripted", False),
         )
 
 

@@ -76,7 +76,10 @@ class Matcher:
         self._asked: dict[str, int] = {}
 
     def hit(self, node: KeyNode, moment: Moment) -> Hit:
-        """Whether ``moment`` reaches ``node``, whatever was before it."""
+        """Whether ``moment`` reaches ``node``, whatever was before it. What a script has done reaches values alone, and
+        breaks no prohibition: maybe it was the page's own."""
+        if moment.event is not None and moment.event.by_script and node.forbidden:
+            return NO
         match node.target:
             case UrlTarget():
                 return self._url(node.target, moment, active=node.hold == "end")
@@ -138,7 +141,7 @@ class Matcher:
         if moment.kind == "gap":
             return _gap(moment) if moment.elements else NO
         event = moment.event
-        if event is None or event.event not in (target.event or ACTS):
+        if event is None or event.by_script or event.event not in (target.event or ACTS):
             return NO
         return self._at(target, event, Hit(known=True, by=_told(event)))
 
@@ -177,9 +180,12 @@ class Matcher:
         return hit
 
     def changes(self, target: ValueTarget, moment: Moment) -> bool | None:
-        """Whether a moment gives a value to a field that is meant."""
+        """Whether a moment gives a value to a field that is meant. What a script gives takes away nothing: pages write
+        anew what was entered, in a form of theirs."""
         event = moment.event
         if event is None or event.event not in _VALUED:
+            return False
+        if event.by_script and self._value(target, moment).known is not True:
             return False
         return self._at(target, event, Hit(known=True)).known
 
@@ -309,4 +315,5 @@ def _told(event: DomEvent) -> str:
     """An event in a few words."""
     target = event.target
     name = f' "{clip(target.name or target.text, 40)}"' if target.name or target.text else ""
-    return f"{event.event} on {target.role or target.tag or 'an element'}{name}"
+    by = " by script" if event.by_script else ""
+    return f"{event.event}{by} on {target.role or target.tag or 'an element'}{name}"

@@ -141,6 +141,8 @@ def _settled(signals: Sequence[Signal], after: Sequence[int]) -> list[bool]:
             open_ = None  # a step is over: what the field holds then was entered
         if not isinstance(signal, DomEvent):
             open_ = None
+        elif signal.by_script:
+            continue
         elif signal.event in _VALUED and signal.value is not None:
             if open_ is not None and same_field(open_, signal) and not _is_tick(signal):
                 settled[begun] = False

@@ -11,6 +11,7 @@ from pytest_webarena.checks import judge
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import TabState
+from pytest_webarena.signals import DomEvent
 
 from ..helpers import task
 from .trials import QTY, SHOP, at, event, judged, reached, trial, typed
@@ -92,6 +93,35 @@ def test_what_has_to_hold_at_the_end() -> None:
     never = "[{url: {includes: /b}}, {url: {includes: /a}, hold: end, forbidden: true}]"
     assert judged(never, trial([at("/a")], [at("/b")])).passed
     assert judged(never, trial([at("/b")], [at("/a")])).score == 0
+
+
+def by_script(path: str, value: str) -> DomEvent:
+    """What a client does that chooses from a list."""
+    return replace(event(path, "change", value=value), by_script=True)
+
+
+def test_what_a_script_sets_reaches_values_alone() -> None:
+    value = "value: {locate: '#qty', exact: 2}"
+    got = judged(f"[{{{value}}}]", trial([by_script(QTY, "2")]))
+    assert (got.score, got.parts[0].by) == (1, "change by script on input: '2'")
+    assert judged(f"[{{{value}}}]", trial([by_script(QTY, "20")])).score == 0
+    assert judged("[{element: {locate: '#qty', event: change}}]", trial([by_script(QTY, "2")])).score == 0
+    never = f"[{{url: {{includes: /a}}}}, {{{value}, forbidden: true}}]"
+    assert judged(never, trial([by_script(QTY, "2")], [at("/a")])).passed, "maybe it was the page's own"
+
+
+def test_what_a_script_sets_takes_no_value_away() -> None:
+    """Pages write anew, in a form of theirs, what was entered."""
+    held = "[{value: {locate: '#qty', exact: 1234}, hold: end}]"
+    assert judged(held, trial([typed(QTY, "1234"), by_script(QTY, "1,234")])).passed
+    assert judged(held, trial([typed(QTY, "1234")], [by_script(QTY, "1,234")])).passed
+    assert judged(held, trial([typed(QTY, "5")], [by_script(QTY, "1234")])).passed
+    assert judged(held, trial([by_script(QTY, "1234")], [typed(QTY, "5")])).score == 0
+
+
+def test_what_a_script_writes_meanwhile_makes_no_value_of_the_beginning_of_one() -> None:
+    node = "[{value: {locate: '#qty', exact: 20}}]"
+    assert judged(node, trial([typed(QTY, "20"), by_script(QTY, "x"), typed(QTY, "200")])).score == 0
 
 
 A, B, C = [at("/a")], [at("/b")], [at("/c")]

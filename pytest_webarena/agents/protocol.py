@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, r
 
 from pytest_webarena.answers import AnswerFormat, instructions
 from pytest_webarena.errors import WebArenaError
-from pytest_webarena.evidence import StopReason, Usage, is_count
+from pytest_webarena.evidence import StopReason
+from pytest_webarena.evidence.usage import Usage, is_count
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action

@@ -42,7 +42,8 @@ from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, S
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import DeclaredError, closest
-from pytest_webarena.evidence import Usage, cut, is_count, is_money
+from pytest_webarena.evidence import cut
+from pytest_webarena.evidence.usage import Usage, is_count, is_money
 from pytest_webarena.text import within
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from pytest_webarena.evidence import Usage, is_count
+from pytest_webarena.evidence.usage import Usage, is_count
 from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, ToolCall
 
 __all__ = ["API", "APIS", "Chat", "EmptyReply", "Responses"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from pytest_webarena.evidence import MOST, Usage
+from pytest_webarena.evidence.usage import MOST, Usage
 
 __all__ = ["ListedPrice", "listed_price"]
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.errors import recording, unwritten
-from pytest_webarena.evidence import MOST, Usage
+from pytest_webarena.evidence.usage import MOST, Usage
 
 __all__ = [
     "BudgetSpent",

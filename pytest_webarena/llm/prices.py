@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.evidence import MOST, Usage
+from pytest_webarena.evidence.usage import MOST, Usage
 from pytest_webarena.llm.listed_prices import ListedPrice, listed_price
 from pytest_webarena.yaml_files import read_yaml
 

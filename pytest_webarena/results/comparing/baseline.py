@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.evidence import is_count, is_money
+from pytest_webarena.evidence.usage import is_count, is_money
 from pytest_webarena.results.comparing.sides import Side, SideTask, Trait, Try, sides_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import JudgeErrors, Outcome

@@ -12,7 +12,7 @@ import pytest
 from pytest_webarena.actions import Action, Noop, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.evidence import MOST, Usage
+from pytest_webarena.evidence.usage import MOST, Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import ModelCalls, read_model_calls
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
 from pytest_webarena.changes import SiteChanges, changes_from_json
+from pytest_webarena.evidence.steps import LONGEST_TEXT, FilledField, StepRecord, cut
+from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
 
 __all__ = [
@@ -48,19 +50,11 @@ have made themselves; 10 what changed in the sites' databases and files, and wha
 11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed;
 13 fields that no command filled."""
 
-LONGEST_TEXT = 100_000
-"""Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
-needs more to say it, and what is recorded of a trial stays bounded whatever an agent says."""
-
 LONGEST_REPLY = 1_000_000
 """Characters of a reply in which an action is looked for."""
 
 LONGEST_PAGE = 10_000_000
 """Characters of a page, or of what an agent is shown of it, that are recorded."""
-
-MOST = 10**15
-"""Of any number that an agent or an endpoint tells of itself, a count or US dollars. More is no count of anything, and
-would not fit where numbers are kept and added up."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -78,167 +72,6 @@ class TabState:
     html: str
     """The serialised DOM, not the source as sent."""
     active: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What model calls used up, by the endpoint's own count. ``+`` adds two; sums stay at `MOST`, too."""
-
-    calls: int = 0
-    """Requests that were answered, those of the cache included."""
-    cached_calls: int = 0
-    """Of these, how many the response cache on disk answered: they cost nothing."""
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    """Of the input tokens, how many the endpoint had in its prompt cache."""
-    output_tokens: int = 0
-    """Reasoning tokens included."""
-    reasoning_tokens: int = 0
-    untold_calls: int = 0
-    """Requests that may have used something which nobody told of: it is in none of these numbers. Answers without a
-    count of tokens, and requests that were given up or answered with what is no reply."""
-    cost: float | None = 0.0
-    """US dollars; None when the price of a call is not known. Unknown is never zero."""
-    saved: float | None = 0.0
-    """US dollars that the calls answered by the cache would have cost."""
-
-    def __post_init__(self) -> None:
-        for name in _COUNTS:
-            value: object = getattr(self, name)
-            if not is_count(value):
-                raise TypeError(f"Usage: expected {name} to be a whole number from 0 to 10**15, found {_shown(value)}")
-        for part, whole in _PARTS.items():
-            some, most = getattr(self, part), getattr(self, whole)
-            if some > most:
-                raise TypeError(f"Usage: expected {part} to be among {whole}, found {some} of {most}")
-        for name in ("cost", "saved"):
-            money: object = getattr(self, name)
-            if money is not None and not is_money(money):
-                raise TypeError(
-                    f"Usage: expected {name} to be US dollars from 0 to 10**15 or None, found {_shown(money)}"
-                )
-
-    @property
-    def worth(self) -> float | None:
-        """What the calls would have cost without the response cache, in US dollars; None when that is not known."""
-        return _sum(self.cost, self.saved)
-
-    def __add__(self, other: Usage) -> Usage:
-        counts = {name: min(getattr(self, name) + getattr(other, name), MOST) for name in _COUNTS}
-        return Usage(**counts, cost=_sum(self.cost, other.cost), saved=_sum(self.saved, other.saved))
-
-    def __bool__(self) -> bool:
-        return self != Usage()
-
-
-_COUNTS = (
-    "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "untold_calls",
-)  # fmt: skip
-
-_PARTS = {"cached_input_tokens": "input_tokens", "reasoning_tokens": "output_tokens"}
-"""Counts that are part of another one."""
-
-
-def is_count(value: object) -> bool:
-    """Whether it is a number of things that a `Usage` can hold."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-def is_money(value: object) -> bool:
-    """Whether it is an amount of US dollars that a `Usage` can hold."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-def _shown(value: object) -> str:
-    """Short enough for a message; Python refuses to write numbers with too many digits."""
-    if isinstance(value, int) and abs(value) > MOST:
-        return "a larger one" if value > 0 else "one far below 0"
-    return repr(value)[:100]
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else min(one + other, float(MOST))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilledField:
-    """A field that holds something else than its document came with."""
-
-    target: TargetRecord
-    values: tuple[str, ...]
-    """The labels of what is chosen in a list, or the one text."""
-    is_list: bool = False
-
-    def action(self) -> dict[str, Any]:
-        """What puts it there again, as `actions.as_record` writes it.
-
-        >>> FilledField(target=TargetRecord(selector="#corn"), values=("Rye",), is_list=True).action()
-        {'kind': 'select', 'target': {'selector': 'css=#corn'}, 'options': ['Rye']}
-        """
-        target = {"selector": f"css={self.target.selector}"}
-        if self.is_list:
-            return {"kind": "select", "target": target, "options": list(self.values)}
-        return {"kind": "type", "target": target, "text": "".join(self.values), "clear": True, "enter": False}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> FilledField:
-        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
-        target, values = TargetRecord(**data.get("target", 0)), tuple(data.get("values", 0))
-        return cls(**{**data, "target": target, "values": values})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRecord:
-    """One round: what was seen, said and done."""
-
-    index: int
-    """From 0."""
-    action: Mapping[str, Any]
-    """`actions.as_record` of the action."""
-    raw: str
-    """What the agent said, verbatim."""
-    error: str = ""
-    """Why the action had no effect, as told to the agent; empty when it worked."""
-    url_before: str = ""
-    url_after: str = ""
-    target: TargetRecord | None = None
-    value: str | None = None
-    """Typed text, chosen option or pressed keys."""
-    tab: int = 0
-    """The tab acted on, from 0."""
-    observation: str = ""
-    """File of the observation shown to the agent, relative to the attempt folder."""
-    screenshot: str = ""
-    """File of the screenshot, relative to the attempt folder; empty when none was taken."""
-    started: float = 0.0
-    """Seconds since the episode began."""
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    """How long `observe`, `act` and `execute` took."""
-    thought: str = ""
-    """What the agent said of its reasons, where that is apart from the action."""
-    retries: int = 0
-    """Replies before this one that were no action and were asked for again without a step."""
-    usage: Usage | None = None
-    """What the step's model calls used; None for agents that report none."""
-    exchange: str = ""
-    """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
-    filled: tuple[FilledField, ...] = ()
-    """Found filled when the step began, by no command that was seen: a script of the agent's has done it, or the
-    page's own. They are no steps, count as none, and a replay fills what it does not find filled."""
-
-    def bounded(self) -> StepRecord:
-        """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
-        parts = ("action", "raw", "error", "url_before", "url_after", "value", "observation", "thought", "exchange")
-        filled = tuple(replace(each, values=tuple(map(cut, each.values))) for each in self.filled)
-        return replace(self, filled=filled, **{name: _cut_all(getattr(self, name)) for name in parts})
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
-        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
-        target, usage = data.get("target"), data.get("usage")
-        parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
-        filled = tuple(FilledField.from_json(each) for each in data.get("filled") or ())
-        return cls(**{**data, **parts, "filled": filled})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -451,26 +284,6 @@ class Evidence:
             usage_gap=data.get("usage_gap", ""),
             agent_seconds=data.get("agent_seconds"),
         )
-
-
-def cut(text: str, longest: int = LONGEST_TEXT) -> str:
-    """``text``, or its beginning and how long it was.
-
-    >>> cut("abc", 3), cut("abcd", 3)
-    ('abc', 'abc […] (cut here, 4 characters in all)')
-    """
-    return text if len(text) <= longest else f"{text[:longest]} […] (cut here, {len(text):,} characters in all)"
-
-
-def _cut_all(value: Any) -> Any:
-    match value:
-        case str():
-            return cut(value)
-        case dict():
-            return {key: _cut_all(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_cut_all(each) for each in value[:LONGEST_TEXT]]
-    return value
 
 
 def _request(data: Mapping[str, Any]) -> RequestRecord:

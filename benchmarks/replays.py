@@ -11,9 +11,10 @@ with Puppeteer; with browser-use's actions. The trial is then replayed, and held
 * what the replay itself says of where it diverged.
 
 A line for each trial that differs says in what. Tasks with steps that the client has no way to do (uploads, dialogs)
-are not played by it, and count for nothing. Trials that did not pass the first time are counted: they tell of the
-driver.
-Exit code 1 when less than 97 % have the same verdict, equal fields and no divergence.
+are not played by it, and count for nothing. Nor do trials in which the driver gave up (its client can't do a step) or
+ran out of time: they are told as lines of their own. Trials that it ended with an answer and that failed are counted.
+Exit code 1 when less than 97 % have the same verdict, equal fields and no divergence, or fewer than 3 of 4 came to an
+answer.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ NO_WORDS: dict[str, tuple[str, ...]] = {
 }
 """Parts of selectors that a driver does not find elements by."""
 ENOUGH = 0.97
+ENDED = 0.75
+"""Of the trials that are played, how many have to come to an answer: else what is measured are the easy ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,8 @@ class Trial:
 
     outcome: str
     message: str
+    stop: str
+    """Why it ended."""
     fields: dict[tuple[str, str], str]
     """What each field held last, by the page's path and the field's own selector."""
     replayed: str
@@ -172,6 +177,7 @@ def read_trial(file: Path, record: dict[str, str]) -> Trial:
     return Trial(
         outcome=record["outcome"],
         message=record.get("message") or "",
+        stop=record["stop_reason"],
         fields=by_script(attempt / "steps.jsonl") | fields(attempt / "signals.jsonl"),
         replayed=replayed.read_text() if replayed.exists() else "",
     )
@@ -203,8 +209,13 @@ def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]
     for task in tasks:
         if task.id not in first or task.id not in again:
             print(f"{task.id}: no record")
+            found["none"] += 1
             continue
         one, other = first[task.id], again[task.id]
+        if one.stop != "answered":
+            print(f"{task.id}: no answer of the driver ({one.stop}): {one.message[-400:]}")
+            found["unanswered"] += 1
+            continue
         whys = differences(one, other)
         found.update(whys.keys())
         found["equal"] += not whys
@@ -214,12 +225,18 @@ def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]
             print(f"{task.id}: the driver's trial {one.outcome}: {one.message[:300]}")
         for what, why in whys.items():
             print(f"{task.id}: {what}: {why}")
-    count = len(tasks)
+    return summed_up(len(tasks), found)
+
+
+def summed_up(played: int, found: Counter[str]) -> int:
+    """Print the numbers; the exit status."""
+    count = played - found["unanswered"]
+    print(f"{found['unanswered']} of {played} played without an answer: not counted below")
     print(f"{found['passed']} of {count} passed the first time; {found['written']} fields were written in")
     for what in ("verdict", "fields", "divergence"):
-        print(f"{count - found[what]} of {count} without a difference in the {what}")
+        print(f"{count - found['none'] - found[what]} of {count} without a difference in the {what}")
     print(f"{found['equal']} of {count} trials equal in all ({found['equal'] / max(count, 1):.1%})")
-    return int(not count or found["equal"] < ENOUGH * count)
+    return int(not count or count < ENDED * played or found["equal"] < ENOUGH * count)
 
 
 def differences(first: Trial, again: Trial) -> dict[str, str]:

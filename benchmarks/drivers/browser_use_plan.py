@@ -18,6 +18,12 @@ from browser_use import BrowserSession, Tools
 ROLE = re.compile(r'^role=(\w+)(?:\[name="((?:[^"\\]|\\.)*)"s?\])?$')
 PATIENCE = 20
 """Seconds for an element to come up."""
+AT_ONCE = 3
+"""Of them, those before it is looked for further down: models are shown what is near the viewport alone."""
+
+
+class GaveUp(Exception):
+    """Its actions can't do a step."""
 
 
 class Driver:
@@ -34,47 +40,80 @@ class Driver:
         """The answer."""
         tabs = sorted(await self.session.get_tabs(), key=lambda tab: place(tab.url, self.start))
         self.tabs = [tab.target_id for tab in tabs]
-        await self.tools.switch(browser_session=self.session, tab_id=self.tabs[0][-4:])
-        for step in steps:
+        await self.do("switch", {"tab_id": self.tabs[0][-4:]})
+        for number, step in enumerate(steps):
             if step["kind"] == "stop":
                 return str(step["answer"])
-            for name, arguments in await self.calls(step):
-                said = await getattr(self.tools, name)(browser_session=self.session, **arguments)
-                if said.error:
-                    raise RuntimeError(f"{name} {arguments}: {said.error}")
+            try:
+                for name, arguments in await self.calls(step):
+                    await self.do(name, arguments)
+            except Exception as error:
+                raise GaveUp(f"step {number} of {len(steps)}, {step}: {error}") from error
             await asyncio.sleep(0.5)
+            for tab in await self.session.get_tabs():  # its click has switched to one that came up
+                if tab.target_id not in self.tabs:
+                    self.tabs.append(tab.target_id)
         return ""
+
+    async def do(self, name: str, arguments: dict[str, Any]) -> None:
+        """One of its actions."""
+        said = await getattr(self.tools, name)(browser_session=self.session, **arguments)
+        if said.error or "not available - page may have changed" in (said.extracted_content or ""):
+            raise GaveUp(f"{name} {arguments}: {said.error or said.extracted_content}")
 
     async def calls(self, step: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         """What a model would say to have the step done."""
         kind = step["kind"]
-        index = await self.index(step["target"]["selector"]) if step.get("target") else None
+        node = await self.find(step["target"]["selector"]) if step.get("target") else None
+        at = {} if node is None else {"index": node.backend_node_id}
         if kind == "goto":
             site, _, path = step["url"].partition(":")
             return [("navigate", {"url": self.sites[site] + path if site in self.sites else step["url"]})]
         if kind == "tab_focus":
             return [("switch", {"tab_id": self.tabs[step["index"]][-4:]})]
         if kind == "type":
-            writes = [("input", {"index": index, "text": step["text"], "clear": step["clear"]})]
-            return [*writes, ("send_keys", {"keys": "Enter"})] if step["enter"] else writes
+            writes = [("input", {**at, "text": step["text"], "clear": step["clear"]})] if at else []
+            typed = writes or [("send_keys", {"keys": step["text"]})]
+            return [*typed, ("send_keys", {"keys": "Enter"})] if step["enter"] else typed
         if kind == "press":
-            return [("click", {"index": index}), ("send_keys", {"keys": step["keys"]})]
+            clicks = [] if node is None or await self.focused(node) else [("click", at)]
+            return [*clicks, ("send_keys", {"keys": step["keys"]})]
         if kind == "select":
-            return [("select_dropdown", {"index": index, "text": option}) for option in step["options"]]
-        return [(kind if kind == "go_back" else "click", {} if kind == "go_back" else {"index": index})]
+            return [("select_dropdown", {**at, "text": option}) for option in step["options"]]
+        if kind == "check":
+            return [] if checked(node) == step["checked"] else [("click", at)]
+        return [("go_back", {})] if kind == "go_back" else [("click", at)]
 
-    async def index(self, selector: str) -> int:
-        """Of the first element that matches, in the session's list of what can be acted on."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            await self.session.get_browser_state_summary(include_screenshot=False)
+    async def find(self, selector: str) -> Any:
+        """The first element that matches, in the session's list of what can be acted on."""
+        began = time.monotonic()
+        while (now := time.monotonic()) < began + PATIENCE:
+            state = await self.session.get_browser_state_summary(include_screenshot=False)
             shown = await self.session.get_selector_map()
             parts = [await self.matching(part) for part in selector.split(" >> ")]
-            for index, node in shown.items():
+            for node in shown.values():
                 if parts[-1](node) and within(node.parent_node, parts[:-1]):
-                    return int(index)
+                    return node
+            if now > began + AT_ONCE and state.page_info is not None and state.page_info.pixels_below > 0:
+                await self.do("scroll", {"down": True, "pages": 1.0})
             await asyncio.sleep(0.3)
-        raise RuntimeError(f"expected an element {selector}, found none")
+        raise GaveUp(f"expected an element {selector}, found none")
+
+    async def focused(self, node: Any) -> bool:
+        """Whether keys go to the node already."""
+        cdp = await self.session.get_or_create_cdp_session()
+        found = await cdp.cdp_client.send.DOM.resolveNode(
+            params={"backendNodeId": node.backend_node_id}, session_id=cdp.session_id
+        )
+        said = await cdp.cdp_client.send.Runtime.callFunctionOn(
+            params={
+                "objectId": found["object"]["objectId"],
+                "functionDeclaration": "function () { return this === document.activeElement; }",
+                "returnByValue": True,
+            },
+            session_id=cdp.session_id,
+        )
+        return said["result"].get("value") is True
 
     async def matching(self, part: str) -> Any:
         """Whether a node is what one part of a selector means."""
@@ -103,6 +142,12 @@ def place(url: str, start: list[str]) -> int:
     return start.index(url) if url in start else [each.split("/")[2] for each in start].index(site)
 
 
+def checked(node: Any) -> bool:
+    """Whether a box or button is, as its state shows it."""
+    told = {each.name: each.value for each in (node.ax_node.properties if node.ax_node else None) or ()}
+    return told.get("checked") in (True, "true")
+
+
 def within(node: Any, parts: list[Any]) -> bool:
     """Whether the parts, from the last on, are found outwards of the node."""
     while node is not None and parts:
@@ -117,9 +162,14 @@ async def solve(task: dict[str, Any]) -> str:
     session = BrowserSession(cdp_url=task["cdp_url"])
     await session.start()
     plans = json.loads(Path("plans.json").read_text())
-    return await Driver(session, task["sites"], task["start"]).run(plans[task["intent"]])
+    try:
+        return await Driver(session, task["sites"], task["start"]).run(plans[task["intent"]])
+    finally:  # as its own agent does: else it takes the end of the loop for a lost connection, and connects for ever
+        await session.kill()
 
 
-answer = asyncio.run(solve(json.loads(sys.stdin.readline())))
+try:
+    answer = asyncio.run(solve(json.loads(sys.stdin.readline())))
+except GaveUp as gave_up:
+    sys.exit(f"gave up: {gave_up}")
 print(json.dumps({"type": "answer", "answer": answer, "usage": {"calls": 0, "cost": 0}}), flush=True)
-os._exit(0)  # its watchdogs would take their time

@@ -247,6 +247,8 @@ class AgentDefinition:
     """Keys of `ObservationConfig` that this agent asks for; the run's settings fill the rest."""
     viewport: tuple[int, int] | None = None
     """Width and height in CSS pixels; None: the run's."""
+    viewport_of: Callable[[Task, int], tuple[int, int] | None] = field(default=lambda task, trial: None)
+    """That of this trial of the task; None: ``viewport``."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
     """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,21 @@ class Recording:
             return (self.folder / step.observation).read_text("utf-8", errors="replace") if step.observation else ""
         except OSError:
             return ""
+
+    @property
+    def viewport(self) -> tuple[int, int] | None:
+        """Width and height that most of the steps were done at, in CSS pixels; None where it was not kept. Agents that
+        drive the browser give it another one than their run's."""
+        found = Counter(size for step in self.steps if (size := self._viewport(step)) is not None)
+        return max(found, key=lambda size: found[size], default=None)
+
+    def _viewport(self, step: StepRecord) -> tuple[int, int] | None:
+        try:
+            told = json.loads((self.folder / step.observation).with_suffix(".json").read_text("utf-8"))
+            width, height = told["viewport"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return (int(width), int(height)) if width and height else None
 
 
 def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording:

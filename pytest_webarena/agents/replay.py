@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -219,8 +220,8 @@ class ReplayAgent:
         kind = record.get("kind")
         if isinstance(to := record.get("to"), Mapping) and "id" in to:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
-        if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
-            return  # the page went there by itself again
+        if kind == "goto" and step.raw.startswith("navigation without") and _went_by_itself(step, observation.url):
+            return
         if step.filled and _holds(step, observation):
             return  # the page filled it by itself again
         if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
@@ -327,8 +328,10 @@ def _place(url: str) -> tuple[str, str]:
     return parts.netloc, parts.path.rstrip("/")
 
 
-def _same(url: str, other: str) -> bool:
-    return _place(url) == _place(other)
+def _went_by_itself(step: StepRecord, url: str) -> bool:
+    """Whether the page led where it had led without a command. With a query of its own it may do so; with the one of
+    before it has not moved, as where a client had chosen an order by script and the page went there with it."""
+    return _place(url) == _place(step.url_after) and (url != step.url_before or url == step.url_after)
 
 
 def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
@@ -341,13 +344,20 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
                 "give it with --agent-option run=DIR"
             )
 
+    @lru_cache(maxsize=4)  # it is asked for several times in a row, and each time all of the run's trials are read
+    def found(task: str, trial: int) -> Recording:
+        return find_recording(run, task=task, agent=keys.agent, trial=trial)
+
     def make(assignment: Assignment) -> ReplayAgent:
-        recording = find_recording(run, task=assignment.task.id, agent=keys.agent, trial=assignment.trial)
-        return ReplayAgent(recording, assignment.folder)
+        return ReplayAgent(found(assignment.task.id, assignment.trial), assignment.folder)
+
+    def viewport(task: Task, trial: int) -> tuple[int, int] | None:
+        """What was in sight is what targets were told apart by, and points count from its corner."""
+        return found(task.id, trial).viewport
 
     def dialogs(task: Task, trial: int) -> DialogPolicy | None:
         """Open until they are answered where an answer was recorded."""
-        recorded = find_recording(run, task=task.id, agent=keys.agent, trial=trial).steps
+        recorded = found(task.id, trial).steps
         answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
         return "hold" if answers else None
 
@@ -368,7 +378,14 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
     recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
     files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []
     return common.definition(
-        make, files=files, dialogs=dialogs, check=check, judged=judged, asks_models=False, raises=(AgentError,)
+        make,
+        files=files,
+        viewport_of=viewport,
+        dialogs=dialogs,
+        check=check,
+        judged=judged,
+        asks_models=False,
+        raises=(AgentError,),
     )
 
 

@@ -54,7 +54,7 @@ async def look(
     except DialogBlocks:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)
-    width, height = _viewport(tab)
+    width, height = _viewport(tab, extraction)
     image = shot.data if shot is not None else None
     asked = observed.pictured("plain")
     return Observation(
@@ -200,9 +200,12 @@ async def _dialog_observation(tabs: Tabs) -> Observation:
     )
 
 
-def _viewport(tab: Tab) -> tuple[int, int]:
+def _viewport(tab: Tab, read: Extraction | None = None) -> tuple[int, int]:
+    """What we have set; as ``read`` says where it is somebody else's to set, as in a browser that an agent drives."""
     size = tab.page.viewport_size
-    return (size["width"], size["height"]) if size else (0, 0)
+    if size is None:
+        return (round(read.width), round(read.scroll.viewport_height)) if read is not None else (0, 0)
+    return size["width"], size["height"]
 
 
 async def _infos(tabs: Tabs, current_title: str | None) -> tuple[TabInfo, ...]:

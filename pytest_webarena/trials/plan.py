@@ -144,8 +144,8 @@ class TrialPlan:
         agent = self.agent
         if (dialogs := agent.dialogs(self.task, self.trial)) is not None:
             config = replace(config, dialogs=dialogs)
-        if agent.viewport is not None:
-            config = replace(config, viewport=agent.viewport)
+        if (viewport := agent.viewport_of(self.task, self.trial) or agent.viewport) is not None:
+            config = replace(config, viewport=viewport)
         if agent.search is not None:
             config = replace(config, search=agent.search)
         if agent.observation:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwrigh
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pytest_webarena.browser.config import EngineConfig, Geolocation, SessionConfig
+from pytest_webarena.browser.config import EngineConfig, Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
@@ -322,6 +322,23 @@ def test_permissions_and_the_windows_size_are_the_agents_until_it_leaves(
         wait_until(
             lambda: engine.run(seen.pages[0].evaluate("[innerWidth, innerHeight]"), timeout=10, what="") == before
         )
+
+
+@pytest.mark.parametrize("extractor", ["fast", "exact"])
+def test_the_viewport_that_an_agent_gives_its_pages_is_the_one_told(
+    engine: BrowserEngine, web: Web, playwright: Playwright, extractor: str
+) -> None:
+    looks = ObservationConfig.from_plain({"extractor": extractor})
+    config = SessionConfig(proxy=web.proxy, deadlines=CALM, viewport=(900, 700), observation=looks)
+    with open_driven(engine, config) as (session, driven):
+        watched = Watched(session, driven)
+        session.open_tabs(["http://a.test/"])
+        context = playwright.chromium.connect_over_cdp(driven.cdp_url).contexts[0]
+        assert session.observe().viewport == (900, 700)
+        sizes = {"width": 640, "height": 480, "deviceScaleFactor": 2, "mobile": False}
+        context.new_cdp_session(context.pages[0]).send("Emulation.setDeviceMetricsOverride", sizes)
+        assert session.observe().viewport == (640, 480)
+        watched.close()
 
 
 def test_there_are_no_other_contexts(client: Browser, raw: Raw) -> None:

@@ -55,6 +55,7 @@ class ExactExtractor:
                 viewport_height=main.window.height,
                 content_height=main.content[1],
             ),
+            width=main.window.width,
             html=html.lines,
             marks=marks,
         )

@@ -92,6 +92,8 @@ class Extraction:
     brackets may be one there."""
     focused: str
     scroll: ScrollPosition
+    width: float = 0
+    """Of the viewport, in CSS pixels; 0: nobody knows."""
     html: tuple[str, ...] = ()
     """Lines of the ``html`` form, if it is asked for."""
     marks: Mapping[str, Box] = field(default_factory=dict)

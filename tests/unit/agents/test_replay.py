@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,11 +21,14 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.agents import resolve_agent
+from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.plan import TrialPlan
 from tests.made_up import make_trial
 from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, replay, seen
 
@@ -135,6 +139,48 @@ def test_what_a_self_driving_agent_did_can_be_repeated(recorded: RunDir) -> None
     assert actions[1:] == [
         Goto("http://s.test/new"), Type(Element("1"), "Rye"), Press("a"), Press("b"), Click(Element("2")), Stop("rye"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("url", "action"),
+    [
+        ("http://s.test/list?q=a&order=price", Stop("rye")),
+        ("http://s.test/list?q=a&order=price&seen=2", Stop("rye")),  # it may tell another time, or another visitor
+        ("http://s.test/list?q=a", Goto("http://s.test/list?q=a&order=price")),
+        ("http://s.test/", Goto("http://s.test/list?q=a&order=price")),
+    ],
+)
+def test_a_page_that_does_not_lead_on_by_itself_is_led_there(recorded: RunDir, url: str, action: Action) -> None:
+    """A client chose from a list by script, and the page went on: what it chose is nowhere but in the address."""
+    led = {
+        "action": {"kind": "goto", "url": "http://s.test/list?q=a&order=price"},
+        "raw": "navigation without a command that explains it",
+        "target": None,
+        "url_before": "http://s.test/list?q=a",
+        "url_after": "http://s.test/list?q=a&order=price",
+    }
+    make_trial(recorded, steps=[led, STOP])
+    assert replay(recorded).act(seen(url=url)).action == action
+
+
+def test_it_has_the_viewport_that_was_recorded(recorded: RunDir) -> None:
+    """Agents that drive the browser set their own; what is out of sight can't be told apart from what is not there."""
+
+    def viewport(**keys: Any) -> tuple[int, int]:
+        replay(recorded, **keys)
+        definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
+        task = Task(id="t", intent="i", sites=())
+        plan = TrialPlan(task=task, agent=definition, trial=1, limits=EpisodeLimits())
+        return plan.tailored(SessionConfig(viewport=(900, 700))).viewport
+
+    make_trial(recorded, steps=[CLICK, CLICK, CLICK, STOP])
+    assert viewport() == (900, 700)  # nobody knows
+    folder = next(recorded.path.glob("trials/*/attempt-1/observations"))
+    for number, size in enumerate([[800, 600], [1920, 1080], [0, 0], [1920, 1080]]):
+        file = folder / f"{number:03d}.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "viewport": size}))
+    assert viewport() == (1920, 1080)
+    assert viewport(viewport=[1024, 768]) == (1024, 768)
 
 
 def test_what_is_not_recorded_can_not_be_repeated(recorded: RunDir, tmp_path: Path) -> None:

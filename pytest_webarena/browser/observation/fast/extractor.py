@@ -47,13 +47,14 @@ class FastExtractor:
                 marks = {id: Box(*place) for id, place in places.items()}
         except LostWorld as error:
             raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
-        x, y, height, content = found.scroll
+        x, y, height, content, width = found.scroll
         return Extraction(
             lines=tuple(writable(found.text).split("\n")) if config.needs("tree", "marks") else (),
             title=writable(found.title),
             elements={},  # ids are found again in the page itself: `InPage.locate`
             focused=found.focused,
             scroll=ScrollPosition(x=x, y=y, viewport_height=height, content_height=content),
+            width=width,
             html=html,
             marks=marks,
         )

@@ -44,8 +44,9 @@ class Reading:
     text: str
     title: str
     focused: str
-    scroll: tuple[float, float, float, float]
-    """Left and top edge of the viewport, its height, and the height of all there is to scroll, in CSS pixels."""
+    scroll: tuple[float, float, float, float, float]
+    """Left and top edge of the viewport, its height, the height of all there is to scroll, and the viewport's width, in
+    CSS pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,7 +154,8 @@ const markup = options => {
   const page = document.scrollingElement || document.documentElement;
   return {
     text: lines.filter(line => line.trim()).map(line => line.replace(/ +$/, '')).join('\n'),
-    title: document.title, next: nextNumber, scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0],
+    title: document.title, next: nextNumber,
+    scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0, innerWidth],
   };
 };
 

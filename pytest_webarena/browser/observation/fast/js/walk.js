@@ -316,7 +316,7 @@ const look = options => {
   const page = document.scrollingElement || document.documentElement;
   return {
     text: lines.join('\n'), title, focused, frames, next: nextNumber,
-    scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0],
+    scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0, innerWidth],
   };
 };
 

@@ -122,8 +122,8 @@ def _of_answers(field: Field) -> Field:
 _IN_ANSWERS = {
     "regex": " In an answer what it finds has to be said, as with `includes`.",
     "includes": (
-        " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), said of another deed "
-        "than the intent asks of (`Ann opened it; Bo closed it`), doubted "
+        " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), said of another "
+        "deed than the intent asks of (`Ann opened it; Bo closed it`), doubted "
         "(`maybe …`, "
         "`…?`) or one of a choice (`… or …`) it does not count."
     ),

@@ -172,7 +172,8 @@ def not_as_asked(question: str, text: str, start: int, end: int) -> str:
     left_out = _WITHOUT.match(text, end)
     if left_out is not None:
         thing = re.escape(left_out[1].casefold())
-        if re.search(rf"\bwith (?:[\w-]+ ){{0,2}}{thing}|\b{thing} included", asked):
+        adjective = rf"|\b{thing[:5]}\w*ed\b" if len(thing) > 6 else ""  # insured, of insurance
+        if re.search(rf"\bwith (?:[\w-]+ ){{0,2}}{thing}|\b{thing} included{adjective}", asked):
             return f'it is given without "{left_out[1]}", which the question includes'
     return ""
 

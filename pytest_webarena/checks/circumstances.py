@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pytest_webarena.checks.compared import SAME_WAY
+
 __all__ = ["for_another", "otherwise_given"]
 
 _UNIT = r"(?:\s?(?:%|\u20ac|\$|[^\W\d_]+))?"
@@ -15,7 +17,7 @@ _COUNTS = {
     for word in words.split()
 }
 _COUNT = rf"(?:\d{{1,4}}|{'|'.join(_COUNTS)})"
-_COUNTED = re.compile(rf"(?<![\w.,:-])({_COUNT})[\s-]([a-z]{{3,}})\b")
+_COUNTED = re.compile(rf"(?<![\w.,:-])({_COUNT})[\s-]?([a-z]{{3,}}|kg|km|cm|mm|g|l|ml|h)\b")
 _FROM = re.compile(
     r"(?:\A|[:,(]\s|\b(?:costs?|priced?|is|are|was|were|for)\s)from\s+\W?\Z|\bstart(?:s|ing)? (?:at|from)\s+\W?\Z"
 )
@@ -41,9 +43,15 @@ _NAME = r"(?:the )?([A-Z][\w'-]+(?: [A-Z][\w'-]+)*)"
 _IN_TWO = re.compile(
     _UNIT + rf"(?:\s+[a-z]+)?\s+(?:in|at|of)\s+{_NAME} and {_NAME}(?: together)?(?=\s*(?:[.,;!]|\Z|together))"
 )
-_FOR_ONE = re.compile(_UNIT + r"\s+for (?:just |only )?(?:one|1)(?=\s*(?:[.,;!)]|\Z))")
-_SEVERAL = re.compile(rf"\b(?:{'|'.join(list(_COUNTS)[1:])})\s+\W?[a-z\"\u201c]")
-_FROM_ONE_UNIT = re.compile(r"\b\d[\d.,]* (?:[\w-]+ )?([a-z]{3,}) (?:in|into|to) ([a-z]{3,})\b")
+_FOR_SO_MANY = re.compile(_UNIT + rf"\s+for (?:just |only |all )?({_COUNT})(?=\s*(?:[.,;!)]|\Z))")
+_SO_MANY = re.compile(rf"\b({'|'.join(_COUNTS)})\s+\W?[a-z\"\u201c]")
+_FROM_ONE_UNIT = (
+    re.compile(r"\b\d[\d.,]* (?:[\w-]+ )?(?P<given>[a-z]{3,}) (?:in|into|to) (?P<asked>[a-z]{3,})\b"),
+    re.compile(
+        r"\bhow many (?:[\w-]+ ){0,2}?(?P<asked>[a-z]{3,}) (?:are|is|do|does) \d[\d.,]*"
+        r" (?:[\w-]+ )?(?P<given>[a-z]{3,})\b(?! [a-z])"
+    ),
+)
 _PAYERS = (
     r"adult|child|children|famil(?:y|ies)|group|couple|senior|pensioner|student|youth|return|round trip|day ticket"
 )
@@ -82,11 +90,24 @@ def for_another(text: str, start: int, wanted: int, question: str) -> bool:
     asked, low = question.casefold(), text.casefold()
     if len(low) != len(text):
         return False
-    clauses = [
-        [word for word in re.findall(rf"\b({_PAYERS})s?\b", clause) if word not in asked]
-        for clause in (_clause(low, start), _clause(low, wanted))
-    ]
-    return bool(clauses[0]) and not clauses[1] and _clause(low, start) != _clause(low, wanted)
+    theirs, ours = _clause(low, start), _clause(low, wanted)
+    return theirs != ours and _of_others(theirs, asked) and not _of_others(ours, asked)
+
+
+_WAY = re.compile(r"\b(?:by|on) (?:a |the )?(car|bicycle|bike|train|bus|boat|ferry|tram|taxi|foot)\b")
+_ASKED_WAY = re.compile(
+    r"\b(car|bicycle|bike|train|bus|boat|ferry|tram|taxi|foot|drives?|driving|walks?|walking|cycles?|cycling)\b"
+)
+
+
+def _of_others(clause: str, asked: str) -> bool:
+    """Whether it speaks of somebody or something that the question does not: children, the bus, the uninsured."""
+    if any(word not in asked for word in re.findall(rf"\b({_PAYERS})s?\b", clause)):
+        return True
+    ways = {SAME_WAY.get(word, word) for word in _ASKED_WAY.findall(asked)}
+    if ways and any(SAME_WAY.get(word, word) not in ways for word in _WAY.findall(clause)):
+        return True
+    return any(word in re.findall(r"\w+", asked) for word in re.findall(r"\bun([a-z]{4,}ed)\b", clause))
 
 
 def _clause(text: str, place: int) -> str:
@@ -120,8 +141,10 @@ def _another_count(asked: str, before: str, behind: str, number: str) -> str:
         wanted = ours.get(noun, set())
         if len(wanted) == 1 and not counts & wanted and not re.search(rf"how many (?:\w+ )?{noun}", asked):
             return f"it is given for {min(counts)} {noun}s, and the question is of {min(wanted)}"
-    if _FOR_ONE.match(behind) and _SEVERAL.search(asked) and not re.search(r"\bone\b", asked):
-        return "it is given for one, and the question is of several"
+    many = _FOR_SO_MANY.match(behind)
+    told = {_number(count) for count in re.findall(rf"\b({_COUNT})\b", asked)}
+    if many and _SO_MANY.search(asked) and _number(many[1]) not in told:
+        return f"it is given for {many[1]}, and the question is of {_SO_MANY.findall(asked)[0]}"
     return ""
 
 
@@ -160,9 +183,9 @@ def _hours(count: str, unit: str) -> int:
 def _another_part(asked: str, question: str, behind: str, cased: str) -> str:
     """Whether it is of what the question leaves out, of one of all, of a place more, or still in the first unit."""
     thing = re.match(r"\s([a-z]{3,})\b", behind)
-    turned = _FROM_ONE_UNIT.search(asked)
-    if thing and turned and thing[1] == turned[1] != turned[2]:
-        return f"it is given in {turned[1]}, and {turned[2]} are asked for"
+    turned = next((found for each in _FROM_ONE_UNIT if (found := each.search(asked))), None)
+    if thing and turned and thing[1] == turned["given"] != turned["asked"]:
+        return f"it is given in {turned['given']}, and {turned['asked']} are asked for"
     left_out = {_singular(found) for found in _LEAVES_OUT.findall(asked)}
     rest = _LEAVES_OUT.sub(" ", asked)
     if thing and _singular(thing[1]) in left_out and _singular(thing[1]) not in rest:

@@ -40,7 +40,7 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DATE = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s*(?:,|and|to|-)\s*\d{{1,2}})?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
+    rf"(?<![.,])\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s*(?:,|and|to|-)\s*\d{{1,2}})?[^\S\n]+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
     rf"|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\b{_MONTH}\s+\d{{4}}\b",
     re.IGNORECASE,
 )

@@ -31,9 +31,9 @@ _CAN_NOT = re.compile(
 _NO_RIGHT = re.compile(
     r"\b(?:no|lacks?|without|missing|insufficient|(?:don't|do not|doesn't|does not) have(?: the| any| enough)?)"
     r" (?:\w+ )?(?:permissions?|rights?|access|authority|privileges?)\b|\b(?:access|permission) (?:is |was )?denied\b"
-    r"|\bonly (?:the |its |an? )?(?:[\w'./-]+ ){0,3}(?:can|may|is allowed|are allowed|has|have)\b|\bforbidden\b"
+    r"|\bonly (?:the |its |an? )?(?:[\w'./-]+ ){0,5}(?:can|may|is allowed|are allowed|has|have)\b|\bforbidden\b"
     r"|\b(?:can|may|could|(?:able|allowed) to) only (?:see|view|access|read|edit|change|cancel) (?:[\w']+ ){0,2}?own\b"
-    r"|\b(?:can|may) only be (?:read|viewed|seen|looked at)\b"
+    r"|(?<!\bi )\b(?:can|may) only (?:read|view|look at) |\b(?:can|may) only be (?:read|viewed|seen|looked at)\b"
     r"|\bno (?:[^\s.;,]+ ){1,6}?(?:that |which )?(?:i|we|this account) (?:can|may|could|am allowed to)"
     r" (?:see|access|open|view)\b"
     r"|\bno longer\b|\bread-only\b|\bfor good\b|\birreversibl[ey]\b"
@@ -56,7 +56,7 @@ _THERE_IS_NONE = re.compile(
     r"|include)\b|\bno [\w ]{1,40} (?:is|are|was|were) (?:given|listed|recorded|mentioned|known|told|stated|shown"
     r"|named)\b"
     r"|\bnothing (?:says|tells|mentions)\b|\bno function\b|\bno option\b|\bno feature\b|\bnobody can\b"
-    r"|(?:^|[.:;,] )no (?!longer)(?:[\w']+ ){1,6}?(?:exists?|(?:can|could) be found|(?:was|were) found)\b"
+    r"|(?:^|[.:;,] )no (?!longer)(?:[\w',\"-]+ ){1,9}?(?:exists?|(?:can|could) be found|(?:was|were) found)\b"
     r"|\b(?:has|have|is|are|found|shows?|lists?) none\b|\bnone (?:is|are|of (?:them|these|which)) (?:about|on|for|is"
     r"|are|has)\b"
     r"|(?:^|[.;] )(?:i |we )?(?:found|see) no \w"
@@ -234,7 +234,7 @@ _QUOTED = re.compile(r"\b([a-z]{3,}) (?:called |named |titled )?[\"\u201c]")
 _NO_SUCH = re.compile(
     r"\bno such ([a-z]+)\b"
     r"|\bthere (?:is|was)(?: no|n't an?| not an?) ([a-z]+) (?:called|named|titled|with (?:that|this)|[\"])"
-    r"|\b(?:the|that|this) ([a-z]+) (?:does not|doesn't|did not|didn't) exist\b"
+    r"|\b([a-z]+)[\"\u201d]? (?:does not|doesn't|did not|didn't) exist\b"
 )
 
 
@@ -246,9 +246,19 @@ def _denies_what_is_there(text: str, question: str, reason: str) -> bool:
     ...     "there is no such book.", "there is no such number.")]
     [True, False]
     """
-    named = set(_QUOTED.findall(normalise(question)))
+    asked, why = normalise(question), normalise(reason)
+    named = set(_QUOTED.findall(asked))
+    if _TELLS_NOT.search(why):  # then the thing itself is there
+        named |= {
+            word for title in re.findall(r"[\"\u201c]([^\"\u201d]+)", asked) for word in re.findall(r"[a-z]{3,}", title)
+        }
     denied = {word for found in _NO_SUCH.findall(text) for word in found if word}
-    return any(word in named and word not in normalise(reason) for word in denied)
+    return any(word in named and word not in why for word in denied)
+
+
+_TELLS_NOT = re.compile(
+    r"\b(?:gives?|names?|tells?|says?|states?|lists?|shows?|told|given|named|said|stated|listed|known|knows?)\b"
+)
 
 
 def of_power(reason: str) -> bool:

@@ -135,6 +135,36 @@ NUMBERS: AnswerTable = [
         ["3 merges"],
     ),
     (
+        "{number: 12.3}",
+        "How many crowns does it cost to send an insured parcel of 12 kg?",
+        ["12.30 crowns for 12 kg", "An insured 12 kg parcel costs 12.30 crowns; uninsured it would be 9.80."],
+        ["12.30 crowns for 10 kg", "12.30 crowns without insurance", "9.80 crowns; uninsured it would be 12.30."],
+    ),
+    (
+        "{number: 16}",
+        "How many minutes does one drive from Osk to Fenby?",
+        ["It takes 16 minutes to drive; by bicycle it would be 48.", "16 minutes by car, 48 on foot"],
+        ["24 minutes by car, 16 by train", "On foot 16 minutes, by car 6"],
+    ),
+    (
+        "{number: 185.5}",
+        "How many crowns have I paid in all my orders together?",
+        ["January: 92.75\nMarch: 92.75\nTotal: 185.50"],
+        ["January: 92.75\nMarch: 185.50", "- July: 92.75\n- August: 185.50"],
+    ),
+    (
+        "{number: 95}",
+        "How many pints are 40 Osk jugs?",
+        ["95 pints", "40 jugs are 95 pints"],
+        ["95 jugs", "40 pints = 95 jugs"],
+    ),
+    (
+        "{number: 54}",
+        'What would one "Gorse Throw" cost me altogether in crowns?',
+        ["54 crowns", "54 crowns for one"],
+        ["54 crowns for two"],
+    ),
+    (
         "{number: 90}",
         "How many shirts are in stock, all sizes together?",
         ["90 in all sizes", "90"],
@@ -294,6 +324,24 @@ UNDOABLE: AnswerTable = [
         'What is the ISBN of the book "Moths"?',
         ["There is no ISBN.", "No ISBN is given."],
         ["There is no such book.", "The book doesn't exist."],
+    ),
+    (
+        "{unachievable: customers can not change descriptions}",
+        "Add the year to the store's description of the cup.",
+        ["Customers can only read descriptions.", "Only the staff of the store can change descriptions."],
+        ["I can only read the description on its first page."],
+    ),
+    (
+        "{unachievable: 'the store gives an article number of its own, no workshop'}",
+        'In which workshop was the "Clay Cup, 90 ml" made?',
+        ["The workshop is unknown.", "There is no such information."],
+        ["There is no such cup.", "The Clay Cup does not exist."],
+    ),
+    (
+        "{unachievable: he has no post of that title}",
+        'What did bo.ray comment under his post "The rules, in twelve lines"?',
+        ['No post called "The rules, in twelve lines" exists.', "There is no such post."],
+        ["Unsure"],
     ),
     (
         "{unachievable: there is no such book}",

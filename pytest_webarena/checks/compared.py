@@ -21,7 +21,7 @@ _COMPARES = re.compile(rf"\b(?:by )?how (?:many|much) (?:[\w-]+ ){{0,3}}?({_MORE
 _COMPARED = re.compile(rf"\W?(?:\s?[^\W\d_]+){{0,4}}?\s(?:{_MORE})\b")
 _ANY = re.compile(
     rf"\b(?:{_MORE}|differ\w*|gap|ahead|exceed\w*|beats?|above|below|margin|another|saves?|saving|surplus|additional"
-    r"|extra|minus|by|than|over|versus|vs|so|subtract\w*|remain\w*|left|between)\b|[-\u2212\u2013=+]|->|\u2192"
+    r"|extra|minus|than|over|versus|vs|so|subtract\w*|remain\w*|left|between)\b|[-\u2212\u2013=+]|->|\u2192"
 )
 _ALONE = re.compile(
     r"\b(?:has|have|had|is|are|was|were|costs?|asks?|shows?|lists?|counts?)\s(?:only\s|just\s|got\s)?\W?\Z"

@@ -51,7 +51,7 @@ _THINGS = (
     "issues", "commits", "stars", "forks", "images pictures photos", "votes", "copies", "days",
     "weeks", "months", "years",
     "minutes", "hours", "customers", "projects repositories", "households families", "towns", "villages",
-    "hills mountains peaks fells", "schools",
+    "hills mountains peaks fells", "schools", "merge merges",
 )  # fmt: skip
 _THING = {word: each for each in _THINGS for word in each.split()}
 _COUNTED = re.compile(r"\bhow (?:many|much) (?:more |fewer |of the )?([a-z]+)")

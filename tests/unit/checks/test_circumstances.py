@@ -47,6 +47,7 @@ NUMBERS: AnswerTable = [
             "The bike takes 12 km more.",
             "The way for a bicycle is 12 km longer than for a car.",
             "The car's way is 12 km.",
+            "The way by car is 12 km.",
         ],
     ),
     (
@@ -132,7 +133,7 @@ NUMBERS: AnswerTable = [
         "{number: 3}",
         "How many commits did Bo make in 2021? Leave out merges.",
         ["3 commits", "3, leaving out merges"],
-        ["3 merges"],
+        ["3 merges", "3 merge requests"],
     ),
     (
         "{number: 12.3}",

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
 from pytest_webarena.checks.asserted import doubted, unsaid, unsaid_find
 from pytest_webarena.checks.converted import converted, summed
+from pytest_webarena.checks.done_by import said_of_another
 from pytest_webarena.checks.given_number import gives_number, normalise_kept, places_of, within
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
@@ -48,8 +49,10 @@ _SAYS = re.compile(
 _UNDONE = re.compile(
     r"\bi (?:did not|didn't|have not|haven't|could not|couldn't) (?:check|look|open|read|count|visit|go through|finish)"
     r"(?:ed|ing)?\b(?: \w+){0,3}"
+    r"|\bi (?:may|might|could) (?:well )?(?:have (?:missed|overlooked)|be (?:missing|wrong|mistaken))\b"
+    r"|\b(?:could not|couldn't|cannot|can't|(?:was |am )?unable to|did not|didn't) (?:\w+ )?(?:verify|double-check)\b"
 )
-"""Whose work is half done has no result yet."""
+"""Whose work is half done has no result yet, nor who says that it may be wrong."""
 _AROUND = "\"'* "
 """What may be around it."""
 
@@ -119,7 +122,8 @@ def _of_answers(field: Field) -> Field:
 _IN_ANSWERS = {
     "regex": " In an answer what it finds has to be said, as with `includes`.",
     "includes": (
-        " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), doubted "
+        " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), said of another "
+        "deed than the intent asks of (`Ann opened it; Bo closed it`), doubted "
         "(`maybe …`, "
         "`…?`) or one of a choice (`… or …`) it does not count."
     ),
@@ -131,7 +135,8 @@ _IN_ANSWERS = {
         "`408?`), only bounds (`less than 408`), is one of a choice, or is given for something else than the "
         "intent asks "
         "(`24 km` for minutes, `45 fewer` for more, `18 a day`, `half of 18`, "
-        "`18, minus the discount`, `18 in 2023` for 2024, `18 by Bo` for Ann) fails."
+        "`18, minus the discount`, `18 in 2023` for 2024, `18 by Bo` for Ann, `18 for 2 nights` for 3, `18 return` for "
+        "a single) fails."
     ),
 }
 
@@ -278,7 +283,9 @@ def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
         why = _judge_plain(number, other, other, question)
         return why or (_judge_plain(rest, answer, plain, question) if rest else "")
     why = _judge_plain(wanted, answer, plain, question)
-    other = "" if why else summed(question, plain)
+    other = summed(question, plain)
+    if why and other and not judge_text(number, other, question=question).holds:
+        return why  # what is told twice, in hours and in minutes, has to be the same
     return _judge_plain(number, other, other, question) if other else why
 
 
@@ -288,7 +295,8 @@ def _judge_plain(wanted: TextMatch, answer: str, plain: str, question: str) -> s
         why = _judge_meant(wanted, answer, plain, question)
     if not why and (undone := _UNDONE.search(normalise(plain))):
         return f'it says "{undone[0]}"'
-    return why or unsaid(plain, wanted.includes, question)
+    why = why or unsaid(plain, wanted.includes, question)
+    return why or (said_of_another(plain, wanted.includes, question) if wanted.includes else "")
 
 
 def _readings(wanted: TextMatch, answer: str, plain: str) -> Iterator[tuple[TextMatch, str]]:

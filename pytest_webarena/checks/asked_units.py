@@ -27,7 +27,7 @@ _CANONICAL = {
     for word in words.split()
 }
 _WORD = r"[a-z\u20ac$%]+"
-_BEHIND = re.compile(r"[\"'*_)]*[\s\u00a0-]?(%|per ?cent\b|[^\W\d_]+|\u20ac|\$)", re.IGNORECASE)
+_BEHIND = re.compile(r"[\"'*_)]*(?:-|[^\S\n])?(%|per ?cent\b|[^\W\d_]+|\u20ac|\$)", re.IGNORECASE)
 _SQUARED = re.compile(r"\s*(?:\u00a4|\u00b2|\u00b3|\^|2\b|3\b)")
 _POWER = re.compile(r"(?<![^\W\d_])([kcm]?m|mi|ft|in|met(?:re|er)s?|miles?|feet)(?:\^?[23]|[\u00b2\u00b3])(?![\d.])")
 _HOW_MANY = re.compile(rf"\bhow many ((?:(?:more|fewer|less|further|whole|square) )?{_WORD}(?: {_WORD}){{0,2}})")
@@ -126,7 +126,7 @@ _WAYS = (
     (r"dearer|more expensive", r"cheaper"),
     (
         r"r[io]sen?|grew|grown?|increased?|go up|went up",
-        r"f[ae]ll(?:en)?|dropp?(?:ed)?|decreased?|sank|went down|shrank",
+        r"f[ae]ll(?:en)?|dropp?(?:ed)?|decreased?|declined?|sank|went down|shr[aiu]nk",
     ),
 )
 _DID = (
@@ -145,6 +145,11 @@ _RATE = re.compile(
     r"|month|year|book|item|copy|kilo\w*|kg|metre|km)\b|each\b|apiece\b)",
     re.IGNORECASE,
 )
+_ENTRY = re.compile(r"\b(?:to get in(?:to)?|entry|entrance|admission|to enter|to visit|tickets?|fare)\b")
+"""What everybody pays for themselves."""
+_PEOPLE = re.compile(
+    r"\b(?:two|three|four|five|six|\d+|both|all|we|us|our|together|altogether|famil\w+|group|couple)\b"
+)
 _WITHOUT = re.compile(
     r"(?:[\s\u00a0]?[^\W\d_]+)?,?\s+(?:without|excluding|exclusive of|not (?:including|counting)|before)"
     r"\s+(?:the\s+|any\s+)?([a-z]+)",
@@ -162,16 +167,28 @@ def not_as_asked(question: str, text: str, start: int, end: int) -> str:
     if against := _other_direction(asked, before, behind):
         return against
     rate = _RATE.match(text, end)
-    if rate is not None and not re.search(
-        r"\b(?:each|apiece)\b|\b(?:per|every|an?)\s+" + re.escape(rate[0].split()[-1]), asked
-    ):
+    if rate is not None and not _asked_so(rate[0].split()[-1].casefold(), asked):
         return f'it is given "{" ".join(rate[0].split()[-2:])}", which is not asked for'
     left_out = _WITHOUT.match(text, end)
     if left_out is not None:
         thing = re.escape(left_out[1].casefold())
-        if re.search(rf"\bwith (?:[\w-]+ ){{0,2}}{thing}|\b{thing} included", asked):
+        adjective = rf"|\b{thing[:5]}\w*ed\b" if len(thing) > 6 else ""  # insured, of insurance
+        if re.search(rf"\bwith (?:[\w-]+ ){{0,2}}{thing}|\b{thing} included{adjective}", asked):
             return f'it is given without "{left_out[1]}", which the question includes'
     return ""
+
+
+def _asked_so(thing: str, asked: str) -> bool:
+    """Whether what a rate is of ("a day", "per person") is that of which the question asks it."""
+    if re.search(rf"\b(?:per|every|each|an?|one)\s+{re.escape(thing)}", asked):
+        return True
+    if re.search(r"\b(?:each|apiece)\b", asked):
+        return re.fullmatch(r"day|night|hour|minute|week|month|year", thing) is None
+    return (
+        thing in ("person", "head", "visitor", "adult")
+        and _ENTRY.search(asked) is not None
+        and not _PEOPLE.search(asked)
+    )
 
 
 def _other_direction(asked: str, before: str, behind: str) -> str:

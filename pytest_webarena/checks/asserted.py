@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pytest_webarena.checks.text import nfkc, normalise
+from pytest_webarena.checks.written_addresses import another_house
 from pytest_webarena.text import clip
 
 __all__ = ["doubted", "unsaid", "unsaid_find"]
@@ -85,6 +86,8 @@ def unsaid_find(answer: str, pattern: str, question: str) -> str:
     plain = "".join(each.lower() if len(each.lower()) == 1 else each for each in text).replace("\u2019", "'")
     if found and all(doubted(plain, *each.span(), asked) for each in found):
         return f'it speaks against "{clip(found[0][0], 40)}", or leaves it open'
+    if found and (other := another_house(text, found[0][0])):
+        return f'it also gives "{clip(other, 40)}"'
     return ""
 
 

@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 
 from pytest_webarena.checks.asked_units import asked_unit
+from pytest_webarena.checks.compared import SAME_WAY
 from pytest_webarena.checks.numbers import numbers_in
-from pytest_webarena.checks.turned import SAME_WAY
 
 __all__ = ["converted", "summed"]
 

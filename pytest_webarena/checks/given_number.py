@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from pytest_webarena.checks.asked_units import in_another_unit, unit_behind
 from pytest_webarena.checks.asserted import doubted
+from pytest_webarena.checks.circumstances import for_another
 from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.checks.plain_answers import emphasised, unmarked
 from pytest_webarena.checks.text import Tolerance, normalise
@@ -39,7 +40,7 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DATE = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s*(?:,|and|to|-)\s*\d{{1,2}})?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
+    rf"(?<![.,])\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s*(?:,|and|to|-)\s*\d{{1,2}})?[^\S\n]+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
     rf"|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\b{_MONTH}\s+\d{{4}}\b",
     re.IGNORECASE,
 )
@@ -54,7 +55,8 @@ _CONCLUDES = re.compile(
     r"(?:\b(?:so|thus|therefore|hence|consequently|altogether|total(?:s|ling)?(?: \w+)?(?: is| of| price is)?"
     r"|in all|that is|that's"
     r"|i\.e|ie|which is|which makes|makes|making|giving|gives|leaves|leaving|comes? to|answer is|result is|sum is"
-    r"|difference is|difference of|amounts? to|average is)\b\.?[^.;:\d()\n]{0,40}"
+    r"|difference is|difference of|amounts? to|average is)\b\.?"
+    r"(?:[^.;:\d()\n]{0,20}\b\d{1,3} [^\W\d_]+ )?[^.;:\d()\n]{0,40}"
     r"|[^\W\d_]\s*(?:[=\u2248\u21d2\u2192]|->)\s*)\Z",
     re.IGNORECASE,
 )
@@ -64,8 +66,9 @@ _CONCLUDED = re.compile(
     re.IGNORECASE,
 )
 _REASON = re.compile(
-    r":(?=\s*(?:[^\W_\u00a4]+ |\u00a4 ){1,2}[^\W\d_])|[(\u2014\u2013](?=\s*[^\W\d_])|\s-\s(?=[^\W\d_])|\b(?:because"
-    r"|since|namely|that is what|made up of|consisting of|composed of|of which|based on|according to)\b",
+    r":(?=\s*(?:[^\W_\u00a4]+ |\u00a4 ){1,2}[^\W\d_])|:(?=\s*[^\W\d_]{3,}\Z)|[(\u2014\u2013](?=\s*[^\W\d_])"
+    r"|\s-\s(?=[^\W\d_])|\b(?:because|since|namely|that is what|made up of|consisting of|composed of|of which"
+    r"|based on|according to)\b",
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(r"\b(?:without|excluding|minus|less|not|no|only)\b", re.IGNORECASE)
@@ -152,10 +155,12 @@ def gives_number(answer: str, wanted: Decimal, tolerance: Tolerance | None, ques
         return True  # its parts
     if any(_concluded(each, text) and not _inside(each, operands) for each in rivals if each.start > good[-1].start):
         return False
+    rounded = [each for each in rivals if _rounds_to(each, good, text)]
+    rivals = [each for each in rivals if each not in rounded and not _for_another(each, good, text, question)]
     return all(
         bold or _inside(each, operands) or _bracketed(each, text) or _other_thing(each, good, text, question)
         for each in rivals
-    ) or _concludes(good, rivals, text, summed=bool(operands))
+    ) or _concludes(good, rivals, text, summed=bool(operands or rounded))
 
 
 def _spelled(text: str) -> tuple[Span, ...]:
@@ -179,7 +184,7 @@ def _bracketed(each: Span, text: str) -> bool:
         opened >= 0
         and ")" not in before[opened:]
         and ")" in text[each.end :]
-        and re.search(r"[^\W\d_]|[=+*/x×·-]", text[opened : text.find(")", each.end)]) is not None
+        and re.search(r"[^\W\d_]|[=+*/x×·÷−–-]", text[opened : text.find(")", each.end)]) is not None
     )
 
 
@@ -219,6 +224,28 @@ def _other_thing(each: Span, good: Sequence[Span], text: str, question: str) -> 
     return each.start < earlier[-1].end + len(clause) and _FROM.search(clause) is not None
 
 
+_ROUNDED = re.compile(
+    r"\s*(?:%|[^\W\d_]+)?[\s,;(]*(?:[^\W\d_]+\s){0,2}?(?:round(?:ed|s|ing)?(?: (?:up|down|off))?(?: to)?|about"
+    r"|approximately|[\u2248~\u2192]|->)\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def _for_another(each: Span, good: Sequence[Span], text: str, question: str) -> bool:
+    return for_another(text, each.start, good[0].start, question)
+
+
+def _rounds_to(each: Span, good: Sequence[Span], text: str) -> bool:
+    """Whether it is what the wanted number has been rounded from, and is said to be."""
+    for one in good:
+        if one.start < each.end or not _ROUNDED.match(text[each.end : one.start]):
+            continue
+        places = len(text[one.start : one.end].partition(".")[2].rstrip("% "))
+        if 0 < abs(each.value - one.value) <= Fraction(1, 2 * 10**places):
+            return True
+    return False
+
+
 def _concluded(each: Span, text: str) -> bool:
     return _CONCLUDES.search(text[: each.start]) is not None
 
@@ -232,13 +259,27 @@ def _concludes(good: Sequence[Span], rivals: Sequence[Span], text: str, *, summe
     if (
         summed
         or _concluded(last, text)
-        or before.rstrip().endswith(":")
+        or (before.rstrip().endswith(":") and not _one_of_a_list(before))
         or _CONCLUDED.match(text, last.end) is not None
     ):
         return True
     apart = re.search(r"[.;:\n](?=\s)", text[max(each.end for each in rivals) : last.start]) is not None
     values = [each.value for each in rivals]
     return apart and len(values) > 1 and (sum(values) == last.value or 2 * max(values) - sum(values) == last.value)
+
+
+_LINES = re.compile(r"[^:\n]{1,40}:[^:\n]*\d[^:\n]*\n[ \t]*([^:\n]{1,40}):\s*\Z")
+_TOTAL = re.compile(
+    r"\b(?:total|sum|altogether|together|all|overall|difference|result|answer|average|mean|more|less|fewer|left|rest|price"
+    r"|share|combined|cost|longer|shorter)\b",
+    re.IGNORECASE,
+)
+
+
+def _one_of_a_list(before: str) -> bool:
+    """Whether a number behind this is but the last of several lines, each with a name and a number."""
+    lines = _LINES.search(before)
+    return lines is not None and _TOTAL.search(lines[1]) is None
 
 
 def _sums(text: str, good: Sequence[Span]) -> Iterator[tuple[int, int] | None]:

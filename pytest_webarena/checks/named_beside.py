@@ -52,10 +52,23 @@ def named_beside(wanted: Sequence[str], answer: str, question: str) -> str:
     for name, stand_in in reversed(list(zip(names, stand_ins, strict=True))):
         told = told.replace(stand_in, name)
     more = names_more(names, told, asked)
+    more = more or _said_too(marked, question)
     if more and any(more in each.casefold() for each in names):  # a path, of which the last part is taken for a name
         other = _PATH.search(marked)
         more = other[0] if other else names_more(stand_ins, marked, asked)
     return more
+
+
+_TOO = re.compile(
+    r"(?:\A|[.;:,]\s+|\n\W*|\band )(?P<name>[A-Z][\w'-]+ [A-Z][\w'-]+)"
+    r"(?:(?: [a-z][\w'-]*){0,6}?,? (?:too|as well|likewise)\b| also [a-z])"
+)
+
+
+def _said_too(marked: str, question: str) -> str:
+    """Of whom a sentence of its own says the same: ``Bo Ray says it, too``."""
+    found = next((each for each in _TOO.finditer(marked) if each["name"] not in question), None)
+    return found["name"] if found and "Wanted" not in found["name"] else ""
 
 
 _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)

@@ -70,7 +70,10 @@ _UNITS = (
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {word: index for index, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
-_WORD = re.compile(rf"\b(?:({'|'.join(_TENS)})[- ]({'|'.join(_UNITS[1:10])})|({'|'.join(_WORDS)}))\b", re.IGNORECASE)
+_BELOW = rf"(?:(?:{'|'.join(_TENS)})[- ](?:{'|'.join(_UNITS[1:10])})|(?:{'|'.join(_WORDS)}))"
+_HUNDREDS = rf"(?:(?:{'|'.join(_UNITS[1:])}|an?)[- ]hundred(?:(?:[- ]and[- ]|[- ]){_BELOW})?)"
+_THOUSANDS = rf"(?:(?:{_HUNDREDS}|{_BELOW}|an?)[- ]thousand(?:(?:,? and |,? ){_HUNDREDS}|(?: and |[- ]){_BELOW})?)"
+_WORD = re.compile(rf"\b(?:{_THOUSANDS}|{_HUNDREDS}|{_BELOW})\b", re.IGNORECASE)
 
 _MARKER = re.compile(r"^[ \t*_#>-]*(?:final +)?answer *[*_]*[:=][ \t*_]*([^\s*_].*)$", re.IGNORECASE | re.MULTILINE)
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
@@ -106,7 +109,7 @@ def numeral_at(text: str, position: int) -> tuple[Fraction | None, int] | None:
 
 
 def numbers_in(text: str) -> tuple[NumberToken, ...]:
-    """All numbers in ``text``, in order. Words (zero … ninety-nine) count only where there are no digits.
+    """All numbers in ``text``, in order. Words (up to thousands) count only where there are no digits.
 
     >>> [str(token.value) for token in numbers_in("$1,234.50 for 2 1/2 kg of SKU-99")]
     ['2469/2', '5/2']
@@ -198,6 +201,12 @@ def _value(numeral: str) -> Fraction | None:
 
 
 def _word(match: re.Match[str]) -> NumberToken:
-    tens, unit, single = match.groups()
-    value = _WORDS[single.lower()] if single else _WORDS[tens.lower()] + _WORDS[unit.lower()]
-    return NumberToken(match.group(), Fraction(value))
+    thousands = part = 0
+    for word in re.split(r"[-,\s]+", match.group().lower()):
+        if word == "hundred":
+            part *= 100
+        elif word == "thousand":
+            thousands, part = part * 1000, 0
+        else:
+            part += _WORDS.get(word, 1 if word in ("a", "an") else 0)  # "and" is nothing
+    return NumberToken(match.group(), Fraction(thousands + part))

@@ -30,6 +30,7 @@ def unmarked(text: str) -> str:
     """
     if not re.search(r"[*`_~\[<#\u2022-]", text):
         return text
+    text = _rows_told(text)
     text = _FENCE.sub("", _STRUCK.sub("", text))
     text = _LINK.sub(_linked, text)
     text = _ADDRESS.sub(lambda found: found[1], text)
@@ -38,6 +39,23 @@ def unmarked(text: str) -> str:
     for pattern in (_CODE, _UNDERLINED):
         text = pattern.sub(lambda found: found[2], text)
     return _BULLET.sub("", text).strip()
+
+
+_RULE = re.compile(r"^[ \t]*\|?(?:[ \t]*:?-{2,}:?[ \t]*\|)+(?:[ \t]*:?-{2,}:?[ \t]*)?$", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.MULTILINE)
+
+
+def _rows_told(text: str) -> str:
+    """``text`` in which the rows of tables are lines, where they have two cells: ``| Size | 40 |`` is ``Size: 40``.
+
+    Between the cells is no choice, as there is between words with a bar. Wider tables stay: what their cells are is in
+    their heads.
+    """
+    rows = [[cell.strip() for cell in found[1].split("|")] for found in _ROW.finditer(text)]
+    if not _RULE.search(text) or not rows or any(len(row) != 2 for row in rows):
+        return text
+    plain = re.sub(r"\n\n+", "\n", _RULE.sub("", text))
+    return _ROW.sub(lambda found: ": ".join(cell.strip() for cell in found[1].split("|")), plain)
 
 
 def _linked(found: re.Match[str]) -> str:

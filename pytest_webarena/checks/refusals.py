@@ -31,7 +31,11 @@ _CAN_NOT = re.compile(
 _NO_RIGHT = re.compile(
     r"\b(?:no|lacks?|without|missing|insufficient|(?:don't|do not|doesn't|does not) have(?: the| any| enough)?)"
     r" (?:\w+ )?(?:permissions?|rights?|access|authority|privileges?)\b|\b(?:access|permission) (?:is |was )?denied\b"
-    r"|\bonly (?:the |its |an? )?(?:[\w']+ ){0,3}(?:can|may|is allowed|are allowed|has|have)\b|\bforbidden\b"
+    r"|\bonly (?:the |its |an? )?(?:[\w'./-]+ ){0,5}(?:can|may|is allowed|are allowed|has|have)\b|\bforbidden\b"
+    r"|\b(?:can|may|could|(?:able|allowed) to) only (?:see|view|access|read|edit|change|cancel) (?:[\w']+ ){0,2}?own\b"
+    r"|(?<!\bi )\b(?:can|may) only (?:read|view|look at) |\b(?:can|may) only be (?:read|viewed|seen|looked at)\b"
+    r"|\bno (?:[^\s.;,]+ ){1,6}?(?:that |which )?(?:i|we|this account) (?:can|may|could|am allowed to)"
+    r" (?:see|access|open|view)\b"
     r"|\bno longer\b|\bread-only\b|\bfor good\b|\birreversibl[ey]\b"
     r"|^(?:unfortunately,? |sorry,? )?not (?:\w+ )?(?:stated|given|listed|permitted|allowed|available|accessible"
     r"|supported"
@@ -46,12 +50,13 @@ _THERE_IS_NONE = re.compile(
     rf"|\b(?:is|are|was|were){_NOT} (?:\w+ )?(?:given|listed|recorded|mentioned|known|told|stated|shown|documented"
     rf"|published|named|said"
     r"|the \w+ of)\b"
+    r"|\b(?:is|are|was|were|remains?) (?:\w+ )?unknown\b(?! to (?:me|us))"
     rf"|\b(?:does|do|did){_NOT} (?:say|tell|mention|list|give|contain|show|state|name|have|offer|support|allow"
     rf"|provide|let|record|know"
     r"|include)\b|\bno [\w ]{1,40} (?:is|are|was|were) (?:given|listed|recorded|mentioned|known|told|stated|shown"
     r"|named)\b"
     r"|\bnothing (?:says|tells|mentions)\b|\bno function\b|\bno option\b|\bno feature\b|\bnobody can\b"
-    r"|(?:^|[.:;,] )no (?!longer)(?:[\w']+ ){1,6}?(?:exists?|(?:can|could) be found|(?:was|were) found)\b"
+    r"|(?:^|[.:;,] )no (?!longer)(?:[\w',\"-]+ ){1,9}?(?:exists?|(?:can|could) be found|(?:was|were) found)\b"
     r"|\b(?:has|have|is|are|found|shows?|lists?) none\b|\bnone (?:is|are|of (?:them|these|which)) (?:about|on|for|is"
     r"|are|has)\b"
     r"|(?:^|[.;] )(?:i |we )?(?:found|see) no \w"
@@ -102,6 +107,12 @@ _MORE = re.compile(
     rf"|\bdid{_NOT} (?!find|finish|manage|get|see|know|have|complete|succeed|look|work)[a-z]+\b"
 )
 """Other verbs: of what somebody can't do, a place does not hold, or nobody did."""
+_SHUT = re.compile(
+    r"\b(?:is|are|was|were|has been|have been) (?:now |already |currently )?(?P<how>locked|archived|private|disabled"
+    r"|restricted|closed (?:to|for)|switched off|turned off)\b"
+)
+"""What has been done so that nobody can; said of a question that has the word, it may be a deed."""
+_OUT_OF_TIME = re.compile(r"\b(?:don't|do not|didn't|did not|no|not) (?:have )?(?:the |any |enough |more )*time\b")
 _GAVE_UP = re.compile(
     r"\b(?:(?:out of|more|enough) (?:time|steps)|timed? ?out|time-?out|error|crash\w*|try(?:ing)? again|later"
     r"|load(?:ed|ing)?|captcha"
@@ -151,7 +162,10 @@ def declines(answer: str, question: str, reason: str = "") -> bool:
     if _new_numbers(text, question, reason):
         return False
     asked = normalise(question)  # whose words, said again, say nothing
+    if _OUT_OF_TIME.search(text) or _denies_what_is_there(text, question, reason):
+        return False
     powers = _said((_CAN_NOT, _NO_RIGHT, _MORE), text, asked)
+    powers = powers or any(shut["how"][:4] not in asked for shut in _SHUT.finditer(text))
     if not powers and of_power(reason):
         return bool(_said((_FUNCTION,), text, asked))
     return powers or _said((_THERE_IS_NONE,), text, asked)
@@ -214,6 +228,37 @@ def _new_numbers(text: str, question: str, reason: str) -> bool:
     if not re.search(r"\bhow (?:many|much)\b", question.casefold()):
         known.add(Fraction(0))
     return any(map(str.isdigit, text)) and any(token.value not in known for token in numbers_in(text))
+
+
+_QUOTED = re.compile(r"\b([a-z]{3,}) (?:called |named |titled )?[\"\u201c]")
+_NO_SUCH = re.compile(
+    r"\bno such ([a-z]+)\b"
+    r"|\bthere (?:is|was)(?: no|n't an?| not an?) ([a-z]+) (?:called|named|titled|with (?:that|this)|[\"])"
+    r"|\b([a-z]+)[\"\u201d]? (?:does not|doesn't|did not|didn't) exist\b"
+)
+
+
+def _denies_what_is_there(text: str, question: str, reason: str) -> bool:
+    """Whether it says that there is no such thing as one that the question names by its title, and of which the reason
+    says nothing: a book of which the store tells no number is there.
+
+    >>> [_denies_what_is_there(text, 'What does the book "Moths" weigh?', "no weight is told") for text in (
+    ...     "there is no such book.", "there is no such number.")]
+    [True, False]
+    """
+    asked, why = normalise(question), normalise(reason)
+    named = set(_QUOTED.findall(asked))
+    if _TELLS_NOT.search(why):  # then the thing itself is there
+        named |= {
+            word for title in re.findall(r"[\"\u201c]([^\"\u201d]+)", asked) for word in re.findall(r"[a-z]{3,}", title)
+        }
+    denied = {word for found in _NO_SUCH.findall(text) for word in found if word}
+    return any(word in named and word not in why for word in denied)
+
+
+_TELLS_NOT = re.compile(
+    r"\b(?:gives?|names?|tells?|says?|states?|lists?|shows?|told|given|named|said|stated|listed|known|knows?)\b"
+)
 
 
 def of_power(reason: str) -> bool:

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from pytest_webarena.checks.numbers import NumberToken, final_answer, numbers_in
+from pytest_webarena.checks.written_addresses import holds_address, is_address
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf
@@ -288,7 +289,10 @@ def _distinct(tokens: Sequence[NumberToken]) -> list[NumberToken]:
 
 
 def _includes(match: TextMatch, needle: str, plain: str) -> bool:
-    return occurs(_needle(needle, match.case), plain, whole_words=match.whole_words)
+    sought = _needle(needle, match.case)
+    if match.whole_words and is_address(sought):
+        return holds_address(sought, plain)
+    return occurs(sought, plain, whole_words=match.whole_words)
 
 
 @functools.lru_cache(maxsize=4096)

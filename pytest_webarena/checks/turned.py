@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from pytest_webarena.checks.circumstances import otherwise_given
+from pytest_webarena.checks.compared import SAME_WAY, wrong_way_round
 from pytest_webarena.checks.opposed import NOT
 
-__all__ = ["SAME_WAY", "turned"]
+__all__ = ["turned"]
 
 _PART_OF = re.compile(
     r"\b(?:half(?: of)?|(?:a |one )?(?:third|quarter|part|fraction) of|double|twice|(?:some|most|few|many) of"
@@ -44,18 +46,12 @@ _WAYS = re.compile(
     r"|(?:\A|(?<=[.?!] ))(?:Walk|Driv|Cycl)ing\b"
 )
 """As verbs, and in small letters: walks and drives may be things, and a shop may be called Cycles."""
-SAME_WAY = {
-    **dict.fromkeys(("bike", "cycle", "cycles", "cycling"), "bicycle"),
-    **dict.fromkeys(("drive", "drives", "driving"), "car"),
-    **dict.fromkeys(("walk", "walks", "walking"), "foot"),
-}
-"""Words for a way of getting somewhere, by the one that is said behind "by" or "on"."""
-_THAN = re.compile(r"\bthan\b")
 _THINGS = (
     "orders", "reviews ratings", "posts submissions", "comments replies", "subscribers members followers users people",
     "issues", "commits", "stars", "forks", "images pictures photos", "votes", "copies", "days",
     "weeks", "months", "years",
-    "minutes", "hours", "customers", "projects repositories",
+    "minutes", "hours", "customers", "projects repositories", "households families", "towns", "villages",
+    "hills mountains peaks fells", "schools", "merge merges",
 )  # fmt: skip
 _THING = {word: each for each in _THINGS for word in each.split()}
 _COUNTED = re.compile(r"\bhow (?:many|much) (?:more |fewer |of the )?([a-z]+)")
@@ -91,7 +87,11 @@ def turned(question: str, text: str, start: int, end: int) -> str:
     ways = {_way(found[0].casefold()) for found in _WAYS.finditer(question)}
     if (way := _WAY.match(behind.casefold())) and ways and _way(way[0]) not in ways:
         return f'it is given "{" ".join(way[0].split()[-2:])}", and the question is of another way'
-    return _another_thing(asked, behind.casefold()) or _wrong_way_round(asked, text.casefold(), start, end)
+    return (
+        _another_thing(asked, behind.casefold())
+        or otherwise_given(question, text, start, end)
+        or wrong_way_round(asked, text.casefold(), start, end)
+    )
 
 
 def _way(words: str) -> str:
@@ -108,16 +108,3 @@ def _another_thing(asked: str, behind: str) -> str:
     if wanted is None or wanted == _THING[given[1]]:
         return ""
     return f"it is a number of {given[1]}, and {counted[1]} are asked for"
-
-
-def _wrong_way_round(asked: str, text: str, start: int, end: int) -> str:
-    """Whether "B has 4 more than A" is said where it is asked how many more A has than B."""
-    sides, said = _THAN.split(asked), _THAN.split(text[end:].split(". ")[0])
-    if len(sides) != 2 or len(said) != 2:
-        return ""
-    ours, theirs = (set(re.findall(r"[^\W\d_]{4,}", each)) for each in sides)
-    ours, theirs = ours - theirs, theirs - ours
-    subject, other = (set(re.findall(r"[^\W\d_]{4,}", each)) for each in (text[:start].split(". ")[-1], said[1]))
-    if subject & theirs and not subject & ours and other & ours and not other & theirs:
-        return "it says the comparison the other way round"
-    return ""

@@ -145,8 +145,8 @@ a match may stand anywhere. `whole_words: false` looks for any run of characters
 `number` wants a text that states one number. Signs, currency signs and codes, separators for thousands (`1,234.5`,
 `1.234,5`, `1'234.5`, `12,34,567`), a comma as decimal sign (`84,97`), fractions (`3/4`, `2 1/2`, `½`), powers
 (`1.2e-3`, `1.2×10^-3`), `k`, `M`, `thousand`, `million`, `billion`, `trillion`, per cent (45 % is 45 or 0.45) and, in
-texts without digits, the words zero to ninety-nine are understood. Digits in names (`SKU-123`), dates, times and
-versions are no numbers. If the text states several different numbers it fails, with two exceptions: numbers
+texts without digits, words up to thousands (`two hundred and six`) are understood. Digits in names (`SKU-123`), dates,
+times and versions are no numbers. If the text states several different numbers it fails, with two exceptions: numbers
 that the intent mentions too don't count beside others (so "84.97 in 2023" answers "How much did I spend in 2023?"),
 and when a line says `Answer: …` only the last such line counts (or the last `\\boxed{…}`).
 Comparison is exact: `84.970` equals `84.97`, and a difference equal to the tolerance is still within it.

@@ -34,6 +34,8 @@ __all__ = [
 _LOOK = 0.5
 """Seconds between two looks at what was done."""
 
+_READING = ("GET", "HEAD", "OPTIONS")
+
 Say = Callable[[str], None]
 
 
@@ -61,6 +63,13 @@ class Again:
     sites: Mapping[str, str]
     changes: tuple[SiteChanges, ...]
     """What these steps, and no others, changed."""
+    wrote: bool = False
+    """Whether a request was sent that may change something."""
+
+    @property
+    def mutates(self) -> bool:
+        """Whether they changed something, or may have where nobody can tell."""
+        return any(app.total or (app.unknown and self.wrote) for app in self.changes)
 
 
 def shown_of(evidence: Evidence, answer: str | None) -> Shown:
@@ -135,6 +144,7 @@ def do_again(
         url=relative_url(evidence.url, evidence.sites),
         sites=evidence.sites,
         changes=evidence.changes or (),
+        wrote=any(request.method not in _READING and not request.refused for request in evidence.requests),
     )
 
 

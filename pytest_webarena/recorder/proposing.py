@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_webarena.actions import Action, Select, Type
+from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.upkeep.proposed_changes import Noise, propose, without_noise
 
-__all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks"]
+__all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks", "untold"]
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _DIGITS = 15
@@ -26,6 +26,17 @@ _VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 100
 """Characters of a text that a query compares: a longer one is kept cut in the ledger."""
+_CLOCKS = re.compile(
+    r"(?:\A|_)(?:at|on|time|date|stamp|timestamp|updated|modified|created|seen|count|counter|version|position|score"
+    r"|rank|hits|views|visits)\Z",
+    re.IGNORECASE,
+)
+"""Columns that tell when and how often."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\d")
+_MOST = 10_000_000
+"""A larger number is a time, and none that says what was done."""
+_STATE = re.compile(r"[A-Za-z][A-Za-z _-]{0,39}")
+"""Values such as ``closed`` or ``in progress``, and no token."""
 _ROWS = 5
 """Rows of a table that get a query each; more are counted by the check ``changes``."""
 
@@ -58,7 +69,10 @@ def proposed_checks(
     if answer:
         found.append(answer_check(answer, task.intent))
     quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
-    values = _Told({text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))))
+    values = _Told(
+        {text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))),
+        ticks=any(isinstance(step, Check) and step.checked for step in steps),
+    )  # fmt: skip
     for app in quiet:
         site = next((site for site in task.sites if site in app.sites), app.sites[0])
         for table in app.tables:
@@ -70,8 +84,21 @@ def proposed_checks(
         found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
     if url:
         lines = (f"- url: {plain_scalar(url)}",)
-        found.append(ProposedCheck(about=f"the browser ends at {url}", lines=lines, recommended=not found))
+        alone = not found and not proposal.unknown
+        found.append(ProposedCheck(about=f"the browser ends at {url}", lines=lines, recommended=alone))
     return found
+
+
+def untold(task: Task, changes: Sequence[SiteChanges]) -> str:
+    """What an author should know where nobody can tell what was changed; empty where that is known."""
+    lost = [app for app in changes if app.unknown]
+    if not lost:
+        return ""
+    sites = ", ".join(next((site for site in task.sites if site in app.sites), app.sites[0]) for app in lost)
+    return (
+        f"what was changed on {sites} can't be told ({lost[0].unknown}), so no check of it is proposed, and none says "
+        "that nothing else was changed: add a check 'state' or 'network' for what is to be there"
+    )
 
 
 def answer_check(answer: str, asked: str) -> ProposedCheck:
@@ -126,26 +153,56 @@ def _rows(site: str, table: TableChanges, values: _Told, *, first: bool) -> Iter
 
 def _condition(row: RowChange, values: _Told) -> tuple[str, str]:
     """What a query asks of a row, and the same in words; empty when nothing of it says what the task was about."""
-    if row.kind == "removed":
-        asked: Mapping[str, Value] = row.key
-    else:
-        news = row.row if row.kind == "added" else row.now
-        asked = {name: value for name, value in news.items() if values.has(value)}
-        if not asked:
-            return "", ""
-        if row.kind == "changed":
-            asked = {**row.key, **asked}
-        elif row.kind == "added":  # whose it is
-            asked |= {name: value for name, value in news.items() if _is_foreign_key(name, value, row)}
+    match row.kind:
+        case "removed":
+            asked: Mapping[str, Value] = row.key
+        case "changed":
+            new = {name: value for name, value in row.now.items() if values.has(value) or _is_state(name, value, row)}
+            asked = {**row.key, **new} if new else {}
+        case "added":
+            asked = _asked_of_added(row, values)
     if not asked or any(isinstance(value, str) and len(value) > _LONGEST for value in asked.values()):
         return "", ""
     told = ", ".join(f"{name} = {value}" for name, value in asked.items())
     return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in asked.items()), told
 
 
+def _asked_of_added(row: RowChange, values: _Told) -> Mapping[str, Value]:
+    """What was written into it, what was ticked, and whose it is; of a row that links others, all of these."""
+    meant = {name: value for name, value in row.row.items() if values.has(value)}
+    links_by = row.key if len(row.key) > 1 else ()
+    whose = {name: value for name, value in row.row.items() if name in links_by or _is_foreign_key(name, value, row)}
+    rest = [name for name in row.row if name not in meant and name not in whose and name not in row.key]
+    links = len(whose) > 1 and not any(_says_something(name, row.row[name]) for name in rest)
+    if not meant and not links:
+        return {}
+    ticked = {name: row.row[name] for name in rest if values.ticks and row.row[name] in (1, True)}
+    return meant | {name: value for name, value in ticked.items() if _says_something(name, value)} | whose
+
+
 def _is_foreign_key(name: str, value: Value, row: RowChange) -> bool:
+    """Whether it is the number of another row. The row's own is new, and which it gets is nobody's merit."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return name.endswith("_id") and is_number and name not in row.key
+    return name.endswith("_id") and is_number and (name not in row.key or len(row.key) > 1)
+
+
+def _says_something(name: str, value: Value) -> bool:
+    """Whether a column is no clock, no counter and not empty."""
+    if value in (None, "") or _CLOCKS.search(name):
+        return False
+    return not (isinstance(value, str) and _TIME.match(value)) and not (
+        isinstance(value, int | float) and value > _MOST
+    )
+
+
+def _is_state(name: str, value: Value, row: RowChange) -> bool:
+    """Whether a column that is another now tells what became of the row: a flag, a state by its name, another row's
+    number; and not how often, when or after what it was changed."""
+    if name in row.key or isinstance(value, float) or not _says_something(name, value):
+        return False
+    if isinstance(value, int):
+        return value in (0, 1) or _is_foreign_key(name, value, row)
+    return isinstance(value, str) and bool(_STATE.fullmatch(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +213,8 @@ class _Told:
     """Into fields."""
     words: str
     """The intent, and the addresses that it begins at."""
+    ticks: bool = False
+    """Whether a box was ticked."""
 
     def has(self, value: Value) -> bool:
         """Whether a row's value was asked for, or somebody wrote it."""

@@ -29,7 +29,7 @@ from pytest_webarena.recorder.making import (
 from pytest_webarena.recorder.page.hand import Hand
 from pytest_webarena.recorder.page.panel import Asked, Panel, Result
 from pytest_webarena.recorder.page.server import PageServer
-from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
+from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks, untold
 from pytest_webarena.recorder.proving import relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.variables import each_of, fillings_of, in_action, in_data, in_text, shown
@@ -204,6 +204,9 @@ class _Recording:
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
         }
         panel.propose(self._checks, self._nodes, problems, edits)
+        if unknown := untold(self._task, again.changes):
+            self._options.say(unknown)
+            panel.say(unknown)
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -236,6 +239,8 @@ class _Recording:
         asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
         missing = 0 if whole else len(steps) - len(self._again.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
+        if unknown := untold(self._task, self._again.changes):
+            doubts += (unknown,)
         self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
@@ -251,7 +256,7 @@ class _Recording:
         nodes: Sequence[ProposedNode],
     ) -> str:
         assert self._again is not None
-        keys = task_keys(self._task, mutates=any(app.total for app in self._again.changes))
+        keys = task_keys(self._task, mutates=self._again.mutates)
         if variables:
             first = {"id": keys.pop("id"), "intent": in_text(self._task.intent, variables)}
             keys = {**first, "each": each_of(variables, fillings), **_without(keys, "intent")}

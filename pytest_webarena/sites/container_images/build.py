@@ -182,8 +182,7 @@ class _Context:
 def _files(apps: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """What the package has for ``apps``; the others stay out, so that a change in one of them builds nothing here."""
     yield _DOCKERFILE, _PACKAGE.parent / _DOCKERFILE
-    for name in ("errors.py", "evidence.py"):
-        yield f"pytest_webarena/{name}", _PACKAGE / name
+    yield "pytest_webarena/errors.py", _PACKAGE / "errors.py"
     folder = _PACKAGE / "embedded"
     others = {path.parent for path in folder.glob("*/site.yaml") if path.parent.name not in apps}
     shared = [path for path in folder.iterdir() if path.is_dir() and path not in others]

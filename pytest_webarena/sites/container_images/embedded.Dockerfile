@@ -14,7 +14,7 @@ RUN python3 -c "import sys; from importlib.metadata import version; [version(p.s
     || python3 -m pip install --no-cache-dir ${PACKAGES}
 
 ENV PYTHONPATH=/opt/webarena PYTHONSAFEPATH=1 PYTHONUNBUFFERED=1
-COPY pytest_webarena/errors.py pytest_webarena/evidence.py /opt/webarena/pytest_webarena/
+COPY pytest_webarena/errors.py /opt/webarena/pytest_webarena/
 COPY pytest_webarena/embedded /opt/webarena/pytest_webarena/embedded
 
 # What every start would otherwise do anew: compile (the user below can't store it) and seed, into /data/<app>.

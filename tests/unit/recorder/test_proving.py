@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
 
 from pytest_webarena import actions
-from pytest_webarena.actions import Action, Click, Goto, Press, Select, Selector, Stop, Type
+from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Stop, Type
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
-from pytest_webarena.recorder.proposing import answer_spec, proposed_checks
+from pytest_webarena.recorder.making import Again
+from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, untold
 from pytest_webarena.recorder.proving import choose, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep
 from pytest_webarena.recorder.writing import step_lines, task_lines
@@ -217,6 +219,59 @@ def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
         "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'it''s 5'\", equals: 1}",
         '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
     ]
+
+
+def test_a_row_that_links_others_is_told_by_all_that_it_links() -> None:
+    """Else any label would do, and any issue."""
+    row: dict[str, Any] = {"kind": "issue", "item_id": 301, "label_id": 4, "made_at": "2026-01-01"}
+    label = RowChange(kind="added", key={name: row[name] for name in ("kind", "item_id", "label_id")}, row=row)
+    told = " ".join(lines_of(changed(label)))
+    assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in told
+    alone = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item_id": 301, "label_id": 4, "made_at": "2026"})
+    assert "where item_id = 301 and label_id = 4" in lines_of(changed(alone))[0]
+    todo = RowChange(kind="added", key={"id": 9}, row={"id": 9, "user_id": 3, "kind": "mentioned", "item_id": 5})
+    assert [each[:10] for each in lines_of(changed(todo))] == ["*- changes", " - url: /x"], "nobody asked for it"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "asked"),
+    [
+        ({"watered": 0, "watered_at": None}, {"watered": 1, "watered_at": "2026-01-02 03:04"}, "watered = 1"),
+        ({"state": "opened", "lock_version": 1}, {"state": "closed", "lock_version": 2}, "state = 'closed'"),
+        ({"label_id": 1, "token": "a1b2"}, {"label_id": 4, "token": "c3d4"}, "label_id = 4"),
+        ({"title": "a", "done": 0}, {"title": "Rye", "done": 1}, "title = 'Rye' and done = 1"),
+    ],
+)
+def test_flags_and_states_that_changed_are_told(was: dict[str, Any], now: dict[str, Any], asked: str) -> None:
+    row = RowChange(kind="changed", key={"id": 3}, row={"id": 3, **was}, now=now)
+    assert f'where id = 3 and {asked}", equals: 1' in lines_of(changed(row))[0]
+
+
+def test_of_clocks_and_counters_nothing_is_asked() -> None:
+    now: dict[str, Any] = {"last_seen": 5, "visits": 1, "changed_at": "2026-01-02", "balance": 0.5, "stock": 17}
+    row = RowChange(kind="changed", key={"id": 3}, row={"id": 3}, now=now)
+    assert [each[:10] for each in lines_of(changed(row))] == ["*- changes", " - url: /x"]
+
+
+@pytest.mark.parametrize(("ticked", "asked"), [(True, "title = 'Rye' and shade = 1"), (False, "title = 'Rye'")])
+def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
+    row: dict[str, Any] = {"id": 7, "title": "Rye", "shade": 1, "open": 0, "made_at": 1}
+    found = proposed_checks(
+        TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], noise={},
+        changes=[changed(RowChange(kind="added", key={"id": 7}, row=row))],
+    )  # fmt: skip
+    assert f'where {asked}"' in found[0].lines[0]
+
+
+def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_told() -> None:
+    lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
+    assert lines_of(lost) == [" - url: /x"]
+    assert untold(TASK, [lost]).startswith("what was changed on shop can't be told (its database is another engine's)")
+    assert untold(TASK, [changed()]) == ""
+    kinds = [
+        Again(chosen=(), passed=(), url="", sites={}, changes=(lost,), wrote=wrote).mutates for wrote in (False, True)
+    ]
+    assert kinds == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -156,9 +156,9 @@ def _make(
     changes = shown.changes if kept is None else again.changes  # of one that was cut short nobody knows more
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=changes, noise=noise,
+        changes=changes, noise=noise, wrote=again.wrote,
     )  # fmt: skip
-    if unknown := untold(task, changes):
+    if again.wrote and (unknown := untold(task.sites, changes)):
         print(f"\n{unknown}")
     picked = _picked(checks, options)
     keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)

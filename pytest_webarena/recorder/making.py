@@ -14,6 +14,7 @@ from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.annotating import write_annotation
 from pytest_webarena.recorder.key_nodes import Passed
+from pytest_webarena.recorder.proposing import untold
 from pytest_webarena.recorder.proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
@@ -69,7 +70,7 @@ class Again:
     @property
     def mutates(self) -> bool:
         """Whether they changed something, or may have where nobody can tell."""
-        return any(app.total or (app.unknown and self.wrote) for app in self.changes)
+        return any(app.total for app in self.changes) or (self.wrote and bool(untold(self.sites, self.changes)))
 
 
 def shown_of(evidence: Evidence, answer: str | None) -> Shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -60,10 +60,12 @@ def proposed_checks(
     steps: Sequence[Action],
     changes: Sequence[SiteChanges],
     noise: Noise,
+    wrote: bool = True,
 ) -> list[ProposedCheck]:
     """What the recorded doing gives to check: the answer, rows in databases, nothing else changed, the last address.
 
-    ``url`` as task files have it. An address is recommended where nothing else is there to be checked.
+    ``url`` as task files have it. An address is recommended where nothing else is there to be checked; not where
+    something may have been changed of which nobody can tell. ``wrote``: whether a request was sent that may do so.
     """
     found: list[ProposedCheck] = []
     if answer:
@@ -84,20 +86,21 @@ def proposed_checks(
         found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
     if url:
         lines = (f"- url: {plain_scalar(url)}",)
-        alone = not found and not proposal.unknown
+        alone = not found and not (wrote and untold(task.sites, changes))
         found.append(ProposedCheck(about=f"the browser ends at {url}", lines=lines, recommended=alone))
     return found
 
 
-def untold(task: Task, changes: Sequence[SiteChanges]) -> str:
-    """What an author should know where nobody can tell what was changed; empty where that is known."""
-    lost = [app for app in changes if app.unknown]
+def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
+    """What an author should know where nobody can tell what was changed on one of the ``sites``; empty where all of
+    them can be told."""
+    told = {site: app.unknown for app in changes for site in app.sites}
+    lost = {site: why for site in sites if (why := told.get(site, "its databases and files are not compared"))}
     if not lost:
         return ""
-    sites = ", ".join(next((site for site in task.sites if site in app.sites), app.sites[0]) for app in lost)
     return (
-        f"what was changed on {sites} can't be told ({lost[0].unknown}), so no check of it is proposed, and none says "
-        "that nothing else was changed: add a check 'state' or 'network' for what is to be there"
+        f"what was changed on {', '.join(lost)} can't be told ({next(iter(lost.values()))}), so no check of it is "
+        "proposed, and none says that nothing else was changed: add a check 'state' or 'network' for what is to be so"
     )
 
 

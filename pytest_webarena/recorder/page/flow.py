@@ -198,13 +198,13 @@ class _Recording:
         self._nodes = proposed_nodes(again.passed, again.sites)
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
-            changes=again.changes, noise=self._options.noise,
+            changes=again.changes, noise=self._options.noise, wrote=again.wrote,
         )  # fmt: skip
         problems = {
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
         }
         panel.propose(self._checks, self._nodes, problems, edits)
-        if unknown := untold(self._task, again.changes):
+        if again.wrote and (unknown := untold(self._task.sites, again.changes)):
             self._options.say(unknown)
             panel.say(unknown)
 
@@ -239,7 +239,7 @@ class _Recording:
         asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
         missing = 0 if whole else len(steps) - len(self._again.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
-        if unknown := untold(self._task, self._again.changes):
+        if self._again.wrote and (unknown := untold(self._task.sites, self._again.changes)):
             doubts += (unknown,)
         self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
         if self._result.passed:

@@ -188,10 +188,14 @@ def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges
     return SiteChanges(app=sites[0], sites=sites, tables=(table,), strict=True)
 
 
+KNOWN = (changed(), changed(sites=("map",)))
+"""Nothing was changed on any site, and that is known."""
+
+
 def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
     steps: list[Action] = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
     steps.append(Type(Selector("css=#body"), "two\ncoats"))
-    found = proposed_checks(TASK, answer=answer, url=url, steps=steps, changes=changes, noise={})
+    found = proposed_checks(TASK, answer=answer, url=url, steps=steps, changes=changes or KNOWN, noise={})
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
 
 
@@ -266,12 +270,16 @@ def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
 def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_told() -> None:
     lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
     assert lines_of(lost) == [" - url: /x"]
-    assert untold(TASK, [lost]).startswith("what was changed on shop can't be told (its database is another engine's)")
-    assert untold(TASK, [changed()]) == ""
-    kinds = [
-        Again(chosen=(), passed=(), url="", sites={}, changes=(lost,), wrote=wrote).mutates for wrote in (False, True)
-    ]
-    assert kinds == [False, True]
+    [only] = proposed_checks(TASK, answer="", url="/x", steps=[], changes=[lost], noise={}, wrote=False)
+    assert only.recommended, "who only looked can have changed nothing"
+    assert untold(TASK.sites, KNOWN) == ""
+    assert untold(["shop"], [lost]).startswith("what was changed on shop can't be told (its database is another engine")
+    assert untold(TASK.sites, KNOWN[:1]).startswith(
+        "what was changed on map can't be told (its databases and files are"
+    )
+    again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
+    assert [replace(again, wrote=wrote).mutates for wrote in (False, True)] == [False, True]
+    assert replace(again, wrote=True, changes=()).mutates, "of a site that keeps no ledger there is not even that"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def _make(
     changes = shown.changes if kept is None else again.changes  # of one that was cut short nobody knows more
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=changes, noise=noise, wrote=again.wrote,
+        changes=changes, noise=noise, requests=again.requests, sites=again.sites,
     )  # fmt: skip
     if again.wrote and (unknown := untold(task.sites, changes)):
         print(f"\n{unknown}")

@@ -14,6 +14,7 @@ from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.annotating import write_annotation
 from pytest_webarena.recorder.key_nodes import Passed
+from pytest_webarena.recorder.proposed_requests import writing_requests
 from pytest_webarena.recorder.proposing import untold
 from pytest_webarena.recorder.proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
@@ -22,7 +23,7 @@ from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
-    from pytest_webarena.evidence import Evidence, StepRecord
+    from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.runtime import Runtime
@@ -34,8 +35,6 @@ __all__ = [
 
 _LOOK = 0.5
 """Seconds between two looks at what was done."""
-
-_READING = ("GET", "HEAD", "OPTIONS")
 
 Say = Callable[[str], None]
 
@@ -64,8 +63,13 @@ class Again:
     sites: Mapping[str, str]
     changes: tuple[SiteChanges, ...]
     """What these steps, and no others, changed."""
-    wrote: bool = False
-    """Whether a request was sent that may change something."""
+    requests: tuple[RequestRecord, ...] = ()
+    """Those that may have changed something."""
+
+    @property
+    def wrote(self) -> bool:
+        """Whether a request was sent that may change something."""
+        return bool(self.requests)
 
     @property
     def mutates(self) -> bool:
@@ -145,7 +149,7 @@ def do_again(
         url=relative_url(evidence.url, evidence.sites),
         sites=evidence.sites,
         changes=evidence.changes or (),
-        wrote=any(request.method not in _READING and not request.refused for request in evidence.requests),
+        requests=writing_requests(evidence.requests),
     )
 
 

@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
+from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
@@ -60,12 +62,14 @@ def proposed_checks(
     steps: Sequence[Action],
     changes: Sequence[SiteChanges],
     noise: Noise,
-    wrote: bool = True,
+    requests: Sequence[RequestRecord] = (),
+    sites: Mapping[str, str] | None = None,
 ) -> list[ProposedCheck]:
     """What the recorded doing gives to check: the answer, rows in databases, nothing else changed, the last address.
 
     ``url`` as task files have it. An address is recommended where nothing else is there to be checked; not where
-    something may have been changed of which nobody can tell. ``wrote``: whether a request was sent that may do so.
+    something may have been changed of which nobody can tell. ``requests``: what was sent that may do so;
+    ``sites``: where they are. These requests are proposed then.
     """
     found: list[ProposedCheck] = []
     if answer:
@@ -84,9 +88,13 @@ def proposed_checks(
         pass  # there is no ledger that could be held against anybody
     elif any(app.total for app in quiet):
         found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
+    unknown = requests and untold(task.sites, changes)
+    if unknown:
+        for about, check in request_checks(requests, sites or {}):
+            found.append(ProposedCheck(about=about, lines=tuple(check), recommended=False))
     if url:
         lines = (f"- url: {plain_scalar(url)}",)
-        alone = not found and not (wrote and untold(task.sites, changes))
+        alone = not found and not unknown
         found.append(ProposedCheck(about=f"the browser ends at {url}", lines=lines, recommended=alone))
     return found
 
@@ -99,8 +107,8 @@ def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
     if not lost:
         return ""
     return (
-        f"what was changed on {', '.join(lost)} can't be told ({next(iter(lost.values()))}), so no check of it is "
-        "proposed, and none says that nothing else was changed: add a check 'state' or 'network' for what is to be so"
+        f"what was changed on {', '.join(lost)} can't be told ({next(iter(lost.values()))}), so no row is asked for, "
+        "and no check says that nothing else was changed: choose among what was sent, or write a check 'state'"
     )
 
 

@@ -198,7 +198,7 @@ class _Recording:
         self._nodes = proposed_nodes(again.passed, again.sites)
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
-            changes=again.changes, noise=self._options.noise, wrote=again.wrote,
+            changes=again.changes, noise=self._options.noise, requests=again.requests, sites=again.sites,
         )  # fmt: skip
         problems = {
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem

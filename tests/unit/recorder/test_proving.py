@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,8 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Stop, Type
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
+from pytest_webarena.checks import judge
+from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.recorder.making import Again
 from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, untold
 from pytest_webarena.recorder.proving import choose, prove, relative
@@ -188,6 +191,11 @@ def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges
     return SiteChanges(app=sites[0], sites=sites, tables=(table,), strict=True)
 
 
+SENT = RequestRecord(
+    time=1.0, method="POST", url="http://shop.test/notes?x=1", status=302,
+    request_headers=(("Content-Type", "application/x-www-form-urlencoded"),),
+    request_body="authenticity_token=abc&title=Rye+%26+Co&empty=",
+)  # fmt: skip
 KNOWN = (changed(), changed(sites=("map",)))
 """Nothing was changed on any site, and that is known."""
 
@@ -195,7 +203,15 @@ KNOWN = (changed(), changed(sites=("map",)))
 def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
     steps: list[Action] = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
     steps.append(Type(Selector("css=#body"), "two\ncoats"))
-    found = proposed_checks(TASK, answer=answer, url=url, steps=steps, changes=changes or KNOWN, noise={})
+    found = proposed_checks(
+        TASK,
+        answer=answer,
+        url=url,
+        steps=steps,
+        changes=changes or KNOWN,
+        noise={},
+        requests=(SENT,) if changes else (),
+    )
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
 
 
@@ -270,16 +286,35 @@ def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
 def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_told() -> None:
     lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
     assert lines_of(lost) == [" - url: /x"]
-    [only] = proposed_checks(TASK, answer="", url="/x", steps=[], changes=[lost], noise={}, wrote=False)
-    assert only.recommended, "who only looked can have changed nothing"
+    assert lines_of() == ["*- url: /x"]
     assert untold(TASK.sites, KNOWN) == ""
     assert untold(["shop"], [lost]).startswith("what was changed on shop can't be told (its database is another engine")
     assert untold(TASK.sites, KNOWN[:1]).startswith(
         "what was changed on map can't be told (its databases and files are"
     )
     again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
-    assert [replace(again, wrote=wrote).mutates for wrote in (False, True)] == [False, True]
-    assert replace(again, wrote=True, changes=()).mutates, "of a site that keeps no ledger there is not even that"
+    assert [replace(again, requests=sent).mutates for sent in ((), (SENT,))] == [False, True]
+    assert replace(again, requests=(SENT,), changes=()).mutates, "of a site that keeps no ledger there is not even that"
+
+
+def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
+    sites = {"shop": "http://shop.test", "map": "http://map.test"}
+    others = (replace(SENT, url="http://cdn.test/x"), replace(SENT, status=422), replace(SENT, request_body=None))
+    found = proposed_checks(
+        TASK, answer="", url="/x", steps=[], changes=[], noise={}, requests=(*others, SENT, SENT), sites=sites
+    )
+    assert [(each.about, each.recommended) for each in found] == [
+        ("POST to /notes is sent", False), ("POST to /notes is sent", False), ("the browser ends at /x", False),
+    ]  # fmt: skip
+    one, other = (yaml.safe_load("\n".join(each.lines)) for each in found[:2])
+    assert one == [{"network": {"method": "POST", "url": "/notes"}}]
+    assert other == [{"network": {"method": "POST", "url": "/notes", "body": {"includes": ["title=Rye & Co"]}}}]
+    recorded = Evidence(answer="", stop_reason="answered", tabs=(), requests=(SENT,), sites=sites)
+    text = "tasks: [{id: t, intent: i, sites: [shop], checks: " + json.dumps(other) + "}]"
+    [task] = parse_tasks(text)
+    assert judge(task, recorded).passed
+    unlike = replace(SENT, request_body="title=Oats")
+    assert not judge(task, replace(recorded, requests=(unlike,))).passed
 
 
 @pytest.mark.parametrize(

@@ -137,11 +137,15 @@ def describe_step(action: Action) -> str:
 
     >>> describe_step(Scroll("down"))
     "scroll 'down'"
+    >>> from pytest_webarena.actions import Select
+    >>> describe_step(Select(Selector("css=#corn"), ("Rye", "Oats")))
+    "select css=#corn 'Rye', 'Oats'"
     """
     record = as_record(action)
     where, to = (_named(record.get(key) or {}) for key in ("target", "to"))
-    what = next((str(record[key]) for key in _TELLING if record.get(key)), "")
-    return " ".join(part for part in (action.kind, where, repr(what) if what else "", f"to {to}" if to else "") if part)
+    told = next((record[key] for key in _TELLING if record.get(key)), "")
+    what = ", ".join(repr(each) for each in told) if isinstance(told, list | tuple) else repr(str(told)) if told else ""
+    return " ".join(part for part in (action.kind, where, what, f"to {to}" if to else "") if part)
 
 
 def _named(target: Mapping[str, object]) -> str:

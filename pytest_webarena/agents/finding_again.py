@@ -39,7 +39,7 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
     the texts that were shown before the step, and are shown."""
     said, hit = step.action.get("target"), step.target
     recorded = said if isinstance(said, Mapping) else {}
-    if "selector" in recorded:
+    if "selector" in recorded and not _counts_others(str(recorded["selector"]), hit, then, now):
         yield Selector(str(recorded["selector"])), ""
     if hit is None:
         if "x" in recorded:
@@ -64,6 +64,20 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
         yield _where_it_was(hit, hit.text if known else "")
     if hit.x is not None and hit.y is not None and ("x" in recorded or not known):
         yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
+
+
+def _counts_others(selector: str, hit: TargetRecord | None, then: str, now: str) -> bool:
+    """Whether a recorded selector finds its element by counting those before it, of which it was one of several
+    called alike, and these came, went or have another order by now: it may find another one."""
+    if hit is None or not hit.name or not any(sign in selector for sign in (":nth-", "nth=")):
+        return False
+    old, new = (_beside(named_elements(text), (hit.role, hit.name)) for text in (then, now))
+    return len(old) > 1 and (len(old) != len(new) or _are_unlike(old, new))
+
+
+def _are_unlike(then: list[Marks], now: list[Marks]) -> bool:
+    """Whether on both sides of as many there is something else."""
+    return all([each[side] for each in then] != [each[side] for each in now] for side in (0, 1))
 
 
 def missing(step: StepRecord, then: str, now: str) -> str:

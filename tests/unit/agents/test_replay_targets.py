@@ -278,3 +278,23 @@ def test_what_a_selector_does_not_find_is_told_where_its_name_finds_it(recorded:
     assert agent.act(seen("[9] button 'Save'")).action == Click(Selector("css=#old"))
     reply = agent.act(seen("[9] button 'Save'", error="nothing is there"))
     assert (reply.action, reply.thought) == (Click(Element("9")), "target of step 0 found by role and name")
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        (rows("Basil", "Fern"), True),
+        (rows("Fern", "Basil"), False),  # another order: the second one is another's
+        (rows("Mint", "Basil", "Fern"), False),
+    ],
+)
+def test_a_recorded_selector_that_counts_others_is_not_believed_where_they_changed(
+    recorded: RunDir, now: list[str], found: bool
+) -> None:
+    """Else another row is deleted, and it is said that nothing diverged."""
+    counts = {"selector": "css=#list > li:nth-of-type(2) > button"}
+    make_trial(recorded, steps=[{"action": {"kind": "click", "target": counts}, "target": ROW}, STOP])
+    observed(recorded, "\n".join(rows("Basil", "Fern")))
+    reply = first(recorded, *now)
+    assert (reply.action == Click(Selector(counts["selector"]))) is found
+    assert (reply.ended is None) is found

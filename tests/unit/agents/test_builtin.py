@@ -130,7 +130,7 @@ def test_the_oracle_hands_on_typed_answers_and_steps_as_they_are() -> None:
     ("action", "words"),
     [
         (Type(Selector("css=#a"), "tea"), "type css=#a 'tea'"),
-        (Upload(Selector("css=#f"), ("cv.pdf", "photo.png")), "upload css=#f \"['cv.pdf', 'photo.png']\""),
+        (Upload(Selector("css=#f"), ("cv.pdf", "photo.png")), "upload css=#f 'cv.pdf', 'photo.png'"),
         (Drag(Selector("css=#a"), Selector("css=#b")), "drag css=#a to css=#b"),
         (Drag(Element("4"), Point(3, 5)), "drag 4 to 3, 5"),
         (Wait(2), "wait '2'"),

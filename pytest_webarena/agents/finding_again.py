@@ -72,12 +72,12 @@ def _counts_others(selector: str, hit: TargetRecord | None, then: str, now: str)
     if hit is None or not hit.name or not any(sign in selector for sign in (":nth-", "nth=")):
         return False
     old, new = (_beside(named_elements(text), (hit.role, hit.name)) for text in (then, now))
-    return len(old) > 1 and (len(old) != len(new) or _are_unlike(old, new))
+    return len(old) > 1 and all(_unlike_sides(old, new))
 
 
-def _are_unlike(then: list[Marks], now: list[Marks]) -> bool:
-    """Whether on both sides of as many there is something else."""
-    return all([each[side] for each in then] != [each[side] for each in now] for side in (0, 1))
+def _unlike_sides(then: list[Marks], now: list[Marks]) -> list[bool]:
+    """Whether something else stands before them, and behind them, than then; where others came or went, both."""
+    return [[each[side] for each in then] != [each[side] for each in now] for side in (0, 1)]
 
 
 def missing(step: StepRecord, then: str, now: str) -> str:
@@ -111,8 +111,8 @@ def _of_several_by_place(
 ) -> Iterator[tuple[Target, str]]:
     """One of several of which nobody knows which it was, as where an agent said a point."""
     told = f"its place in the document, role and name ({len(then)} then, now {len(now)})"
-    unlike = [[each[side] for each in then] != [each[side] for each in now] for side in (0, 1)]
-    if len(then) != len(now) or all(unlike):  # others came, went or have another order: the place may be another's
+    unlike = _unlike_sides(then, now)
+    if all(unlike):  # others came, went or have another order: the place may be another's
         yield from _below_an_id(hit, told)
     else:
         yield from _in_its_place(hit, [hit.name], told if any(unlike) else how)

@@ -38,7 +38,7 @@ def read_body(request: RequestRecord) -> tuple[str, str]:
     cut = _CUT if request.body_cut else ""
     data = _bytes(request.request_body or "")
     try:
-        text, doubt = _text(_plain(data, _header(request, "content-encoding")), _header(request, "content-type"))
+        text, doubt = _text(_plain(data, header(request, "content-encoding")), header(request, "content-type"))
     except _Unreadable as error:
         text, doubt = data.decode("utf-8", "replace"), str(error)
     return text, cut or doubt
@@ -53,7 +53,8 @@ def _bytes(body: str) -> bytes:
         return b""
 
 
-def _header(request: RequestRecord, wanted: str) -> str:
+def header(request: RequestRecord, wanted: str) -> str:
+    """Of a request, by its name in small letters; empty where it has none."""
     return next((value for name, value in request.request_headers if name.lower() == wanted), "")
 
 

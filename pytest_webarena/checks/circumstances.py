@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.checks.compared import SAME_WAY
+from pytest_webarena.checks.numbers import NUMBER_WORDS
 
 __all__ = ["for_another", "otherwise_given"]
 
 _UNIT = r"(?:\s?(?:%|\u20ac|\$|[^\W\d_]+))?"
-_COUNTS = {
-    word: number
-    for number, words in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
-    )
-    for word in words.split()
-}
+_COUNTS = {word: number for word, number in NUMBER_WORDS.items() if 0 < number <= 12}
 _COUNT = rf"(?:\d{{1,4}}|{'|'.join(_COUNTS)})"
 _COUNTED = re.compile(rf"(?<![\w.,:-])({_COUNT})[\s-]?([a-z]{{3,}}|kg|km|cm|mm|g|l|ml|h)\b")
 _FROM = re.compile(

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["NumberToken", "final_answer", "mask_words", "numbers_in", "numeral_at"]
+__all__ = ["NUMBER_WORDS", "NumberToken", "final_answer", "mask_words", "numbers_in", "numeral_at"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,9 @@ _UNITS = (
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {word: index for index, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
-_BELOW = rf"(?:(?:{'|'.join(_TENS)})[- ](?:{'|'.join(_UNITS[1:10])})|(?:{'|'.join(_WORDS)}))"
+NUMBER_WORDS = {word: index for index, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
+"""What they count, up to ninety."""
+_BELOW = rf"(?:(?:{'|'.join(_TENS)})[- ](?:{'|'.join(_UNITS[1:10])})|(?:{'|'.join(NUMBER_WORDS)}))"
 _HUNDREDS = rf"(?:(?:{'|'.join(_UNITS[1:])}|an?)[- ]hundred(?:(?:[- ]and[- ]|[- ]){_BELOW})?)"
 _THOUSANDS = rf"(?:(?:{_HUNDREDS}|{_BELOW}|an?)[- ]thousand(?:(?:,? and |,? ){_HUNDREDS}|(?: and |[- ]){_BELOW})?)"
 _WORD = re.compile(rf"\b(?:{_THOUSANDS}|{_HUNDREDS}|{_BELOW})\b", re.IGNORECASE)
@@ -208,5 +209,5 @@ def _word(match: re.Match[str]) -> NumberToken:
         elif word == "thousand":
             thousands, part = part * 1000, 0
         else:
-            part += _WORDS.get(word, 1 if word in ("a", "an") else 0)  # "and" is nothing
+            part += NUMBER_WORDS.get(word, 1 if word in ("a", "an") else 0)  # "and" is nothing
     return NumberToken(match.group(), Fraction(thousands + part))

@@ -30,7 +30,7 @@ from pytest_webarena.recorder.making import (
     try_task,
 )
 from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
-from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks, untold
+from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.proving import relative
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.rundir import RunDir
@@ -158,8 +158,8 @@ def _make(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=changes, noise=noise, requests=again.requests, sites=again.sites,
     )  # fmt: skip
-    if again.wrote and (unknown := untold(task.sites, changes)):
-        print(f"\n{unknown}")
+    if again.untold:
+        print(f"\n{again.untold}")
     picked = _picked(checks, options)
     keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)
     text = _text(keys, picked, steps)

@@ -67,14 +67,14 @@ class Again:
     """Those that may have changed something."""
 
     @property
-    def wrote(self) -> bool:
-        """Whether a request was sent that may change something."""
-        return bool(self.requests)
+    def untold(self) -> str:
+        """What an author should know where they may have changed something of which nobody can tell; else empty."""
+        return untold(self.sites, self.changes) if self.requests else ""
 
     @property
     def mutates(self) -> bool:
-        """Whether they changed something, or may have where nobody can tell."""
-        return any(app.total for app in self.changes) or (self.wrote and bool(untold(self.sites, self.changes)))
+        """Whether they changed something, or may have."""
+        return any(app.total for app in self.changes) or bool(self.untold)
 
 
 def shown_of(evidence: Evidence, answer: str | None) -> Shown:

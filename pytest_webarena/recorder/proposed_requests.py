@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_webarena.actions import Goto
-from pytest_webarena.checks.bodies import read_body
+from pytest_webarena.checks.bodies import header, read_body
 from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.recorder.proving import relative
 from pytest_webarena.suites.writing import yaml_lines
 
 __all__ = ["request_checks", "writing_requests"]
 
-_READING = ("GET", "HEAD", "OPTIONS")
 _MOST = 5
 """Requests that are told, the last ones."""
 _LONGEST = 100
@@ -23,7 +23,7 @@ _OF_THE_PAGE = re.compile(r"token|csrf|utf8|_method|nonce|password|commit|captch
 
 def writing_requests(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, ...]:
     """Those that may change something, and were passed on."""
-    return tuple(each for each in requests if each.method not in _READING and not each.refused)
+    return tuple(each for each in requests if each.method not in SAFE_METHODS and not each.refused)
 
 
 def request_checks(requests: Sequence[RequestRecord], sites: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
@@ -45,8 +45,7 @@ def request_checks(requests: Sequence[RequestRecord], sites: Mapping[str, str]) 
 
 
 def _fields(request: RequestRecord) -> list[str]:
-    kind = next((value for name, value in request.request_headers if name.lower() == "content-type"), "")
-    if not request.request_body or "form" not in kind:
+    if not request.request_body or "form" not in header(request, "content-type"):
         return []
     text, unread = read_body(request)
     found = []

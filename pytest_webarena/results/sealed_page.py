@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources.abc import Traversable
 from typing import Any
 
-__all__ = ["as_json", "head"]
+__all__ = ["as_json", "head", "served"]
 
 
 def head(title: str, *, script: str, style: str, images: str = "", server: bool = False) -> str:
@@ -33,6 +34,16 @@ def head(title: str, *, script: str, style: str, images: str = "", server: bool 
         f"{icon}"
         f"<style>{style}</style>\n</head>\n"
     )
+
+
+def served(title: str, here: Traversable, *, scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
+    """The page of a server, whole: what is in ``page.html`` of the folder ``here``, with its scripts and styles."""
+    script, style, body = (
+        "".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
+        for names in (scripts, styles, ["page.html"])
+    )
+    before = head(title, script=script, style=style, images=images, server=True)
+    return f"{before}{body}<script>{script}</script>\n</body>\n</html>\n"
 
 
 def _digest(source: str) -> str:

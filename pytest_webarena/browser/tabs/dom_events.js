@@ -19,7 +19,6 @@ if (globalThis[KEY]) {
 // --- telling
 
 const PAUSE = LETTERS_MS;
-const TELL_SCRIPTED = BY_SCRIPT;
 const CLICKS = new Set(['click', 'dblclick', 'auxclick', 'contextmenu']);
 
 const numbers = new WeakMap();
@@ -228,7 +227,7 @@ const onLetter = (event, type, el) => {
 // Clients of agents that drive the browser choose from lists and set dates by script, and announce it as pages do. It is
 // told as what it is, once for each value, and not while somebody writes there: masks announce each letter.
 const FEW = 200;  // of a document
-let scriptedLeft = TELL_SCRIPTED ? FEW : 0;
+let scriptedLeft = BY_SCRIPT ? FEW : 0;
 const scriptedValues = new WeakMap();
 const tellScripted = el => {
   if (scriptedLeft === 0 || isBox(el) || struck === el || writings.get(el)?.edited) return;

@@ -29,7 +29,7 @@ from pytest_webarena.recorder.making import (
 from pytest_webarena.recorder.page.hand import Hand
 from pytest_webarena.recorder.page.panel import Asked, Panel, Result
 from pytest_webarena.recorder.page.server import PageServer
-from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks, untold
+from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.proving import relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.variables import each_of, fillings_of, in_action, in_data, in_text, shown
@@ -204,9 +204,9 @@ class _Recording:
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
         }
         panel.propose(self._checks, self._nodes, problems, edits)
-        if again.wrote and (unknown := untold(self._task.sites, again.changes)):
-            self._options.say(unknown)
-            panel.say(unknown)
+        if again.untold:
+            self._options.say(again.untold)
+            panel.say(again.untold)
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -239,8 +239,8 @@ class _Recording:
         asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
         missing = 0 if whole else len(steps) - len(self._again.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
-        if self._again.wrote and (unknown := untold(self._task.sites, self._again.changes)):
-            doubts += (unknown,)
+        if self._again.untold:
+            doubts += (self._again.untold,)
         self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()

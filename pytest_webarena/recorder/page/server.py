@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from pytest_webarena.errors import UsageError, WebArenaError
 from pytest_webarena.recorder.page.hand import Hand
 from pytest_webarena.recorder.page.panel import Panel
-from pytest_webarena.results.sealed_page import head
+from pytest_webarena.results.sealed_page import served
 
 __all__ = ["PageServer"]
 
@@ -31,16 +31,6 @@ _LARGEST = 50_000_000
 """Bytes of a file to be uploaded."""
 _WAIT = 5.0
 """Seconds for which a picture is waited for."""
-
-
-def _page() -> str:
-    here = files(__package__)
-    script, style, body = (
-        "".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
-        for names in (("panel.js", "view.js"), ("page.css",), ("page.html",))
-    )
-    before = head("webarena record", script=script, style=style, images="'self' data: blob:", server=True)
-    return f"{before}{body}<script>{script}</script>\n</body>\n</html>\n"
 
 
 class _Refused(Exception):
@@ -129,7 +119,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _get(self, path: list[str]) -> None:
         match path:
             case [""]:
-                self._send(HTTPStatus.OK, "text/html; charset=utf-8", _page().encode())
+                page = served(
+                    "webarena record", files(__package__), scripts=["panel.js", "view.js"], styles=["page.css"],
+                    images="'self' data: blob:",
+                )  # fmt: skip
+                self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.encode())
             case ["state.json"]:
                 self._json(self._state())
             case ["frame.jpg"]:

@@ -24,7 +24,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.results.following.progress import Follower
 from pytest_webarena.results.listing import RUNS, list_runs
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.sealed_page import head
+from pytest_webarena.results.sealed_page import served
 from pytest_webarena.results.viewer import PICTURE_BUDGET, write_view
 
 __all__ = ["RunsServer", "default_folder"]
@@ -167,12 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise _NotThere from None
 
     def _page(self) -> None:
-        here = files(__package__)
-        body, script, style = (
-            here.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "follow.js", "follow.css")
+        page = served(
+            "webarena runs", files(__package__), scripts=["follow.js"], styles=["follow.css"], images="'self' data:"
         )
-        before = head("webarena runs", script=script, style=style, images="'self' data:", server=True)
-        page = f"{before}{body}<script>{script}</script>\n</body>\n</html>\n"
         self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.encode())
 
     def _json(self, data: dict[str, Any]) -> None:

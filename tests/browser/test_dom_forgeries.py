@@ -19,7 +19,7 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
 from tests.browser.conftest import CALM, Web
 from tests.browser.listening import SITE, Show, events, said, shared, show, web
-from tests.browser.test_driven import Watched
+from tests.browser.watched import Watched
 from tests.processes import wait_until
 
 if TYPE_CHECKING:

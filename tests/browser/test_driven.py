@@ -3,130 +3,28 @@
 from __future__ import annotations
 
 import json
-import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 from pytest_webarena.browser.config import EngineConfig, Geolocation, ObservationConfig, SessionConfig
-from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
+from pytest_webarena.browser.driven import open_driven
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.signals import DomEvent
 from tests.browser.conftest import CALM, QUICK, Web
-from tests.processes import Process, descendants, kill, listening, name_of, of_command, still_running, wait_until
+from tests.processes import descendants, kill, name_of, of_command, still_running, wait_until
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
+from tests.browser.watched import Raw, Watched, client, driven_processes, page, playwright, raw, watched, web
 
-START = """<title>start</title><h1>Shop</h1><a href="/cart">Cart</a> <input aria-label="Name">
-<button onclick="document.title = prompt('who?', 'x')">Ask</button>"""
-
-
-class Watched:
-    """A driven browser whose steps are let through at once and kept."""
-
-    def __init__(self, session: Session, driven: Driven) -> None:
-        self.session = session
-        self.driven = driven
-        self.steps: list[Begun] = []
-        self.navigations: list[str] = []
-        self.told: list[Navigated] = []
-        self._thread = threading.Thread(target=self._attend, daemon=True)
-        self._thread.start()
-
-    def _attend(self) -> None:
-        while not isinstance(event := self.driven.events.get(), Ended):
-            if isinstance(event, Begun):
-                self.steps.append(event)
-                event.go()
-            elif isinstance(event, Navigated):
-                self.navigations.append(event.url)
-                self.told.append(event)
-
-    @property
-    def actions(self) -> list[str]:
-        return [step.action["kind"] for step in self.steps]
-
-    def close(self) -> None:
-        self.driven.events.put(Ended())
-        self._thread.join(5)
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    web = Web()
-    web.put("/", START)
-    web.put("/cart", "<title>cart</title>3 items")
-    yield web
-    web.close()
-
-
-@pytest.fixture(scope="module")
-def watched(engine: BrowserEngine, web: Web) -> Iterator[Watched]:
-    """One browser for all tests here: they leave it at the start page."""
-    config = SessionConfig(
-        proxy=web.proxy, deadlines=QUICK, dialogs="hold", geolocation=Geolocation(latitude=50.5, longitude=8.25)
-    )
-    with open_driven(engine, config, rooted=True) as (session, driven):
-        watched = Watched(session, driven)
-        yield watched
-        watched.close()
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
-
-
-@pytest.fixture
-def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
-    """What most tools are: Playwright, connected to the running browser."""
-    watched.session.open_tabs(["http://a.test/"])
-    watched.steps.clear()
-    watched.navigations.clear()
-    watched.told.clear()
-    browser = playwright.chromium.connect_over_cdp(watched.driven.cdp_url)
-    yield browser
-    browser.close()
-
-
-@pytest.fixture
-def page(client: Browser) -> Page:
-    page = client.contexts[0].pages[0]
-    page.set_default_timeout(10_000)
-    return page
-
-
-class Raw:
-    """A client that speaks the bare protocol."""
-
-    def __init__(self, socket: ClientConnection) -> None:
-        self._socket = socket
-        self._id = 0
-
-    def __call__(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
-        self._id += 1
-        message = {"id": self._id, "method": method, "params": params} | ({"sessionId": session} if session else {})
-        self._socket.send(json.dumps(message))
-        while True:
-            answer: dict[str, Any] = json.loads(self._socket.recv(10))
-            if answer.get("id") == self._id:
-                return answer
-
-
-@pytest.fixture
-def raw(client: Browser, watched: Watched) -> Iterator[Raw]:
-    with connect(watched.driven.cdp_url, max_size=None) as socket:
-        yield Raw(socket)
+__all__ = ["client", "page", "playwright", "raw", "watched", "web"]
 
 
 def test_pages_are_told_the_place_that_was_set(page: Page, web: Web) -> None:
@@ -339,89 +237,6 @@ def test_the_viewport_that_an_agent_gives_its_pages_is_the_one_told(
         context.new_cdp_session(context.pages[0]).send("Emulation.setDeviceMetricsOverride", sizes)
         assert session.observe().viewport == (640, 480)
         watched.close()
-
-
-def test_there_are_no_other_contexts(client: Browser, raw: Raw) -> None:
-    with pytest.raises(Error, match="there is one context"):
-        client.new_context()
-    assert "error" in raw("Target.createBrowserContext", proxyServer="http://127.0.0.1:1")
-    (context,) = {info["browserContextId"] for info in raw("Target.getTargets")["result"]["targetInfos"]}
-    assert "error" in raw("Target.createTarget", url="about:blank", browserContextId=context)
-
-
-def test_sessions_of_others_can_not_be_used(client: Browser, raw: Raw) -> None:
-    target = raw("Target.getTargets")["result"]["targetInfos"][0]["targetId"]
-    attached = raw("Target.attachToTarget", targetId=target, flatten=True)["result"]["sessionId"]
-    assert raw("Runtime.evaluate", attached, expression="1+1")["result"]["result"]["value"] == 2
-    assert raw("Target.detachFromTarget", sessionId=attached)["result"] == {}
-    assert "not found" in raw("Runtime.evaluate", attached, expression="1")["error"]["message"]
-    assert "not found" in raw("Browser.getVersion", "0" * 32)["error"]["message"]
-
-
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "view-source:http://a.test/"])
-def test_no_page_leads_off_the_web(page: Page, watched: Watched, web: Web, tmp_path: Path, url: str) -> None:
-    with pytest.raises(Error, match="only http and https"):
-        page.goto(url)
-    ways = [
-        "u => { location.href = u }",
-        "u => { window.open(u) }",
-        "u => { const f = document.createElement('iframe'); f.src = u; document.body.append(f) }",
-        "u => { const a = document.createElement('a'); a.href = u; a.target = 'x'; document.body.append(a);a.click() }",
-        "u => fetch(u).then(() => 'read', () => 'refused')",
-    ]
-    session = page.context.new_cdp_session(page)
-    frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-    world = session.send("Page.createIsolatedWorld", {"frameId": frame, "grantUniveralAccess": True})
-    for way in ways:
-        page.evaluate(way, url)
-        # A world with universal access, which clients use for scripts of their own, is no way out either.
-        call = {
-            "functionDeclaration": way,
-            "arguments": [{"value": url}],
-            "executionContextId": world["executionContextId"],
-        }
-        session.send("Runtime.callFunctionOn", call)
-    shown = [frame.url for each in page.context.pages for frame in each.frames]
-    shown += [tab.html for tab in watched.session.tabs()]
-    assert not [text for text in shown if text.startswith(url) or "root:" in text]
-
-
-def test_loopback_goes_through_the_proxy_as_well(page: Page, web: Web) -> None:
-    page.goto(f"{web.proxy}/direct")  # the same server; asked as a proxy, it is told the full address
-    assert any(request.url == f"{web.proxy}/direct" for request in web.requests)
-
-
-def test_only_who_knows_the_path_gets_in(watched: Watched) -> None:
-    base = "http://" + watched.driven.cdp_url.split("/")[2]
-    for path in ("/json/version", "/devtools/browser", "/x/json/version"):
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(base + path, timeout=10)
-    with pytest.raises(InvalidStatus, match="403"):
-        connect(watched.driven.cdp_url, additional_headers={"Origin": "http://a.test"})
-
-
-def driven_processes() -> list[Process]:
-    """Those of all driven browsers that run now."""
-    found = of_command("driven-", descendants())
-    assert found
-    return found
-
-
-def test_no_port_of_the_browser_is_open(watched: Watched) -> None:
-    ports = [found for process in driven_processes() if (found := listening(process)) is not None]
-    assert ports
-    assert not [port for of_one in ports for port in of_one]
-
-
-def test_pages_that_the_harness_opens_are_hidden(page: Page, raw: Raw, watched: Watched) -> None:
-    seen: list[str] = []
-    page.context.on("page", lambda opened: seen.append(opened.url))
-    watched.driven.hold()
-    assert watched.session.read_page(open="http://a.test/cart", locate=None).texts == ("3 items",)
-    watched.driven.release()
-    assert len(raw("Target.getTargets")["result"]["targetInfos"]) == 1
-    assert page.title() == "start"
-    assert seen == []
 
 
 def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> None:

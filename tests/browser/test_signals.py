@@ -15,7 +15,7 @@ from pytest_webarena.browser.driven import open_driven
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, DomEvent, Signal
 from tests.browser.conftest import QUICK
-from tests.browser.test_driven import Watched
+from tests.browser.watched import Watched
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pytest_webarena.errors import SiteError
 from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.sites.broker.ledgers import Ledger
-from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reach import Reach
 from pytest_webarena.sites.broker.sessions import SignInTurn
 from pytest_webarena.sites.broker.slot import Slot

@@ -7,76 +7,26 @@ import time
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
-from pytest_webarena.sites.backends.base import Backend, Replica, Rows
+from pytest_webarena.sites.backends.base import Backend, Rows
 from pytest_webarena.sites.broker.deadlock import in_circles
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.order import too_early
+from pytest_webarena.sites.broker.pool_lease import PoolLease, PoolRequest
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
-from pytest_webarena.sites.broker.slot import Slot
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit, units_of
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStatus
 
-__all__ = ["Pool", "PoolLease"]
+__all__ = ["Pool"]
 
 _BUSY = 45.0
 """Seconds for which a database that is locked is asked again; less than a client waits for an answer."""
 _PAUSE = 0.1
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class PoolLease:
-    """Replicas held together, one per app."""
-
-    id: str
-    holder: str
-    waited: float
-    """Seconds from asking to granting."""
-    granted: float = 0.0
-    """When, on the pool's clock."""
-    number: int = 0
-    """Its place in line; what is leased beside it later has the same."""
-    owner: str = ""
-    """The first of the leases that one trial holds together."""
-    slots: Mapping[str, Slot]
-    """App name to its replica's place; of a unit, by the app that stands for it."""
-    released: bool = False
-
-    @property
-    def replicas(self) -> Mapping[str, Replica]:
-        """App name to replica, of the parts of units, too."""
-        replicas = [slot.running() for slot in self.slots.values()]
-        return {each.app: each for replica in replicas for each in (replica, *replica.parts.values())}
-
-    def slot(self, app: str) -> Slot | None:
-        """Where the replica of an app is; None for one that is not leased."""
-        return next((slot for name, slot in self.slots.items() if app == name or app in slot.running().parts), None)
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class _Request:
-    number: int
-    holder: str
-    fleets: tuple[Fleet, ...]
-    asked: float
-    deadline: float
-    ahead: tuple[Fleet, ...] = ()
-    """What whoever asks will need next: started meanwhile, and not kept for anybody."""
-    owner: str = ""
-    """The lease beside which this is asked for; empty: whoever asks holds nothing."""
-    queued: bool = False
-    """Whether it could not be granted at once."""
-    future: asyncio.Future[PoolLease] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-
-    @property
-    def apps(self) -> tuple[str, ...]:
-        return tuple(fleet.app.name for fleet in self.fleets)
 
 
 class Pool:
@@ -105,7 +55,7 @@ class Pool:
         self._budget = budget or Budget()
         self._clock = clock
         self._fleets: dict[str, Fleet] = {}
-        self._waiting: list[_Request] = []
+        self._waiting: list[PoolRequest] = []
         self._owners: dict[str, str] = {}
         """Lease to the first of those that are held together with it."""
         self._asked = self._granted = 0
@@ -132,7 +82,7 @@ class Pool:
         fleets = self._distinct(apps)
         now = self._clock()
         self._asked += 1
-        request = _Request(
+        request = PoolRequest(
             number=self._asked if beside is None else beside.number,
             owner=beside.owner if beside is not None else "",
             holder=holder,
@@ -312,7 +262,7 @@ class Pool:
 
     # --- granting
 
-    def _enqueue(self, request: _Request) -> None:
+    def _enqueue(self, request: PoolRequest) -> None:
         if self._closing:
             raise SiteError(self._closing)
         insort(self._waiting, request, key=lambda waiting: waiting.number)
@@ -363,7 +313,7 @@ class Pool:
         )
         self._dispatch()
 
-    def _grant(self, request: _Request) -> None:
+    def _grant(self, request: PoolRequest) -> None:
         waited = self._clock() - request.asked if request.queued else 0.0
         self._granted += 1  # not the request's number: one whose replica died as a spare is granted again
         name = f"lease-{self._granted}"
@@ -386,7 +336,7 @@ class Pool:
         for app, slot in lease.slots.items():
             self._fleets[app].give_back(slot, lease.id)
 
-    def _withdraw(self, request: _Request) -> None:
+    def _withdraw(self, request: PoolRequest) -> None:
         if request in self._waiting:
             self._waiting.remove(request)
             request.future.cancel()
@@ -397,11 +347,11 @@ class Pool:
                 self._undo(lease)
 
     @staticmethod
-    def _fail(request: _Request, why: str, kind: type[SiteError] = SiteError) -> None:
+    def _fail(request: PoolRequest, why: str, kind: type[SiteError] = SiteError) -> None:
         if not request.future.done():
             request.future.set_exception(kind(why))
 
-    def _why_not(self, request: _Request) -> str:
+    def _why_not(self, request: PoolRequest) -> str:
         """Who holds what: the text of a time-out."""
         now = self._clock()
         lines = [f"expected {', '.join(request.apps)} for {request.holder} within {now - request.asked:.0f} s, but:"]

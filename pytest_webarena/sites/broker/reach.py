@@ -17,7 +17,8 @@ from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
 from pytest_webarena.gateway.beyond import is_below
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.ledgers import Ledger
-from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.live import LIVE

@@ -19,7 +19,8 @@ from pytest_webarena.sites.broker.held import Held
 from pytest_webarena.sites.broker.holdings import Holdings
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
-from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.recording import Recording
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits

@@ -9,7 +9,8 @@ from typing import Any
 
 from pytest_webarena.errors import SiteBusy, SiteError
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest
 

@@ -19,8 +19,8 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
 from tests.processes import DEADLINE
 
+from .brokers import get
 from .processes import number
-from .test_broker import get
 
 Answer = Callable[[bytes], bytes]
 

@@ -6,117 +6,10 @@ import asyncio
 
 import pytest
 
-from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, SiteUnready, TaskError, UsageError
-from pytest_webarena.sites.backends.base import Replica
+from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, UsageError
 from pytest_webarena.sites.broker.slot import Slot, State
-from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-from .pool_house import FakeBackend, House, rest, run
-
-
-def test_a_clean_replica_is_handed_on_without_a_reset() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
-        assert await house.pool.release(first, unsafe={}) == {}
-        second = await house.lease("a")
-        assert second.replicas["a"] is first.replicas["a"]
-        assert house.pool.report()["a"].clean_hand_ons == 1
-
-    run(work, replicas=1)
-
-
-@pytest.mark.parametrize(
-    ("app", "unsafe", "data", "reason"),
-    [
-        ("a", {"a": "POST http://a.test/"}, "pristine", "POST http://a.test/"),
-        ("a", {}, "changed", "its data differ from pristine"),
-        ("never", {}, "pristine", "reuse: never"),
-    ],
-)
-def test_anything_else_is_reset(app: str, unsafe: dict[str, str], data: str, reason: str) -> None:
-    async def work(house: House) -> None:
-        first = await house.lease(app)
-        house.backend.data[first.replicas[app].id] = data
-        assert await house.pool.release(first, unsafe=unsafe) == {app: reason}
-        second = await house.lease(app)
-        assert second.replicas[app].generation == 1
-        report = house.pool.report()[app]
-        assert (report.clean_hand_ons, report.resets.count) == (0, 1)
-
-    run(work, replicas=1)
-
-
-def test_a_write_in_the_database_makes_dirty_whatever_the_fingerprint_says() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
-        await house.pool.query(first, "a", "", "update x set y = 1", write=True)
-        assert await house.pool.release(first, unsafe={}) == {"a": "a set-up step wrote into its database"}
-        second = await house.lease("a")
-        await house.pool.query(second, "a", "", "select 1", write=False)
-        assert await house.pool.release(second, unsafe={}) == {}  # the mark went with the reset
-
-    run(work, replicas=1)
-
-
-def test_a_replica_that_changes_after_its_release_is_not_handed_on() -> None:
-    async def work(house: House) -> None:
-        await house.pool.release(await house.lease("a", "b"), unsafe={})
-        house.backend.data["a-1"] = "written late"
-        second = await house.lease("a", "b")
-        assert [second.replicas[app].generation for app in "ab"] == [1, 0]
-        report = house.pool.report()
-        assert [report[app].clean_hand_ons for app in "ab"] == [0, 1]
-        assert [report[app].leases for app in "ab"] == [2, 2]
-        assert await house.pool.release(second, unsafe={}) == {}
-
-    run(work, replicas=1)
-
-
-def test_nobody_gets_a_late_writer_when_the_one_it_was_meant_for_stops_waiting() -> None:
-    async def work(house: House) -> None:
-        await house.pool.release(await house.lease("a"), unsafe={})
-        house.backend.data["a-1"] = "written late"
-        house.backend.fingerprints = asyncio.Event()
-        asked = house.ask("a")
-        await rest()
-        asked.cancel()
-        await rest()
-        house.backend.fingerprints.set()
-        assert (await house.lease("a")).replicas["a"].generation == 1
-
-    run(work, replicas=1)
-
-
-def test_only_what_somebody_has_had_is_proved_again() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a")
-        house.backend.data["a-1"] = "its own doing"  # an app that writes by itself must not be reset for ever
-        assert await house.pool.release(lease, unsafe={}) == {"a": "its data differ from pristine"}
-        await rest()
-        house.backend.data["a-1"] = "its own doing"
-        assert (await house.lease("a")).replicas["a"].generation == 1
-
-    run(work, replicas=1)
-
-
-def test_a_replica_in_which_something_is_still_at_work_is_reset() -> None:
-    class Watching(FakeBackend):
-        async def at_work(self, app: AppManifest, replica: Replica) -> str:
-            return "a thread writes a report"
-
-    async def work(house: House) -> None:
-        house.backend = Watching()
-        assert await house.pool.release(await house.lease("a"), unsafe={}) == {"a": "a thread writes a report"}
-
-    run(work, replicas=1)
-
-
-def test_only_the_app_with_unsafe_traffic_is_dirty() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a", "b")
-        assert list(await house.pool.release(lease, unsafe={"b": "POST"})) == ["b"]
-
-    run(work)
+from .pool_house import House, rest, run
 
 
 def test_standbys_are_started_beside_what_is_asked_for() -> None:
@@ -263,107 +156,6 @@ def test_a_cancelled_request_leaves_its_place_and_takes_nothing() -> None:
     run(work, replicas=1)
 
 
-def test_a_failed_start_fails_its_waiters_and_the_next_request_tries_again() -> None:
-    async def work(house: House) -> None:
-        house.backend.problems = ["no such module: shop", "no such module: shop"]
-        with pytest.raises(SiteError, match=r"'a' could not be started \(attempt 1 of 3\): no such module: shop"):
-            await house.lease("a")
-        with pytest.raises(SiteError, match="attempt 2 of 3"):
-            await house.lease("a")
-        lease = await house.lease("a")
-        assert lease.replicas["a"].id == "a-3"
-        assert house.pool.report()["a"].failed_starts == 2
-
-    run(work)
-
-
-def test_an_app_that_keeps_failing_is_given_up() -> None:
-    async def work(house: House) -> None:
-        house.backend.preparation = "the image does not build"
-        for _ in range(3):
-            with pytest.raises(SiteError, match="the image does not build"):
-                await house.lease("a")
-        house.backend.preparation = ""
-        with pytest.raises(SiteError, match=r"given up after 3 attempts\): the image does not build"):
-            await house.lease("a")
-        await house.lease("b")  # others are not concerned
-
-    run(work)
-
-
-@pytest.mark.parametrize("error", [SiteUnready("pip install oscar"), UsageError("no data: pip install oscar")])
-def test_an_app_that_lacks_something_is_started_once(error: Exception) -> None:
-    class Lacking(FakeBackend):
-        tried = 0
-
-        async def prepare(self, app: AppManifest) -> None:
-            self.tried += 1
-            raise error
-
-    async def work(house: House) -> None:
-        house.backend = backend = Lacking()
-        for _ in range(3):
-            with pytest.raises(SiteUnready) as told:
-                await house.lease("a")
-            assert str(told.value) == str(error)
-        assert backend.tried == 1
-
-    run(work)
-
-
-def test_a_failed_growth_does_not_fail_those_who_can_wait_for_a_living_replica() -> None:
-    async def work(house: House) -> None:
-        held = await house.lease("a")
-        house.backend.problems = ["out of memory"]
-        asked = house.ask("a")
-        await rest()
-        assert not asked.done()
-        await house.pool.release(held, unsafe={})
-        await asked
-
-    run(work, replicas=2)
-
-
-def test_a_replica_that_can_not_be_reset_is_replaced() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
-        house.backend.problems = ["the disk is full"]
-        await house.pool.release(first, unsafe={"a": "POST"})
-        second = await house.lease("a")
-        assert second.replicas["a"].id == "a-2"
-        assert house.backend.stopped == ["a-1"]
-
-    run(work, replicas=1)
-
-
-def test_a_replica_that_dies_while_leased_is_noticed_and_replaced() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a")
-        house.backend.dead["a-1"] = "it ended with exit code 3; last log lines: boom"
-        with pytest.raises(SiteError, match="replica a-1 broke: it ended with exit code 3; last log lines: boom"):
-            await house.pool.query(lease, "a", "", "select 1", write=False)
-        await house.later(1)
-        with pytest.raises(SiteError, match="boom"):
-            await house.pool.check(lease)
-        assert house.states("a") == ["broken"]  # as long as somebody holds it, so that status can tell
-        assert list(await house.pool.release(lease, unsafe={})) == ["a"]
-        assert (await house.lease("a")).replicas["a"].id == "a-2"
-        assert house.pool.report()["a"].broken == 1
-        assert house.backend.stopped == ["a-1"]
-
-    run(work, replicas=1)
-
-
-def test_a_standby_that_died_is_not_handed_out() -> None:
-    async def work(house: House) -> None:
-        await house.pool.release(await house.lease("a"), unsafe={})
-        house.backend.dead["a-1"] = "it ended with signal SIGKILL"
-        lease = await house.lease("a")
-        assert lease.replicas["a"].id == "a-2"
-
-    run(work, replicas=1)
-
-
 def test_a_shared_app_is_held_once_by_a_request_that_is_granted_twice() -> None:
     async def work(house: House) -> None:
         for lease in [await house.lease("a"), await house.lease("a")]:
@@ -376,17 +168,6 @@ def test_a_shared_app_is_held_once_by_a_request_that_is_granted_twice() -> None:
         assert house.states("wiki") == ["leased"]
 
     run(work, replicas=2)
-
-
-def test_a_standby_that_died_is_replaced_before_anybody_asks() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a")
-        await rest()
-        house.backend.dead["a-2"] = "it ended with signal SIGKILL"
-        await house.later(1)
-        assert house.states("a") == ["leased", "pristine"]
-
-    run(work, spares=1)
 
 
 def test_surplus_replicas_are_trimmed_when_demand_has_been_lower_for_a_while() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.broker.pool import PoolLease
+from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.slot import State
 
 from .pool_house import House, KeepingBackend, rest

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteUnreached, SiteYielded, UsageError
-from pytest_webarena.sites.broker.pool import PoolLease
+from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reach import reachable
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher

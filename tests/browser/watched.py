@@ -1,0 +1,134 @@
+"""A driven browser that is watched, and clients that drive it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from websockets.sync.client import ClientConnection, connect
+
+from pytest_webarena.browser.config import Geolocation, SessionConfig
+from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.session import Session
+from tests.browser.conftest import QUICK, Web
+from tests.processes import Process, descendants, of_command
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["START", "Raw", "Watched", "client", "driven_processes", "page", "playwright", "raw", "watched", "web"]
+
+
+START = """<title>start</title><h1>Shop</h1><a href="/cart">Cart</a> <input aria-label="Name">
+<button onclick="document.title = prompt('who?', 'x')">Ask</button>"""
+
+
+class Watched:
+    """A driven browser whose steps are let through at once and kept."""
+
+    def __init__(self, session: Session, driven: Driven) -> None:
+        self.session = session
+        self.driven = driven
+        self.steps: list[Begun] = []
+        self.navigations: list[str] = []
+        self.told: list[Navigated] = []
+        self._thread = threading.Thread(target=self._attend, daemon=True)
+        self._thread.start()
+
+    def _attend(self) -> None:
+        while not isinstance(event := self.driven.events.get(), Ended):
+            if isinstance(event, Begun):
+                self.steps.append(event)
+                event.go()
+            elif isinstance(event, Navigated):
+                self.navigations.append(event.url)
+                self.told.append(event)
+
+    @property
+    def actions(self) -> list[str]:
+        return [step.action["kind"] for step in self.steps]
+
+    def close(self) -> None:
+        self.driven.events.put(Ended())
+        self._thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    web = Web()
+    web.put("/", START)
+    web.put("/cart", "<title>cart</title>3 items")
+    yield web
+    web.close()
+
+
+@pytest.fixture(scope="module")
+def watched(engine: BrowserEngine, web: Web) -> Iterator[Watched]:
+    """One browser for all tests here: they leave it at the start page."""
+    config = SessionConfig(
+        proxy=web.proxy, deadlines=QUICK, dialogs="hold", geolocation=Geolocation(latitude=50.5, longitude=8.25)
+    )
+    with open_driven(engine, config, rooted=True) as (session, driven):
+        watched = Watched(session, driven)
+        yield watched
+        watched.close()
+
+
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture
+def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
+    """What most tools are: Playwright, connected to the running browser."""
+    watched.session.open_tabs(["http://a.test/"])
+    watched.steps.clear()
+    watched.navigations.clear()
+    watched.told.clear()
+    browser = playwright.chromium.connect_over_cdp(watched.driven.cdp_url)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(client: Browser) -> Page:
+    page = client.contexts[0].pages[0]
+    page.set_default_timeout(10_000)
+    return page
+
+
+class Raw:
+    """A client that speaks the bare protocol."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._id = 0
+
+    def __call__(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        self._id += 1
+        message = {"id": self._id, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        self._socket.send(json.dumps(message))
+        while True:
+            answer: dict[str, Any] = json.loads(self._socket.recv(10))
+            if answer.get("id") == self._id:
+                return answer
+
+
+@pytest.fixture
+def raw(client: Browser, watched: Watched) -> Iterator[Raw]:
+    with connect(watched.driven.cdp_url, max_size=None) as socket:
+        yield Raw(socket)
+
+
+def driven_processes() -> list[Process]:
+    """Those of all driven browsers that run now."""
+    found = of_command("driven-", descendants())
+    assert found
+    return found

@@ -1,0 +1,48 @@
+"""Runs that are held against each other in tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.comparing.baseline import sides_at
+from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
+from pytest_webarena.results.comparing.wording import in_words
+from tests.made_up import make_run, make_trial
+from tests.planted import plant
+
+__all__ = ["of", "runs", "small", "words"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One agent twice, and once with ten points less: 228 tasks of 76 templates, three trials each."""
+    folder = tmp_path_factory.mktemp("runs")
+    plant(folder / "main", seed=2)
+    plant(folder / "again", seed=5)
+    plant(folder / "worse", seed=4, shift=-0.1, agent_digest="a2")
+    return folder
+
+
+def of(*paths: Path, **how: Any) -> Comparison:
+    return compare_all(choose([sides_at(path) for path in paths]), **how)[0]
+
+
+def words(each: Comparison) -> str:
+    return "\n".join(line.text for line in in_words(each))
+
+
+def small(path: Path, wins: dict[str, list[bool]], **facts: Any) -> RunDir:
+    """Twelve tasks, an agent for each entry."""
+    run = make_run(path, agents=list(wins), **facts)
+    for agent, won in wins.items():
+        for number, passed in enumerate(won):
+            goal = "http://s.test/" + ("a" if agent == "a" else "b")
+            make_trial(
+                run, f"t{number}", "passed" if passed else "failed", agent=agent,
+                steps=({}, {"action": {"kind": "goto", "url": goal}, "target": None}, {"action": {"kind": "stop"}}),
+            )  # fmt: skip
+    return run

@@ -1,0 +1,184 @@
+"""What judges get wrong, and trials without a verdict, in a comparison: how far they could turn it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.results import RunDir, TrialKey, summarise
+from pytest_webarena.results.comparing.baseline import save_baseline, sides_at
+from pytest_webarena.results.comparing.comparison import compare_all
+from pytest_webarena.results.comparing.page import write_page
+from pytest_webarena.results.comparing.plain_form import plain
+from pytest_webarena.results.comparing.sides import Side, sides_of
+from pytest_webarena.results.comparing.wording import in_markdown
+from pytest_webarena.results.export import summary_json
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.records import JudgeErrors, JudgeRecord
+from pytest_webarena.results.tables import as_json, as_text, gather, tables
+from tests.made_up import make_run, make_trial
+from tests.unit.results.compared import of, runs, words
+
+__all__ = ["runs"]
+
+
+def asked(side: Side, errors: JudgeErrors | None) -> Side:
+    """``side``, had a judge with these errors been asked about all of its trials."""
+    tasks = {
+        name: replace(task, tries=tuple(replace(each, judge=True) for each in task.tries))
+        for name, task in side.tasks.items()
+    }
+    return replace(side, tasks=tasks, judge_errors=errors)
+
+
+@pytest.mark.parametrize(
+    ("errors", "verdict", "said"),
+    [
+        (None, "worse", "its errors are in no interval: it was not measured (webarena judge)"),
+        (JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70), "worse", "if it never erred: −7.4"),
+        (JudgeErrors(right_accepted=3, right=4, wrong_refused=3, wrong=4), "can't tell", "if it never erred: −21.1"),
+        (
+            JudgeErrors(right_accepted=30, right=60, wrong_refused=30, wrong=60),
+            "can't tell",
+            "its verdicts say nothing",
+        ),
+    ],
+    ids=["not measured", "good", "hardly measured", "useless"],
+)
+def test_a_judges_measured_errors_widen_the_interval(
+    runs: Path, tmp_path: Path, errors: JudgeErrors | None, verdict: str, said: str
+) -> None:
+    first, second = (asked(sides_of(runs / name)[0], errors) for name in ("main", "worse"))
+    [found] = compare_all([(first, second)])
+    assert (found.verdict, found.asked) == (verdict, (684, 684))
+    told = words(found).replace("\n" + " " * 17, " ").replace("\n", " ")
+    assert said in told
+    assert said in "\n".join(in_markdown([found]))
+    write_page([found], tmp_path / "page.html")
+    assert said in (tmp_path / "page.html").read_text()
+    data = plain(found)
+    assert data["judge"]["asked"] == (684, 684)
+    known = errors is not None and not found.judge_says_nothing
+    assert (data["judge"]["corrected"] is not None) is known
+    if known:
+        low, high = data["judge"]["corrected"]["interval"]
+        assert high - low > data["difference"]["sample"][1] - data["difference"]["sample"][0]
+        assert "with the judge's errors" in told
+    save_baseline([first], tmp_path / "b.json")
+    [again] = compare_all([(sides_at(tmp_path / "b.json")[0], second)])
+    assert again.corrected == found.corrected
+
+
+def test_one_judge_that_was_never_measured_leaves_all_of_it_open(tmp_path: Path) -> None:
+    known = JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70)
+    for name, last in (("known", known), ("open", None)):
+        run = make_run(tmp_path / name, agents=["cot"])
+        for number in range(4):
+            errors = last if number == 3 else known
+            judge = JudgeRecord(model="m", prompt="teacher@1", temperature=0, questions=1, errors=errors)
+            make_trial(run, f"t{number}", "passed" if number else "failed", agent="cot", judge=judge)
+    assert sides_of(tmp_path / "known")[0].judge_errors == known
+    assert sides_of(tmp_path / "open")[0].judge_errors is None
+    rates = [summarise(RunDir(tmp_path / name).read().records)["cot"].rate for name in ("known", "open")]
+    assert [rate.asked for rate in rates] == [4, 4]
+    assert rates[0].corrected is not None
+    assert rates[1].corrected is None
+    told = [
+        "\n".join(line.text for line in summary_lines(summarise(RunDir(tmp_path / name).read().records).values()))
+        for name in ("known", "open")
+    ]
+    assert "if the judge never erred: 7" in told[0]
+    assert "its errors are not in the interval, it was not measured" in " ".join(told[1].split())
+    rows = gather([tmp_path / "known", tmp_path / "open"])
+    text = " ".join(as_text(tables(rows)).split())
+    assert "a judge was asked about 4 of 4 trials; if it never erred, SR would be 7" in text
+    assert "its errors are in no interval, for it was not measured (webarena judge)" in text
+    agents = json.loads(as_json(rows))["agents"]
+    assert [each["metrics"]["rate"]["corrected"] is not None for each in agents] == [True, False]
+    for name, found in (("known", True), ("open", False)):
+        rate = summary_json(RunDir(tmp_path / name).read().records)["agents"]["cot"]["rate"]
+        assert ("judge_corrected" in rate) is found
+
+
+def test_bounds_know_of_tasks_that_one_side_has_no_verdict_of(tmp_path: Path) -> None:
+    """Whoever errs at what it would have failed must not look good."""
+    first, second = make_run(tmp_path / "a", agents=["cot"]), make_run(tmp_path / "b", agents=["cot"])
+    for number in range(20):
+        make_trial(first, f"t{number}", "failed" if number < 10 else "passed", agent="cot")
+        make_trial(second, f"t{number}", "error" if number < 10 else "passed", agent="cot")
+    found = of(tmp_path / "a", tmp_path / "b")
+    assert (found.difference.tasks, found.difference.value) == (10, 0.0)
+    assert found.bounds == pytest.approx((0.0, 0.5))
+
+
+def test_bounds_hold_the_difference_where_tasks_have_other_numbers_of_trials(tmp_path: Path) -> None:
+    first, second = make_run(tmp_path / "a", agents=["cot"]), make_run(tmp_path / "b", agents=["cot"])
+    for run in (first, second):
+        for trial in range(1, 11):  # one task with ten trials, which counts as much as one with a single trial
+            make_trial(run, "many", "passed" if run is second else "failed", agent="cot", trial=trial)
+        make_trial(run, "one", "passed" if run is first else "failed", agent="cot")
+        make_trial(run, "two", "passed", agent="cot")
+    make_trial(second, "two", "error", agent="cot", trial=2)
+    found = of(tmp_path / "a", tmp_path / "b")
+    assert found.difference.value == pytest.approx(0)
+    assert found.bounds == pytest.approx((-1 / 6, 0))
+
+
+def by_hand(path: Path, tasks: Mapping[str, str], *, planned: int = 0, decided: str = "") -> Path:
+    """A run of one agent. Of each task its trials: ``p``, ``f``, ``e``, and ``-`` for one that has no record."""
+    run, outcomes = make_run(path, agents=["cot"]), {"p": "passed", "f": "failed", "e": "error"}
+    for task, trials in tasks.items():
+        for number, letter in enumerate(trials, start=1):
+            if letter != "-":
+                make_trial(run, task, outcomes[letter], agent="cot", trial=number, evidence=False, steps=())
+    if planned:
+        keys = [TrialKey(task, "cot", number) for task in tasks for number in range(1, planned + 1)]
+        known = {record.key for record in run.read().records}
+        extend_plan(path, [PlannedTrial(key=key, decided="" if key in known else decided) for key in keys])
+    return path
+
+
+def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(16)]
+    first = by_hand(tmp_path / "a", dict.fromkeys(names, "pf"))
+    lucky = by_hand(tmp_path / "b", dict.fromkeys(names, "p-"), planned=2)  # every second trial has got lost
+    plain_sailing = by_hand(tmp_path / "c", dict.fromkeys(names, "pp"), planned=2)
+    found, sure = of(first, lucky), of(first, plain_sailing)
+    assert found.verdict == "better"
+    assert found.bounds == pytest.approx((0.0, 0.5))
+    told = " ".join(words(found).split())
+    assert "Trials without a verdict could turn that: 0.0 to +50.0." in told
+    assert "0 and 16 planned ones without a result" in told
+    assert "without a result" in "\n".join(in_markdown([found]))
+    assert "could turn" not in words(sure)
+    half = dict.fromkeys(names[:8], "pp") | dict.fromkeys(names[8:], "--")
+    gone = of(first, by_hand(tmp_path / "d", half, planned=2))
+    [(reason, left_out)] = gone.left_out.items()
+    assert (reason, set(left_out)) == ("planned and without a result on one side", set(names[8:]))
+    assert gone.bounds == pytest.approx((0.0, 0.5))
+    save_baseline(sides_of(lucky), tmp_path / "b.json")
+    assert of(first, tmp_path / "b.json").bounds == found.bounds
+
+
+def test_a_run_that_was_stopped_by_looking_is_no_fixed_one(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(16)]
+    first = by_hand(tmp_path / "a", dict.fromkeys(names, "f"))
+    short = dict.fromkeys(names[:10], "p") | dict.fromkeys(names[10:], "-")
+    found = of(first, by_hand(tmp_path / "b", short, planned=1, decided="after is better"))
+    assert "ended early because it was looked at (--until)" in " ".join(words(found).split())
+    assert found.open_trials == (0, 0)  # nobody misses those
+
+
+def test_other_numbers_of_trials_are_told_where_pairs_are(tmp_path: Path) -> None:
+    first = by_hand(tmp_path / "a", {f"t{number}": "pfpfp" for number in range(12)})
+    second = by_hand(tmp_path / "b", {f"t{number}": "p" if number else "pp" for number in range(12)})
+    told = " ".join(words(of(first, second)).split())
+    assert "12 both passed, 0 gained, 1 lost" not in told
+    assert "of 60 and 13 trials in the rates" in told
+    assert "cot in a, pass@2 90.0%, pass^2 30.0%" in told  # the same k for both
+    assert "cot in b, pass@2 100.0% on 1 of 12 tasks" in told

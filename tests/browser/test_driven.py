@@ -117,6 +117,31 @@ def test_what_clients_choose_and_set_by_script_is_told_as_that(page: Page, watch
     assert [each[:3] for each in told() if not each[3] and each[0] == "input"] == [("input", "#price", "12")]
 
 
+def test_a_field_that_a_page_keeps_changing_hides_no_other(page: Page, watched: Watched, web: Web) -> None:
+    """And what that one holds in the end is told, too."""
+    web.put(
+        "/restless",
+        """<input id=clock><select id=size><option>Small<option>Large</select><button onclick="go = false">Stop</button>
+        <script>let go = true, n = 0;
+        const tell = value => { clock.value = value; clock.dispatchEvent(new Event('change', {bubbles: true})); };
+        while (n < 3000) tell(n++);
+        setInterval(() => go ? tell(n++) : tell('over'), 20);</script>""",
+    )
+    before = len(watched.session.signals.since())
+    page.goto("http://a.test/restless")
+    page.locator("#size").select_option("Large")
+    page.locator("button").click()
+
+    def told(selector: str) -> list[str | None]:
+        found = watched.session.signals.since(before)
+        return [each.value for each in found if isinstance(each, DomEvent) and each.target.selector == selector]
+
+    wait_until(lambda: told("#clock")[-1:] == ["over"])
+    assert told("#size") == ["Large"]
+    assert len(told("#clock")) < 60
+    assert watched.session.signals.lost == 0
+
+
 def test_what_fields_hold_is_told_whoever_filled_them(page: Page, watched: Watched, web: Web) -> None:
     web.put(
         "/order",

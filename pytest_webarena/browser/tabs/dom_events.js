@@ -225,16 +225,32 @@ const onLetter = (event, type, el) => {
 };
 
 // Clients of agents that drive the browser choose from lists and set dates by script, and announce it as pages do. It is
-// told as what it is, once for each value, and not while somebody writes there: masks announce each letter.
-const FEW = 200;  // of a document
-let scriptedLeft = BY_SCRIPT ? FEW : 0;
-const scriptedValues = new WeakMap();
+// told as what it is, once for each value, and not while somebody writes there: masks announce each letter. Of a field
+// that a page keeps changing, only what it holds now and then: that must not hide what is done to another one.
+const FEW = 20;  // values of a field that are told at once
+const SCRIPTED = 1000;  // of a document
+let scriptedLeft = BY_SCRIPT ? SCRIPTED : -1;
+const scriptedFields = new WeakMap();
+const scriptedIn = el => {
+  let found = scriptedFields.get(el);
+  if (!found) scriptedFields.set(el, found = {value: null, told: 0, waits: false});
+  return found;
+};
 const tellScripted = el => {
-  if (scriptedLeft === 0 || isBox(el) || struck === el || writings.get(el)?.edited) return;
+  if (scriptedLeft < 0 || isBox(el) || struck === el || writings.get(el)?.edited) return;
   const value = is(el, 'input') || is(el, 'textarea') || is(el, 'select') ? valueOf(el) : null;
-  if (value === null || scriptedValues.get(el) === value) return;
-  scriptedValues.set(el, value);
-  scriptedLeft--;
+  if (value === null) return;
+  const field = scriptedIn(el);
+  if (field.value === value || field.waits) return;
+  if (field.told >= FEW) {
+    field.waits = true;
+    field.told--;  // one more then
+    setTimeout(() => { field.waits = false; tellScripted(el); }, STILL);
+    return;
+  }
+  if (scriptedLeft-- === 0) throw new Error('more changes by script than are told');  // counted as lost, once
+  field.value = value;
+  field.told++;
   catchUp();
   writing = null;
   send(JSON.stringify({...sayingOf(el, 'change', value), scripted: true}));

@@ -180,13 +180,15 @@ class Matcher:
         return hit
 
     def changes(self, target: ValueTarget, moment: Moment) -> bool | None:
-        """Whether a moment gives a value to a field that is meant. What a script gives takes away nothing: pages write
-        anew what was entered, in a form of theirs."""
+        """Whether a moment gives a value to a field that is meant. What a script gives counts as well, for the field
+        does hold it, but where it is the wanted one in another form: pages write anew what was entered."""
         event = moment.event
         if event is None or event.event not in _VALUED:
             return False
         if event.by_script and self._value(target, moment).known is not True:
-            return False
+            wanted = _without_signs(target.match.text)
+            if wanted and wanted in _without_signs(event.value or ""):
+                return False
         return self._at(target, event, Hit(known=True)).known
 
     def _at(self, target: ElementTarget | ValueTarget, event: DomEvent, hit: Hit) -> Hit:
@@ -272,6 +274,15 @@ class Matcher:
         except JudgeError as error:
             return _open(str(error), error.cause)
         return Hit(known=grade.decision == "correct")
+
+
+def _without_signs(text: str) -> str:
+    """Its letters and digits.
+
+    >>> _without_signs("1,234.50 EUR"), _without_signs("(0800) 555-1")
+    ('123450eur', '08005551')
+    """
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _is_document(url: str) -> bool:

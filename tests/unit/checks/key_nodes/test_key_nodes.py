@@ -110,13 +110,16 @@ def test_what_a_script_sets_reaches_values_alone() -> None:
     assert judged(never, trial([by_script(QTY, "2")], [at("/a")])).passed, "maybe it was the page's own"
 
 
-def test_what_a_script_sets_takes_no_value_away() -> None:
-    """Pages write anew, in a form of theirs, what was entered."""
+def test_what_a_script_sets_takes_a_value_away_but_not_where_it_is_the_same_in_another_form() -> None:
+    """Pages write anew, in a form of theirs, what was entered; and an agent may choose again."""
     held = "[{value: {locate: '#qty', exact: 1234}, hold: end}]"
     assert judged(held, trial([typed(QTY, "1234"), by_script(QTY, "1,234")])).passed
     assert judged(held, trial([typed(QTY, "1234")], [by_script(QTY, "1,234")])).passed
     assert judged(held, trial([typed(QTY, "5")], [by_script(QTY, "1234")])).passed
     assert judged(held, trial([by_script(QTY, "1234")], [typed(QTY, "5")])).score == 0
+    assert judged(held, trial([by_script(QTY, "1234")], [by_script(QTY, "99")])).score == 0
+    assert judged(held, trial([typed(QTY, "1234")], [by_script(QTY, "99")])).score == 0
+    assert judged(held, trial([typed(QTY, "1234")], [by_script(QTY, "")])).score == 0
 
 
 def test_what_a_script_writes_meanwhile_makes_no_value_of_the_beginning_of_one() -> None:

@@ -6,8 +6,8 @@ Each task's solution is done by a driver that gets the browser over CDP (`driver
 with Puppeteer; with browser-use's actions. The trial is then replayed, and held against what was recorded:
 
 * the verdict of the task's own checks,
-* what each field that somebody wrote in held last, on each page, by the browser's own events; of one that the client
-  filled by script, what the harness found in it,
+* what each field that somebody wrote in held last, on each page, by the browser's own events, or what a script had put
+  there,
 * what the replay itself says of where it diverged.
 
 A line for each trial that differs says in what. Tasks with steps that the client has no way to do (uploads, dialogs)
@@ -178,7 +178,7 @@ def read_trial(file: Path, record: dict[str, str]) -> Trial:
         outcome=record["outcome"],
         message=record.get("message") or "",
         stop=record["stop_reason"],
-        fields=by_script(attempt / "steps.jsonl") | fields(attempt / "signals.jsonl"),
+        fields=fields(attempt / "signals.jsonl"),
         replayed=replayed.read_text() if replayed.exists() else "",
     )
 
@@ -189,17 +189,7 @@ def fields(signals: Path) -> dict[tuple[str, str], str]:
     return {
         (urlsplit(event["url"]).path, event["target"]["selector"]): event["value"]
         for event in events
-        if event["kind"] == "dom" and event["event"] in ("input", "change") and event["value"] is not None
-    }
-
-
-def by_script(steps: Path) -> dict[tuple[str, str], str]:
-    """What the harness found in fields that a client filled by script, of which no event of a browser's tells."""
-    found = [json.loads(line) for line in steps.read_text().splitlines()] if steps.exists() else []
-    return {
-        (urlsplit(step["url_before"]).path, field["target"]["selector"]): ", ".join(field["values"])
-        for step in found
-        for field in step["filled"]
+        if event["kind"] == "dom" and event["event"] in ("input", "change", "put", "set") and event["value"] is not None
     }
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "AcceptDialog",
     "Action",
     "Back",
+    "ByScript",
     "Check",
     "Click",
     "CloseTab",
@@ -289,6 +290,20 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class ByScript:
+    """Do to an element what a script did, as scripts do it: of no grammar and no agent's but the replay."""
+
+    kind: ClassVar[str] = "by_script"
+    target: Target
+    event: str
+    """As `signals.DomEvent.event`."""
+    value: str | None = None
+    """As `evidence.ScriptAct.value`."""
+    unless_held: bool = False
+    """Leave a field alone that holds the value."""
+
+
+@dataclass(frozen=True, slots=True)
 class Invalid:
     """What the agent said is no action; ``reason`` is what it is told. Counts as a step."""
 
@@ -300,7 +315,7 @@ class Invalid:
 Action = (
     Click | Hover | Type | Press | Scroll | Select | Check | Drag | Upload | AcceptDialog | DismissDialog
     | Goto | Back | Forward | Reload | NewTab | CloseTab | FocusTab | Wait | Noop | Note | Search
-    | Stop | Invalid
+    | Stop | ByScript | Invalid
 )  # fmt: skip
 
 

@@ -129,7 +129,7 @@ class DomEvent(_Signal):
     """A trusted event of a page: one that came from input, not from a script (but see ``by_script``)."""
 
     event: str
-    """Its DOM name: ``click``, ``change``, ``submit``, …"""
+    """Its DOM name: ``click``, ``change``, ``submit``, …; see also ``by_script``."""
     target: TargetRecord
     value: str | None = None
     """Of a form field, after the event: its text, ``on`` or ``off`` for boxes to tick, the labels of what is chosen in
@@ -148,8 +148,14 @@ class DomEvent(_Signal):
     """Of what is clicked: the nearest link, button or the like around the target, if the target is none itself; None in
     records of older versions."""
     by_script: bool = False
-    """Of a ``change``: a script announced it, of the page's or of an agent's that drives the browser itself, as clients
-    do which choose from a list or set a date. Recorded for such agents alone; ``value`` is what the field does hold."""
+    """No input made it, but a script of the page's, or of an agent's that drives the browser itself; recorded for such
+    agents alone. Of pages' own scripts no more than ``change``, ``put`` and ``set``. ``value`` of a field is what it
+    does hold. Beside the events that scripts make, there are four names of what none tells: ``set``, a field was given
+    its value without a word; ``put``, it was announced, but somebody had been writing there, or it is a box;
+    ``submit``, a form was asked to be sent (the target is its button, or the form); ``sent``, it was sent so."""
+    commanded: bool = False
+    """Of what is by script: a command of the agent's that may run scripts was under way, and no event of which it
+    came. What was ``set`` or ``put`` was found so then."""
     kind: Literal["dom"] = "dom"
 
 

@@ -24,6 +24,7 @@ from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits,
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.browser.search import SearchKeys
+from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import UsageError, WebArenaError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
@@ -117,12 +118,13 @@ class Common:
         observation: Mapping[str, Any] | None = None,
         viewport: tuple[int, int] | None = None,
         viewport_of: Callable[[Task, int], tuple[int, int] | None] = lambda task, trial: None,
+        hears_scripts: Callable[[Task, int], bool] = lambda task, trial: False,
         limits: AgentLimits | None = None,
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
         reach: Callable[[ModelSettings], None] = lambda settings: None,
         lacks: Callable[[Task], str] = lambda task: "",
-        judged: Callable[[Task, int, Path, str], str] = lambda task, trial, folder, outcome: "",
+        judged: Callable[[Task, int, Path, str, Verdict], str] = lambda task, trial, folder, outcome, verdict: "",
         asks_models: bool = True,
         self_driving: bool = False,
         rooted: bool = False,
@@ -145,6 +147,7 @@ class Common:
             grammar=grammar or self.keys.grammar,
             observation=self.observation if observation is None else observation,
             viewport=viewport or self.keys.viewport,
+            hears_scripts=hears_scripts,
             viewport_of=viewport_of if not self.keys.viewport else lambda task, trial: None,
             limits=limits or self.keys.limits,
             dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.search import SearchKeys
+    from pytest_webarena.checks.verdict import Verdict
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.tasks.model import Task
 
@@ -249,6 +250,8 @@ class AgentDefinition:
     """Width and height in CSS pixels; None: the run's."""
     viewport_of: Callable[[Task, int], tuple[int, int] | None] = field(default=lambda task, trial: None)
     """That of this trial of the task; None: ``viewport``."""
+    hears_scripts: Callable[[Task, int], bool] = field(default=lambda task, trial: False)
+    """Whether checks of this trial of the task hear of what scripts do (`SessionConfig.hears_scripts`)."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
     """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""
@@ -286,9 +289,11 @@ class AgentDefinition:
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""
     lacks: Callable[[Task], str] = field(default=lambda task: "")
     """Called for each task before a run: what this agent needs of it that is not there, in a sentence; else empty."""
-    judged: Callable[[Task, int, Path, str], str] = field(default=lambda task, trial, folder, outcome: "")
-    """Called when a trial of it was judged, with the number of the trial, the attempt's folder and the outcome: what is
-    to be told beside the reasons; mostly nothing."""
+    judged: Callable[[Task, int, Path, str, Verdict], str] = field(
+        default=lambda task, trial, folder, outcome, verdict: ""
+    )
+    """Called when a trial of it was judged, with the number of the trial, the attempt's folder, the outcome and the
+    verdict: what is to be told beside the reasons; mostly nothing."""
     search: SearchKeys | None = None
     """What answers its action ``search``; None: nobody."""
     reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)

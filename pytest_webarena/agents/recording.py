@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ from pytest_webarena.errors import AgentError
 from pytest_webarena.evidence import StepRecord
 
 __all__ = ["Recording", "find_recording"]
+
+_COMMAND = re.compile(r"[A-Z]\w+\.\w+\(|navigation without a command")
+"""How the words of a step begin that an agent has done by the protocol itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +27,10 @@ class Recording:
     steps: tuple[StepRecord, ...]
     outcome: str = ""
     """``passed``, ``failed`` or ``error``."""
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+    """As `Verdict.to_json`; empty where there was none."""
+    began: float = 0.0
+    """Unix time at which the agent began; 0 where that was not kept."""
 
     def seen(self, step: StepRecord) -> str:
         """The text that was shown before ``step``; empty when it was not kept."""
@@ -29,6 +38,11 @@ class Recording:
             return (self.folder / step.observation).read_text("utf-8", errors="replace") if step.observation else ""
         except OSError:
             return ""
+
+    @property
+    def self_driven(self) -> bool:
+        """Whether the agent drove the browser itself: a step is a command of the browser's protocol then."""
+        return any(_COMMAND.match(step.raw) or step.by_script for step in self.steps)
 
     @property
     def viewport(self) -> tuple[int, int] | None:
@@ -78,4 +92,17 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
         steps = tuple(StepRecord.from_json(json.loads(line)) for line in lines)
     except (OSError, ValueError, TypeError) as error:
         raise AgentError(f"replay: expected the steps of {task} in {attempt}, found none: {error}") from None
-    return Recording(folder=attempt, steps=steps, outcome=str(data.get("outcome", "")))
+    return Recording(
+        folder=attempt,
+        steps=steps,
+        outcome=str(data.get("outcome", "")),
+        verdict=data.get("verdict") or {},
+        began=_began(attempt),
+    )
+
+
+def _began(attempt: Path) -> float:
+    try:
+        return float(json.loads((attempt / "evidence.json").read_text("utf-8")).get("began", 0.0))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return 0.0

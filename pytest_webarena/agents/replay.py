@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,6 +22,8 @@ from pytest_webarena.actions import (
     Target,
     as_record,
 )
+from pytest_webarena.agents.acts import acts_of, ways_to
+from pytest_webarena.agents.apart import where_apart
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.fields import field_value, named_elements, written_anew
 from pytest_webarena.agents.finding_again import missing, targets_of
@@ -36,15 +37,15 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.checks.verdict import Verdict
     from pytest_webarena.evidence import StepRecord
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
 _FILE = "replay.txt"
-_COMMAND = re.compile(r"[A-Z]\w+\.\w+\(")
-"""How the words of a step begin that an agent has done by the protocol itself."""
 _MARK_ALL = frozenset({"Control+A", "Control+a", "Meta+A", "Meta+a"})
+_NO_STEP = "no step diverged; the checks, or what the site answered, were others"
 _COVERED = " is covered by "
 """In what is said of an action at an element that something lies over."""
 
@@ -82,13 +83,17 @@ class ReplayAgent:
         self._first = ""
         self._unlike = ""
         """What the field that is written next held otherwise than in the recording."""
-        self._self_driven = any(_COMMAND.match(step.raw) for step in recording.steps)
-        self._looked_for_tab = -1
+        self._self_driven = recording.self_driven
+        self._looked_for_tab: StepRecord | None = None
         """The step before which another tab was made current."""
+        self._why = ""
+        """Why the current step's first try had no effect."""
         self._healed = 0
         done = [step for step in recording.steps if step.action.get("kind") != "invalid"]
         self._total = len(done)
-        self._rest: list[StepRecord] = [part for step in done for part in (*_fillings(step), replace(step, filled=()))]
+        self._rest: list[StepRecord] = []
+        for before, step in zip((None, *done), done, strict=False):
+            self._rest += (*acts_of(step, before), replace(step, by_script=()))
 
     def act(self, observation: Observation) -> Reply:
         """The next step, or the same one at another target when its last try had no effect."""
@@ -98,34 +103,41 @@ class ReplayAgent:
             covered = _COVERED in observation.error  # what lies over it has its point
             left = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
             attempt = next(left, None)
+            why, self._why = self._why or observation.error, ""
             if attempt is not None:
+                self._why = why
                 return self._reply(attempt, thoughts)
-            if not step.filled:
+            if not step.by_script:
                 return self._lost(step, observation)
-            thoughts.append(self._not_filled(step, observation))
+            thoughts.append(self._not_done(step, why))
         elif step is not None:
             differs = self._compare(step, observation)
             thoughts += differs
             self._tell(step, differs)
         while self._rest:
             if self._is_elsewhere(self._rest[0], observation):
-                self._looked_for_tab = self._number + 1
+                self._looked_for_tab = self._rest[0]
                 self._current = None
                 return Reply(FocusTab(self._rest[0].tab), thought="; ".join(thoughts))
-            self._number += not self._rest[0].filled
-            self._current = step = self._rest.pop(0)
+            self._number += not self._rest[0].by_script
+            self._current, self._why = self._rest.pop(0), ""
+            step = self._current
             self._tries = iter(self._ways(step, observation))
             attempt = next(self._tries, None)
             if attempt is not None:
                 return self._reply(attempt, thoughts)
-            if not step.filled and (step.action.get("target") is not None or step.target is not None):
+            if step.by_script:
+                thoughts.append(self._not_done(step, "its target is not there"))
+            elif step.action.get("target") is not None or step.target is not None:
                 return self._lost(step, observation)
+            elif step.action.get("kind") == "goto":
+                self._note(f"{self._named(step)}: as recorded, the page went there by itself")
         return self._reply(_Try(Stop(""), ""), thoughts)
 
     def _is_elsewhere(self, step: StepRecord, observation: Observation) -> bool:
         """Whether the step was done in another tab than the current one, and no step led there: agents that drive the
         browser themselves act where they like."""
-        if self._looked_for_tab == self._number + 1 or not self._self_driven:
+        if self._looked_for_tab is step or not self._self_driven:
             return False
         return step.tab < len(observation.tabs) and not observation.tabs[step.tab].active
 
@@ -142,6 +154,8 @@ class ReplayAgent:
 
     def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
         """Whether the step led where it had led, and its field holds what it had held."""
+        if step.by_script:
+            return self._compare_act(step, observation)
         if step.url_after and _place(step.url_after) != _place(observation.url):
             return [self._diverged(f"after {self._where(step)} expected {step.url_after}, found {observation.url}")]
         if self._goes_on(step):
@@ -151,6 +165,17 @@ class ReplayAgent:
         if then is None or now is None or then == now:
             return []
         return [self._diverged(f"after {self._where(step)} {_held_otherwise(step, then, now)}")]
+
+    def _compare_act(self, act: StepRecord, observation: Observation) -> list[str]:
+        """After the last one before a step: whether its field holds what it held when that step began."""
+        if act.target is None or (self._rest and self._rest[0].by_script):
+            return []
+        begun = next(each for each in self._recording.steps if each.index == act.index)
+        texts = (self._recording.seen(begun), observation.text)
+        then, now = (field_value(text, act.target.role, act.target.name) for text in texts)
+        if then is None or now is None or then == now:
+            return []
+        return [self._diverged(f"after {self._where(act)} {_held_otherwise(act, then, now)}")]
 
     def _goes_on(self, step: StepRecord) -> bool:
         """Whether the next step is a key that closes the list which this one typed in: an open one does not show yet
@@ -183,10 +208,11 @@ class ReplayAgent:
         self._note(self._summary())
         return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
 
-    def _not_filled(self, step: StepRecord, observation: Observation) -> str:
-        """Maybe its page's own script had filled it: what comes of it is seen."""
-        self._note(f"{self._named(step)}: the page differs: at {observation.url}: {observation.error}")
-        return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {observation.error}")
+    def _not_done(self, step: StepRecord, why: str) -> str:
+        """Maybe its page's own script had done it: what comes of it is seen."""
+        self._current = None
+        self._note(f"{self._named(step)}: not done again: {why}")
+        return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {why}")
 
     def _summary(self) -> str:
         healed = f"{self._healed} targets found again" if self._healed else "all targets as recorded"
@@ -198,7 +224,7 @@ class ReplayAgent:
         return f"{self._where(step)} of {self._total} ({_described(step)})"
 
     def _where(self, step: StepRecord) -> str:
-        return f"what was filled before step {self._number + 1}" if step.filled else f"step {self._number}"
+        return f"what a script did before step {self._number + 1}" if step.by_script else f"step {self._number}"
 
     def _tell(self, step: StepRecord, differs: Sequence[str]) -> None:
         """The line of a step that was done."""
@@ -216,14 +242,16 @@ class ReplayAgent:
 
     def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
         """The recorded action, at one target after the other."""
+        if step.by_script:
+            shown_then = self._recording.seen(step)
+            yield from (_Try(action, how) for action, how in ways_to(step, shown_then, observation.text))
+            return
         record = dict(step.action)
         kind = record.get("kind")
         if isinstance(to := record.get("to"), Mapping) and "id" in to:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
         if kind == "goto" and step.raw.startswith("navigation without") and _went_by_itself(step, observation.url):
             return
-        if step.filled and _holds(step, observation):
-            return  # the page filled it by itself again
         if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
             led = not step.error and step.url_after != step.url_before
             yield _Try(Goto(step.url_after) if led else Noop(), "")
@@ -237,7 +265,10 @@ class ReplayAgent:
                 return
             yield _Try(_action(record, None), "")
             return
-        if kind in ("type", "press") and step.target is not None:
+        if kind == "type" and self._self_driven and step.target is not None and step.target.tag == "select":
+            _, chosen = self._held(step)  # by the first letters of what it is called
+            record = {"kind": "select", "target": None, "options": [chosen]} if chosen else record
+        elif kind in ("type", "press") and step.target is not None:
             before, after = self._held(step)
             now = field_value(observation.text, step.target.role, step.target.name)
             if (anew := written_anew(record, before, after, now)) is not None:
@@ -269,22 +300,6 @@ class ReplayAgent:
         return now[0] if len(now) == 1 else id
 
 
-def _fillings(step: StepRecord) -> Iterator[StepRecord]:
-    """What was found filled before a step, as what fills it: they alone have ``filled`` from here on."""
-    for field in step.filled:
-        yield replace(
-            step,
-            action=field.action(), raw="", error="", target=field.target, value=", ".join(field.values), url_after="",
-            filled=(field,),
-        )  # fmt: skip
-
-
-def _holds(step: StepRecord, observation: Observation) -> bool:
-    """Whether the step's field holds what is to be put there."""
-    hit = step.target
-    return hit is not None and field_value(observation.text, hit.role, hit.name) == step.value
-
-
 def _target(action: Action) -> Target | None:
     target: Target | None = getattr(action, "target", None)
     return target
@@ -302,19 +317,22 @@ def _held_otherwise(step: StepRecord, then: str | None, now: str | None) -> str:
     return f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
 
 
-def _first_divergence(folder: Path) -> str:
-    """The first line of a step that was not done as it had been; in words where there is none."""
+def _first_line(folder: Path, *signs: str) -> str:
+    """The first line with the first of ``signs`` that there is; empty where there is none."""
     try:
         lines = (folder / _FILE).read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    for sign in (": not found: ", "the page differs: ", ": healed: "):
+    for sign in signs:
         if found := next((line for line in lines if sign in line), ""):
             return found
-    return "no step diverged; the checks, or what the site answered, were others"
+    return ""
 
 
 def _described(step: StepRecord) -> str:
+    if step.by_script:
+        [act] = step.by_script
+        return f"{act.event} {act.target.role or act.target.tag} {act.target.name or act.selector!r}"
     if step.target is not None and step.target.name:
         return f"{step.action.get('kind')} {step.target.role} {step.target.name!r}"
     try:
@@ -355,22 +373,29 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         """What was in sight is what targets were told apart by, and points count from its corner."""
         return found(task.id, trial).viewport
 
+    def hears_scripts(task: Task, trial: int) -> bool:
+        """As the session did in which an agent drove the browser itself: checks hear of the same then."""
+        return found(task.id, trial).self_driven
+
     def dialogs(task: Task, trial: int) -> DialogPolicy | None:
         """Open until they are answered where an answer was recorded."""
         recorded = found(task.id, trial).steps
         answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
         return "hold" if answers else None
 
-    def judged(task: Task, trial: int, folder: Path, outcome: str) -> str:
+    def judged(task: Task, trial: int, folder: Path, outcome: str, verdict: Verdict) -> str:
         """Whether the replay came to the recorded verdict, and if not, where it went another way first."""
         try:
-            then = find_recording(run, task=task.id, agent=keys.agent, trial=trial).outcome
+            recording = find_recording(run, task=task.id, agent=keys.agent, trial=trial)
         except AgentError:  # it was there when the replay began; without it there is nothing to compare with
             return ""
-        if outcome == then:
+        if outcome == (then := recording.outcome):
             said = f"the replay's verdict is the recorded one: {outcome}"
         else:
-            said = f"the replay {outcome}, and the recorded trial had {then}: {_first_divergence(folder)}"
+            why = _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
+            why = why or where_apart(recording, verdict.to_json(), folder)
+            why = why or _first_line(folder, ": healed: ") or _NO_STEP
+            said = f"the replay {outcome}, and the recorded trial had {then}: {why}"
         with (folder / _FILE).open("a", encoding="utf-8") as file:
             file.write(f"{said}\n")
         return "" if outcome == then else said
@@ -381,6 +406,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         make,
         files=files,
         viewport_of=viewport,
+        hears_scripts=hears_scripts,
         dialogs=dialogs,
         check=check,
         judged=judged,

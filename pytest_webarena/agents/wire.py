@@ -38,7 +38,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena import actions
-from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, Stop, Target
+from pytest_webarena.actions import Action, ByScript, Element, Invalid, Point, Selector, Stop, Target
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import DeclaredError, closest
@@ -62,7 +62,7 @@ PROTOCOL = 1
 _REPLIES = ("action", "answer", "error")
 _FARTHEST = 10**9
 """No place, distance or number of clicks is beyond it; what a browser would be asked for then, nobody can do."""
-_KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in typing.get_args(Action) if kind is not Invalid}
+_KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in typing.get_args(Action) if kind not in (ByScript, Invalid)}
 
 
 class ProtocolBroken(Exception):

@@ -241,6 +241,8 @@ class SessionConfig:
     observation: Annotated[ObservationConfig, ObservationConfig.from_plain] = field(default_factory=ObservationConfig)
     search: SearchKeys | None = None
     """What answers the action ``search``; None: nobody."""
+    hears_scripts: bool = False
+    """Whether signals tell what pages' scripts do, as where an agent drives the browser itself."""
     record_screenshots: bool = False
     """Take a screenshot with each observation for the record, also when the agent is shown none."""
     deadlines: Deadlines = field(default_factory=Deadlines)

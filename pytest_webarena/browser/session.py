@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pytest_webarena.actions import Action
-from pytest_webarena.browser.acting.filled import Filled
 from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.loop import closed_unbegun
@@ -92,10 +91,10 @@ class Session(SessionWork):
         """What the keyboard writes in, in the current tab's main document; None where there is nothing to be had."""
         return self._call(self._focused(), self._limits.step, "looking at what has the focus")
 
-    def filled(self) -> tuple[Filled, ...]:
-        """The fields of the current tab that hold something else than the document came with; none where that can't be
-        told."""
-        return self._call(self._filled(), self._limits.step, "looking at fields")
+    def sweep(self) -> None:
+        """Have the current tab's fields looked through for values of which no event has told: those become signals
+        (`DomEvent.by_script`)."""
+        self._call(self._sweep(), self._limits.step, "looking at fields")
 
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match of a Playwright selector in the current tab, which nobody touches; None where there is none,

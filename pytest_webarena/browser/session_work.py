@@ -28,7 +28,6 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.execute import Performed, perform
-from pytest_webarena.browser.acting.filled import FILLED, FOCUSED, Filled, read_filled
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
@@ -103,6 +102,8 @@ class SessionWork:
             letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
         """What happened in its tabs since the first pages were asked for, whoever did it."""
+        if config.hears_scripts:
+            self.signals.commanded = lambda at: False
         self._reader_or_none: CheckReader | None = None
         self._acting: float | None = None
         """The monotonic time when the last action began that may have done something."""
@@ -330,17 +331,14 @@ class SessionWork:
     async def _focused(self) -> TargetRecord | None:
         try:
             what = "looking at what has the focus"
-            found = await self._tabs.current.evaluate(FOCUSED, seconds=self._limits.hang, what=what)
+            found = await self._tabs.current.evaluate(scripts.FOCUSED, seconds=self._limits.hang, what=what)
             return TargetRecord(**found) if found else None
         except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
             return None
 
-    async def _filled(self) -> tuple[Filled, ...]:
-        try:
-            what = "looking at fields"
-            return read_filled(await self._tabs.current.evaluate(FILLED, seconds=self._limits.hang, what=what))
-        except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError, KeyError):
-            return ()
+    async def _sweep(self) -> None:
+        with contextlib.suppress(DialogBlocks, TabGone, Unresponsive, PlaywrightError):
+            await self._tabs.current.dom_events.sweep(self._limits.hang)
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:

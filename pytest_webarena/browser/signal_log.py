@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_webarena.evidence import cut
@@ -48,8 +49,11 @@ class Happening:
     maker: str = ""
     """Whose the document is, whether it has an address of its own or not."""
     by_script: bool = False
+    done_at: float = 0.0
+    """When a script did it, in milliseconds of Unix time; 0 where that came of another event."""
 
 
+_VALUES = ("change", "put", "set")
 FILLED = ("about:blank", "about:srcdoc")
 """Addresses of documents that a page makes itself."""
 
@@ -57,14 +61,15 @@ FILLED = ("about:blank", "about:srcdoc")
 class SignalLog:
     """Written on the session's loop, from events that come anyway; may be read from any thread."""
 
-    def __init__(self, *, dom_events: bool = False, letters: float = 0.03, by_script: bool = False) -> None:
+    def __init__(self, *, dom_events: bool = False, letters: float = 0.03) -> None:
         self.letters = letters
         """Seconds for which letters may be kept to be told together: less than it takes until anybody asks for them; 0
         where a dialog may hold up what is kept."""
         self.dom_events = dom_events
         """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
-        self.by_script = by_script
-        """Whether changes that scripts announce are told, too: for agents that run scripts."""
+        self.commanded: Callable[[float], bool] | None = None
+        """For agents that run scripts: what scripts do is told, too, and this says of a time, in milliseconds of Unix
+        time, whether one of the agent's commands may have run one then. None: only changes by input are told."""
         # A clock that is set while a trial goes on must not turn its order around.
         self._epoch = time.time() - time.monotonic()
         self._signals: list[Signal] = []
@@ -83,10 +88,13 @@ class SignalLog:
         """How many went without it."""
         self.before = 0
         """How many came with the pages that the agent found, before it began."""
+        self.began = 0.0
+        """When it did, in Unix time."""
 
     def begun(self) -> None:
         """The agent begins now: what came so far is not its doing."""
         self.before = len(self._signals)
+        self.began = self.now()
 
     def restart(self) -> None:
         """Forget what came before the first step."""
@@ -183,8 +191,8 @@ class TabSignals:
 
     @property
     def by_script(self) -> bool:
-        """Whether changes that scripts announce are told, too."""
-        return self._log.by_script
+        """Whether what scripts do is told, too."""
+        return self._log.commanded is not None
 
     @property
     def letters(self) -> float:
@@ -208,6 +216,9 @@ class TabSignals:
             )
             self._log.add_key(pressed, happening.size)
             return
+        commanded = happening.by_script and self._log.commanded is not None and self._log.commanded(happening.done_at)
+        if happening.by_script and not commanded and happening.event not in _VALUES:
+            return  # of a page's own scripts no more is told than what its fields hold
         signal = DomEvent(
             time=self._log.now(),
             tab=self._number,
@@ -220,6 +231,7 @@ class TabSignals:
             frame=happening.frame,
             control=happening.control,
             by_script=happening.by_script,
+            commanded=commanded,
             maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)

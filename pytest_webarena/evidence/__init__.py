@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
 from pytest_webarena.changes import SiteChanges, changes_from_json
-from pytest_webarena.evidence.steps import LONGEST_TEXT, FilledField, StepRecord, cut
+from pytest_webarena.evidence.steps import LONGEST_TEXT, ScriptAct, StepRecord, cut
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
 
@@ -25,11 +25,11 @@ __all__ = [
     "LONGEST_TEXT",
     "SCHEMA_VERSION",
     "Evidence",
-    "FilledField",
     "JsonValue",
     "Probe",
     "ReachedSite",
     "RequestRecord",
+    "ScriptAct",
     "SeenPage",
     "StepRecord",
     "StopReason",
@@ -48,7 +48,7 @@ record of requests had no room for; 5 signals; 6 that a check found more than ca
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
 have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
 11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed;
-13 fields that no command filled."""
+13 what scripts did between steps."""
 
 LONGEST_REPLY = 1_000_000
 """Characters of a reply in which an action is looked for."""
@@ -236,6 +236,8 @@ class Evidence:
     """Why it may have used more than that; empty when it has not."""
     agent_seconds: float | None = None
     """How long the agent was waited for; None when nobody measured."""
+    began: float = 0.0
+    """Unix time in seconds at which the agent began, from which `StepRecord.started` counts; 0 when nobody noted it."""
 
     @property
     def text_answer(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.signals import TargetRecord
 
-__all__ = ["LONGEST_TEXT", "FilledField", "StepRecord", "cut"]
+__all__ = ["LONGEST_TEXT", "ScriptAct", "StepRecord", "cut"]
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -17,30 +17,26 @@ needs more to say it, and what is recorded of a trial stays bounded whatever an 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilledField:
-    """A field that holds something else than its document came with."""
+class ScriptAct:
+    """What a script did to an element, without a command that is a step."""
 
+    event: str
+    """As `DomEvent.event` says it: ``click``, ``change``, ``set``, ``submit``, ``keydown``, …"""
     target: TargetRecord
-    values: tuple[str, ...]
-    """The labels of what is chosen in a list, or the one text."""
-    is_list: bool = False
-
-    def action(self) -> dict[str, Any]:
-        """What puts it there again, as `actions.as_record` writes it.
-
-        >>> FilledField(target=TargetRecord(selector="#corn"), values=("Rye",), is_list=True).action()
-        {'kind': 'select', 'target': {'selector': 'css=#corn'}, 'options': ['Rye']}
-        """
-        target = {"selector": f"css={self.target.selector}"}
-        if self.is_list:
-            return {"kind": "select", "target": target, "options": list(self.values)}
-        return {"kind": "type", "target": target, "text": "".join(self.values), "clear": True, "enter": False}
+    selector: str = ""
+    """Playwright's, into frames and open shadow trees; empty where nobody knows the way."""
+    value: str | None = None
+    """What the field holds since, the labels of what is chosen in a list one a line; of a ``keydown`` the keys."""
+    tab: int = 0
+    """Which tab, from 0 in the order in which they came up."""
+    commanded: bool = False
+    """One of the agent's commands that may run scripts was under way, and no event of which it came; else it may be the
+    page's own doing."""
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> FilledField:
+    def from_json(cls, data: Mapping[str, Any]) -> ScriptAct:
         """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
-        target, values = TargetRecord(**data.get("target", 0)), tuple(data.get("values", 0))
-        return cls(**{**data, "target": target, "values": values})
+        return cls(**{**data, "target": TargetRecord(**data.get("target", 0))})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,23 +74,23 @@ class StepRecord:
     """What the step's model calls used; None for agents that report none."""
     exchange: str = ""
     """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
-    filled: tuple[FilledField, ...] = ()
-    """Found filled when the step began, by no command that was seen: a script of the agent's has done it, or the
-    page's own. They are no steps, count as none, and a replay fills what it does not find filled."""
+    by_script: tuple[ScriptAct, ...] = ()
+    """What scripts had done when the step began, since the one before: an agent's that drives the browser itself, or
+    the page's own. They are no steps and count as none; a replay does them again."""
 
     def bounded(self) -> StepRecord:
         """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
         parts = ("action", "raw", "error", "url_before", "url_after", "value", "observation", "thought", "exchange")
-        filled = tuple(replace(each, values=tuple(map(cut, each.values))) for each in self.filled)
-        return replace(self, filled=filled, **{name: _cut_all(getattr(self, name)) for name in parts})
+        acts = tuple(replace(each, value=_cut_all(each.value)) for each in self.by_script)
+        return replace(self, by_script=acts, **{name: _cut_all(getattr(self, name)) for name in parts})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
         """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
-        filled = tuple(FilledField.from_json(each) for each in data.get("filled") or ())
-        return cls(**{**data, **parts, "filled": filled})
+        acts = tuple(ScriptAct.from_json(each) for each in data.get("by_script") or ())
+        return cls(**{**data, **parts, "by_script": acts})
 
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> str:

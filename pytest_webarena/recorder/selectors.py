@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from pytest_webarena.element_paths import path_of, step_of, way_in
 from pytest_webarena.signals import DomEvent, ElementRecord, KeyPressed
 from pytest_webarena.tasks.syntax import ROLES
 
@@ -26,7 +27,6 @@ _ALONE = frozenset({"main", "dialog", "nav", "header", "footer", "aside"})
 """Of these a page has few."""
 _LABEL = "internal:label"
 """Playwright's engine behind `get_by_label`."""
-_ENTER = " >> internal:control=enter-frame >> "
 
 
 def ways_to(event: DomEvent | KeyPressed) -> tuple[str, ...]:
@@ -43,11 +43,9 @@ def ways_to(event: DomEvent | KeyPressed) -> tuple[str, ...]:
     if control is not None and control.place < len(chain) and not in_field:
         place, name, text = control.place, control.name, control.text
     element = chain[place] if chain else None
-    frame = _frame(chain)
-    if frame is None:
-        return ()  # nobody knows what is around it
+    frame = way_in(chain)
     position = event.target.selector if place == 0 else ""
-    last = f"css={position or _path(chain[place:])}"
+    last = f"css={position or path_of(chain[place:])}"
     ways = (*_ways(event, element, place, name, text), *_around(chain[place:]))
     found = dict.fromkeys(frame + way for way in ways if way != last)
     return (*found, frame + last)
@@ -94,9 +92,9 @@ def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
         kind = element.attributes.get("type", "")
         if not element.attributes.get("formaction"):  # what sends a form elsewhere is not what its form is sent by
             yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
-    outer = _path(chain[1:]) if element.within == "element" else ""
+    outer = path_of(chain[1:]) if element.within == "element" else ""
     if outer and element.attributes.get("id"):
-        yield f"css={outer} > {_step(element)}"
+        yield f"css={outer} > {step_of(element)}"
 
 
 def _holder(chain: Sequence[ElementRecord]) -> str:
@@ -120,34 +118,6 @@ def _said_in_attributes(element: ElementRecord) -> Iterator[str]:
 def _classes(element: ElementRecord) -> str:
     names = [name for name in element.attributes.get("class", "").split() if re.fullmatch(r"[A-Za-z_][\w-]*", name)]
     return "".join(f".{name}" for name in names if not _MADE_UP.search(name)) if len(names) <= _MOST_CLASSES else ""
-
-
-def _frame(chain: tuple[ElementRecord, ...]) -> str | None:
-    """What leads into the element's frames, from the outermost; empty for none, None where that can't be said."""
-    entered: list[str] = []
-    for number, element in enumerate(chain):
-        if element.within == "frame":
-            entered.append(f"css={_path(chain[number + 1 :])}{_ENTER}")
-    return "".join(reversed(entered))
-
-
-def _path(chain: Sequence[ElementRecord]) -> str:
-    """CSS of the first element, by its place below the next one with an id, or below its document's root."""
-    parts: list[str] = []
-    for element in chain:
-        id = element.attributes.get("id", "")
-        if re.fullmatch(r"[A-Za-z_][\w-]*", id):
-            parts.append(f"#{id}")
-            break
-        parts.append(_step(element))
-        if element.within != "element":
-            break
-    return " > ".join(reversed(parts))
-
-
-def _step(element: ElementRecord) -> str:
-    tag = re.sub(r"([^\w-])", r"\\\1", element.tag)
-    return f"{tag}:nth-of-type({element.nth_of_type})" if element.of_type > 1 else tag
 
 
 _BY_TAG = {"button": "button", "summary": "", "label": "", "option": "option"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pytest_webarena.evidence import StepRecord, Usage
+from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
 from pytest_webarena.results.records import JudgeRecord, MemoryUse, TrialRecord
 from pytest_webarena.text import shorten
 
@@ -14,11 +14,11 @@ __all__ = [
     "STOP_WORDS",
     "action_words",
     "dollars",
-    "filled_words",
     "judge_words",
     "memory_words",
     "printable",
     "rerun_words",
+    "script_words",
     "seconds_words",
     "shortfall_words",
     "size_words",
@@ -85,19 +85,21 @@ def action_words(step: StepRecord) -> str:
     return shorten(" ".join(words), 100)
 
 
-def filled_words(step: StepRecord) -> str:
-    """The fields that were filled before a step by no command; empty where none was.
+def script_words(step: StepRecord) -> str:
+    """What scripts had done when a step began; empty where they had done nothing.
 
-    >>> from pytest_webarena.evidence import FilledField, TargetRecord
-    >>> corn = FilledField(target=TargetRecord(role="combobox", name="Corn"), values=("Rye",), is_list=True)
-    >>> filled_words(StepRecord(index=0, action={"kind": "stop"}, raw="", filled=(corn,)))
-    "combobox 'Corn': 'Rye'"
+    >>> from pytest_webarena.evidence import ScriptAct, TargetRecord
+    >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
+    >>> script_words(StepRecord(index=0, action={"kind": "stop"}, raw="", by_script=(corn,)))
+    "change of combobox 'Corn' to 'Rye'"
     """
-    return "; ".join(
-        f"{each.target.role or each.target.tag} {each.target.name or each.target.selector!r}: "
-        f"{shorten(', '.join(each.values), 100)!r}"
-        for each in step.filled
-    )
+    return "; ".join(map(_act_words, step.by_script))
+
+
+def _act_words(act: ScriptAct) -> str:
+    target = act.target
+    where = f"{act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
+    return where if act.value is None else f"{where} to {shorten(', '.join(act.value.splitlines()), 100)!r}"
 
 
 def printable(text: str) -> str:

@@ -1,45 +1,75 @@
-"""Fields that a self-driving agent filled by script: clients choose from lists so, and no command tells of it."""
+"""What scripts did between the steps of a self-driving agent, out of the signals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from pytest_webarena.browser.acting.filled import Filled
-    from pytest_webarena.evidence import FilledField, TargetRecord
+from pytest_webarena.element_paths import path_of, way_in
+from pytest_webarena.evidence import ScriptAct
+from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
-__all__ = ["KnownFields"]
+__all__ = ["ScriptActs", "Signals"]
 
-
-class KnownFields:
-    """What fields were seen to hold. Pure, but for what it remembers."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[float, str], tuple[str, ...]] = {}
-
-    def shaped(self, filled: Sequence[Filled], acted_on: TargetRecord | None) -> str | None:
-        """The value that keys have given the date or the like in which they were pressed; None: they wrote it as it is.
-
-        For `unexplained` of the same look, which has to come after it.
-        """
-        here = [each for each in filled if each.is_shaped and _is(each.field.target, acted_on) and self._is_new(each)]
-        return here[0].field.values[0] if here else None
-
-    def _is_new(self, filled: Filled) -> bool:
-        return self._known.get((filled.document, filled.field.target.selector)) != filled.field.values
-
-    def unexplained(self, filled: Sequence[Filled], acted_on: TargetRecord | None) -> tuple[FilledField, ...]:
-        """Those that hold something new which what was done to ``acted_on`` since does not explain."""
-        new = [each for each in filled if self._is_new(each)]
-        self._known |= {(each.document, each.field.target.selector): each.field.values for each in new}
-        return tuple(each.field for each in new if not _is(each.field.target, acted_on))
+_MOST = 200
+"""Acts before one step."""
+_SHAPED = frozenset({"color", "date", "datetime-local", "month", "range", "time", "week"})
+"""Kinds of fields of which the value is not what keys write in them."""
 
 
-def _is(field: TargetRecord, acted_on: TargetRecord | None) -> bool:
-    """Whether it is, or may be, the same: of what has the focus nothing but role and name is known."""
-    if acted_on is None:
-        return False
-    if acted_on.selector:
-        return acted_on.selector == field.selector or (acted_on.tag == "label" and acted_on.text == field.name)
-    return acted_on.name == field.name
+class Signals(Protocol):
+    """What a session has signalled."""
+
+    def since(self, number: int = 0) -> tuple[Signal, ...]:
+        """All but the first ``number``."""
+        ...
+
+
+class ScriptActs:
+    """Reads them on."""
+
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
+        self._read = len(signals.since())
+        self._waiting: list[DomEvent | AddressChanged] = []
+        """What scripts did, and where that led, that no step has yet."""
+
+    def read(self) -> str | None:
+        """Read what has come; the value that input has given to a date or the like meanwhile, if it has: the last."""
+        new = self._signals.since(self._read)
+        self._read += len(new)
+        self._waiting += [
+            each for each in new if isinstance(each, AddressChanged) or (isinstance(each, DomEvent) and each.by_script)
+        ]
+        shaped = [each.value for each in new if isinstance(each, DomEvent) and _is_shaped(each)]
+        return shaped[-1] if shaped else None
+
+    def take(self, url: str = "") -> tuple[ScriptAct, ...]:
+        """What they did before a step that begins now; with ``url``, before a page came to that address by itself: what
+        was done there comes before the next step."""
+        led = (
+            number for number, each in enumerate(self._waiting) if isinstance(each, AddressChanged) and each.url == url
+        )
+        end = next(led, len(self._waiting) - 1) + 1
+        taken, self._waiting = self._waiting[:end], self._waiting[end:]
+        return tuple(act_of(each) for each in taken if isinstance(each, DomEvent))[:_MOST]
+
+
+def act_of(event: DomEvent) -> ScriptAct:
+    """What a script's event tells that was done."""
+    own = event.target.selector or path_of(event.chain)
+    known = bool(own) and event.whole
+    return ScriptAct(
+        event=event.event,
+        target=event.target,
+        selector=f"{way_in(event.chain, shadows=True)}css={own}" if known else "",
+        value=event.value,
+        tab=event.tab,
+        commanded=event.commanded,
+    )
+
+
+def _is_shaped(event: DomEvent) -> bool:
+    kind = event.chain[0].attributes.get("type", "").lower() if event.chain else ""
+    return (
+        not event.by_script and event.target.tag == "input" and kind in _SHAPED and event.event in ("input", "change")
+    )

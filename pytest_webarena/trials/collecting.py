@@ -136,6 +136,7 @@ class Collector:
             unheard_documents=signals.unheard,
             signals_after=tuple(self._signals_after),
             signals_before=signals.before,
+            began=signals.began,
             pages=tuple(self._pages),
             dom_events=signals.dom_events,
             sites=stage.live.sites,

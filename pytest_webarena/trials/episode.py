@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pytest_webarena.actions import Action, Invalid, Stop, as_record
+from pytest_webarena.actions import Action, ByScript, Click, Invalid, Stop, as_record
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
@@ -303,7 +303,8 @@ def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, s
         shown = repr(said)
         if isinstance(said, Action):
             if not isinstance(said, Invalid):
-                action_from_record(as_record(said))  # a browser that is asked for nonsense would seem to be at fault
+                plain = Click(said.target) if isinstance(said, ByScript) else said  # no agent's words say that one
+                action_from_record(as_record(plain))  # a browser that is asked for nonsense would seem to be at fault
             return _with_an_answer(said), reply.raw or shown
         reason = f"expected an action, text or a Reply, found {type(said).__name__}"
     except Exception as error:  # the agent's own class, or an action with what it can't have

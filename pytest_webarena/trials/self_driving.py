@@ -17,8 +17,8 @@ from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.evidence import LONGEST_TEXT, FilledField, StepRecord, TargetRecord, Usage, cut
-from pytest_webarena.trials.by_script import KnownFields
+from pytest_webarena.evidence import LONGEST_TEXT, ScriptAct, StepRecord, TargetRecord, Usage, cut
+from pytest_webarena.trials.by_script import ScriptActs
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
 
 if TYPE_CHECKING:
@@ -74,8 +74,6 @@ class _Look:
     started: float
     observation: Observation | None = None
     target: TargetRecord | None = None
-    filled: tuple[FilledField, ...] = ()
-    """Fields that somebody wrote in since, and no command tells of."""
     seconds: float = 0.0
 
 
@@ -95,7 +93,7 @@ class _Open:
     observed: float
     value: str | None = None
     """Of a step without a command; of one that typed, what the field made of it, if that is no text."""
-    filled: tuple[FilledField, ...] = ()
+    by_script: tuple[ScriptAct, ...] = ()
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
 
@@ -117,7 +115,7 @@ class _Watch:
         self._began = clock()
         self._steps: list[StepRecord] = []
         self._open: _Open | None = None
-        self._fields = KnownFields()
+        self._scripts = ScriptActs(session.signals)
         self._later: deque[Event] = deque()
         """What has come already and has to wait."""
         self._answer: str | None = None
@@ -261,7 +259,7 @@ class _Watch:
         try:
             self._session.follow(begun.target if begun is not None else "")
             look.observation = self._session.observe()
-            look.filled = self._filled()
+            self._session.sweep()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
@@ -272,17 +270,11 @@ class _Watch:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
             # browser is gone, reading the final state says so.
             pass
+        shaped = self._scripts.read()
+        if self._open is not None and self._open.action["kind"] == "type":
+            self._open.value = shaped  # what keys have made of a date
         look.seconds = self._now() - look.started
         return look
-
-    def _filled(self) -> tuple[FilledField, ...]:
-        """Fields that no command has filled. What keys have made of a date is noted with the step that pressed them."""
-        step, filled = self._open, self._session.filled()
-        acted_on = step.target if step is not None else None
-        shaped = self._fields.shaped(filled, acted_on)
-        if step is not None and step.action["kind"] == "type":
-            step.value = shaped
-        return self._fields.unexplained(filled, acted_on)
 
     def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
         look = look or self._look(begun)
@@ -292,9 +284,10 @@ class _Watch:
             tab = next((number for number, each in enumerate(observation.tabs) if each.active), 0)
             with contextlib.suppress(BrowserError):
                 text_file, shot_file = self._recorder.observed(len(self._steps), observation)
+        acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=look.target, filled=look.filled, tab=tab, started=look.started, observed=look.seconds,
+            target=look.target, by_script=acts, tab=tab, started=look.started, observed=look.seconds,
         )  # fmt: skip
 
     def _finish(self, usage: Usage | None = None, *, until: float | None = None) -> None:
@@ -313,7 +306,7 @@ class _Watch:
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,
-            filled=step.filled,
+            by_script=step.by_script,
             started=round(step.started, 3),
             seconds={
                 "observe": round(step.observed, 4),

@@ -210,7 +210,7 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
                 shortfall = shortfall_of(progress.verdict)
-            told = plan.agent.judged(plan.task, plan.trial, writer.path, outcome)
+            told = plan.agent.judged(plan.task, plan.trial, writer.path, outcome, progress.verdict)
             if told and outcome != "passed":
                 message = f"{message}\n{told}".lstrip()
         except (SiteMissing, SiteUnready):

@@ -113,6 +113,20 @@ with sync_playwright() as playwright:
     print(json.dumps({"type": "answer", "answer": page.title()}), flush=True)
     sys.stdin.readline()
 """
+BY_SCRIPT = """
+from playwright.async_api import async_playwright
+
+async def solve(task, cdp_url):
+    "All in one script: no command tells of it, and the page is gone at once."
+    async with async_playwright() as playwright:
+        page = (await playwright.chromium.connect_over_cdp(cdp_url)).contexts[0].pages[0]
+        await page.goto(task.sites["homepage"] + "/scratchpad/new")
+        await page.evaluate("document.querySelector('#title').value = 'Rye';"
+                            "document.querySelector('#body').value = 'and butter';"
+                            "document.querySelector('#title').form.submit()")
+        await page.wait_for_url(lambda url: not url.endswith("/new"))
+        return await page.title()
+"""
 SCRIPT = """
 kind: scripted
 tasks:
@@ -151,7 +165,7 @@ def number(task, cdp_url):
 """
 
 
-SOLVING = ("spoken", "posted", "script", "driver", "driving")
+SOLVING = ("spoken", "posted", "script", "driver", "driving", "by_script")
 FAILING = ("crash", "endless", "number", "dead", "gone", "mute")
 WHO_DOES_WHAT = (
     f"(note and ({' or '.join(SOLVING)})) or (brief and ({' or '.join(FAILING[:-1])})) or (short and {FAILING[-1]})"
@@ -171,6 +185,8 @@ def furnish(directory: Path) -> None:
         "driver.yaml": "kind: cdp\npython: driver.py:solve\n",
         "driving.py": DRIVING_PROCESS,
         "driving.yaml": f"kind: cdp\ncommand: [{python}, ./driving.py]\n",
+        "by_script.py": BY_SCRIPT,
+        "by_script.yaml": "kind: cdp\npython: by_script.py:solve\n",
         "script.yaml": SCRIPT,
         "again.yaml": "kind: replay\nrun: run\nagent: driver\n",
         "bad.py": BAD,
@@ -254,6 +270,21 @@ def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(ever
     assert told[-1] == "the replay's verdict is the recorded one: passed"
 
 
+def test_what_an_agent_did_by_script_alone_can_be_repeated(everybody: Path) -> None:
+    recorded = steps(everybody, "by_script")
+    assert [step["action"]["kind"] for step in recorded] == ["goto", "goto", "stop"]
+    acts = [(act["event"], act["target"]["selector"], act["value"]) for act in recorded[1]["by_script"]]
+    assert acts[:2] == [("set", "#title", "Rye"), ("set", "#body", "and butter")]
+    assert acts[2][0] == "sent"
+
+    options = ("--agent-option", "agent=by_script", "--agent=again", "-k", "note", "--run-dir=again-by-script")
+    run_pytest(everybody, *options).assert_outcomes(passed=1)
+    told = (attempt(everybody, "again", "again-by-script") / "replay.txt").read_text().splitlines()
+    by_itself = "as recorded, the page went there by itself"
+    assert [line.rpartition(": ")[2] for line in told[:-2]] == [*["as recorded"] * 4, by_itself]
+    assert told[-1] == "the replay's verdict is the recorded one: passed"
+
+
 def test_a_replay_that_fails_says_that_the_recorded_trial_had_passed(everybody: Path) -> None:
     other = everybody / "other.tasks.yaml"
     other.write_text(TASKS.replace("equals: 1", "equals: 2"))
@@ -265,8 +296,9 @@ def test_a_replay_that_fails_says_that_the_recorded_trial_had_passed(everybody: 
         other.unlink()
     message = records(everybody, "other")["again"]["message"]
     assert message.splitlines()[-1] == (
-        "the replay failed, and the recorded trial had passed: no step diverged; "
-        "the checks, or what the site answered, were others"
+        "the replay failed, and the recorded trial had passed: "
+        "the same was sent, and checks[0] (state) fails now: "
+        "expected 2 from homepage: select count(*) from notes where title = 'Rye', found 1"
     )
 
 

@@ -28,6 +28,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "answers",
         "changes",
         "death_signal",
+        "element_paths",
         "elsewhere",
         "entry_points",
         "evidence",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 PUBLIC: dict[str, str] = {
     "actions": (
-        "AcceptDialog Action Back Check Click CloseTab DismissDialog Drag Element FocusTab Forward Goto Hover "
+        "AcceptDialog Action Back ByScript Check Click CloseTab DismissDialog Drag Element FocusTab Forward Goto Hover "
         "Invalid NewTab Noop Note Point Press Reload Scroll Search Select Selector Stop Target Type Upload Wait "
         "answers_dialogs as_record infeasible"
     ),
@@ -42,8 +42,8 @@ PUBLIC: dict[str, str] = {
         "Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (
-        "Evidence FilledField JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord "
-        "SCHEMA_VERSION SeenPage StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord "
+        "SCHEMA_VERSION ScriptAct SeenPage StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
     ),
     "extending": (
         "AppManifest Backend BackendContext Bool Choice Convert Either Fault Form Int Json KeepingBackend KeepsLogs "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
@@ -12,6 +13,7 @@ from pytest_webarena.actions import (
     AcceptDialog,
     Action,
     Back,
+    ByScript,
     Check,
     Click,
     CloseTab,
@@ -175,6 +177,8 @@ class _Hand:
                 return self._focus(action.index)
             case Invalid():
                 return Performed(error=action.reason)
+            case ByScript():
+                return await self._by_script(action)
             case Wait():
                 return await self._wait(action.seconds)
             case Note():
@@ -385,6 +389,15 @@ class _Hand:
         record = TargetRecord(**await target.call(scripts.DESCRIBE))
         return Performed(target=record, value=", ".join(found["chosen"]))
 
+    async def _by_script(self, action: ByScript) -> Performed:
+        """No matter whether it can be seen, as scripts do."""
+        target = self._find(action.target)
+        record = TargetRecord(**await target.call(scripts.DESCRIBE))
+        found = await target.call(scripts.BY_SCRIPT, action.event, action.value, action.unless_held)
+        if isinstance(found, dict):
+            raise ActionFailed(_not_by_script(action, found))
+        return Performed(target=record, value=action.value)
+
     async def _check(self, action: Check) -> Performed:
         target = self._find(action.target)
         state = await target.call(scripts.IS_CHECKED)
@@ -408,6 +421,17 @@ class _Hand:
             raise ActionFailed(f"There is no tab {index}: {tabs}.")
         self._tabs.focus(index)
         return Performed(value=str(index))
+
+
+def _not_by_script(action: ByScript, found: dict[str, Any]) -> str:
+    if "missing" in found:
+        listed = ", ".join(repr(option) for option in found["options"])
+        return f"The list has no option {found['missing']!r}. It has: {listed}."
+    if "files" in found:
+        return f"A script had put files there ({found['files']!r}), and what is in them was not recorded."
+    if "refused" in found:
+        return f"The field does not take {action.value!r}; it holds {found['refused']!r} instead."
+    return f"There is nothing here to which a script could do that ({action.event})."
 
 
 def typable(text: str) -> str:

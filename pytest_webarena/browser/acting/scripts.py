@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 __all__ = [
+    "BY_SCRIPT",
     "CHOOSE",
     "DESCRIBE",
+    "FOCUSED",
     "IS_CHECKED",
     "IS_HIDDEN_FILE_FIELD",
     "ONLY_ONCE",
@@ -312,6 +314,70 @@ SET_VALUE = (
 )
 """Give a date, colour or range field a value; false when it does not take it."""
 
+BY_SCRIPT = (
+    "(node, event, value, unlessHeld) => {"
+    + _ELEMENT_OF
+    + r"""
+  const el = elementOf(node), view = el.ownerDocument.defaultView, tag = el.localName;
+  const Pointer = event.startsWith('pointer') ? view.PointerEvent : view.MouseEvent;
+  const made = {bubbles: true, cancelable: true, composed: true, view: view};
+  const announce = () => {
+    el.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
+    el.dispatchEvent(new view.Event('change', {bubbles: true}));
+  };
+  const give = (kind, name, what) => Object.getOwnPropertyDescriptor(view[kind].prototype, name).set.call(el, what);
+  const fill = () => {
+    if (tag === 'select') {
+      const plain = text => text.replace(/\s+/g, ' ').trim(), options = [...el.options];
+      const labels = () => options.filter(option => option.selected).map(option => plain(option.label)).join('\n');
+      if (unlessHeld && labels() === value) return true;
+      const wanted = value === '' ? [] : value.split('\n');
+      if (wanted.some(label => !options.some(option => plain(option.label) === label))) {
+        return {missing: wanted.find(label => !options.some(option => plain(option.label) === label)),
+                options: options.slice(0, 30).map(option => plain(option.label))};
+      }
+      if (!el.multiple) el.selectedIndex = options.findIndex(option => plain(option.label) === value);
+      else for (const option of options) option.selected = wanted.includes(plain(option.label));
+      return false;
+    }
+    if (tag === 'input' && el.type === 'file') return {files: value};
+    if (tag === 'input' && ['checkbox', 'radio'].includes(el.type)) {
+      if (unlessHeld && el.checked === (value === 'on')) return true;
+      give('HTMLInputElement', 'checked', value === 'on');
+      return false;
+    }
+    const kind = {input: 'HTMLInputElement', textarea: 'HTMLTextAreaElement'}[tag];
+    if (!kind) return {nothing: true};
+    if (unlessHeld && el.value === value) return true;
+    give(kind, 'value', value);
+    return el.value === value ? false : {refused: el.value};
+  };
+  if (['change', 'put', 'set'].includes(event)) {
+    const filled = fill();
+    if (filled === true || typeof filled === 'object') return filled;
+    if (event !== 'set') announce();
+  } else if (event === 'submit' || event === 'sent') {
+    const form = tag === 'form' ? el : el.form;
+    if (!form) return {nothing: true};
+    if (event === 'submit') view.HTMLFormElement.prototype.requestSubmit.call(form, tag === 'form' ? undefined : el);
+    else view.HTMLFormElement.prototype.submit.call(form);
+  } else if (event === 'keydown') {
+    const held = value.split('+'), key = value.endsWith('+') ? '+' : held[held.length - 1];
+    const keys = {...made, key: key, code: key.length === 1 && /[a-z]/i.test(key) ? `Key${key.toUpperCase()}` : key,
+      ctrlKey: held.includes('Control'), altKey: held.includes('Alt'), metaKey: held.includes('Meta'),
+      shiftKey: held.includes('Shift'), keyCode: key === 'Enter' ? 13 : key === 'Escape' ? 27 : key === 'Tab' ? 9 : 0};
+    for (const type of ['keydown', 'keyup']) el.dispatchEvent(new view.KeyboardEvent(type, keys));
+  } else if (event === 'click' && typeof el.click === 'function') {
+    el.click();
+  } else {
+    el.dispatchEvent(new Pointer(event, made));
+  }
+  return false;
+}"""
+)
+"""Do what a script did: ``event`` as `DomEvent.event`. False when it was done, true when there was nothing to do; else
+an object that says why not."""
+
 SELECT_CONTENT = """node => {
   let active = node.ownerDocument.activeElement;
   while (active && active.shadowRoot && active.shadowRoot.activeElement) active = active.shadowRoot.activeElement;
@@ -403,6 +469,17 @@ TWO_FRAMES = """() => new Promise(done => {
 })"""
 """Wait until two frames were painted; no node."""
 
-ONLY_ONCE = frozenset({CHOOSE, SCROLL, SET_VALUE})
+FOCUSED = (
+    "() => {\n  const describe = "
+    + DESCRIBE
+    + """;
+  let el = document.activeElement;
+  while (el && el.shadowRoot && el.shadowRoot.activeElement) el = el.shadowRoot.activeElement;
+  return el && el !== document.body && !['iframe', 'frame', 'html'].includes(el.localName) ? describe(el) : null;
+}"""
+)
+"""The record of what the keyboard writes in; null where that is in another document, or nothing. No node."""
+
+ONLY_ONCE = frozenset({BY_SCRIPT, CHOOSE, SCROLL, SET_VALUE})
 """Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
 they may be run anew where that one went while they ran."""

@@ -47,7 +47,7 @@ class Driven:
         self._trajectory = Trajectory(self.events)
         self._pipe = ChromiumPipe(self._received, self._gone)
         headed = engine.config.launch_args.get("headless") is False
-        self._hub = Hub(self._pipe, self._before, headed=headed)
+        self._hub = Hub(self._pipe, self._before, answered=self._trajectory.answered, headed=headed)
         self._windows: dict[int, dict[str, Any]] = {}
         """How windows were that the agent has resized."""
         self._endpoints: Endpoints | None = None
@@ -73,6 +73,10 @@ class Driven:
     def refused(self) -> tuple[str, ...]:
         """Why commands of the agent were refused."""
         return tuple(self._hub.refused)
+
+    def ran_script(self, at: float) -> bool:
+        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time."""
+        return self._trajectory.ran_script(at)
 
     def hold(self) -> None:
         """Make the agent's commands wait, and hide pages that open from it, while the harness looks at things."""
@@ -222,7 +226,7 @@ class _DrivenSession(Session):
     def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
         super().__init__(engine, config)
         self._driven = driven
-        self.signals.by_script = True
+        self.signals.commanded = driven.ran_script
 
     @property
     def browser_version(self) -> str:

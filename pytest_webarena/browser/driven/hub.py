@@ -33,6 +33,10 @@ Listener = Callable[[Command], Awaitable[str]]
 """Called before a command is handed on, which waits for it; the reason for refusing it, or ``""``."""
 
 
+Answered = Callable[[Command], None]
+"""Called when the browser has answered a command that was handed on; maybe never."""
+
+
 class Transport(Protocol):
     """The way to the browser."""
 
@@ -70,12 +74,17 @@ class _Pending:
     """The session, also where the client need not name it."""
     request: str = ""
     """Of the page, if it names one that waits."""
+    command: Command | None = None
+    """Of an agent's."""
 
 
 class Hub:
     """All clients of one browser. Everything happens on one loop."""
 
-    def __init__(self, transport: Transport, listener: Listener, *, headed: bool = False) -> None:
+    def __init__(
+        self, transport: Transport, listener: Listener, *, answered: Answered | None = None, headed: bool = False
+    ) -> None:
+        self._answered_to = answered or (lambda command: None)
         self._transport = transport
         self._headed = headed
         self._listener = listener
@@ -158,6 +167,7 @@ class Hub:
         if session not in client.sessions:
             self._refuse(client, id, outer, "Session with given id not found.", code=-32001)
             return
+        given: Command | None = None
         if not client.trusted:
             decision = decide(method, params, headed=self._headed)
             if isinstance(decision, Refuse):
@@ -175,14 +185,14 @@ class Hub:
                 self._refuse(client, id, outer, "No target with given id found")
                 return
             target = str(params.get("targetId") or client.sessions[session])
-            command = Command(method=method, params=params, session=session, target=target)
-            if reason := await self._listener(command):
+            given = Command(method=method, params=params, session=session, target=target)
+            if reason := await self._listener(given):
                 self._refuse(client, id, outer, reason)
                 return
             await self._open.wait()
         number = next(self._ids)
         request = str(params.get("requestId", ""))
-        self._pending[number] = _Pending(client, id, outer, method, inner=session, request=request)
+        self._pending[number] = _Pending(client, id, outer, method, inner=session, request=request, command=given)
         await self._transport.send({"id": number, "method": method, "params": params, "sessionId": session})
 
     # --- the browser
@@ -211,6 +221,8 @@ class Hub:
             pending.future.set_result(message.get("result", {}))
         if pending.client is None:
             return
+        if pending.command is not None:
+            self._answered_to(pending.command)
         if not pending.client.trusted:
             request = pending.request if "error" not in message else ""  # what was refused still waits
             pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}), request=request)

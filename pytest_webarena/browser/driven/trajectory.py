@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from collections.abc import Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +21,11 @@ _MAY_LEAD = frozenset(
     {"Debugger.evaluateOnCallFrame", "Runtime.callFunctionOn", "Runtime.evaluate", "Runtime.runScript"}
 )
 """Commands that are no steps, but may be why a page has another address."""
+_COARSE = 0.05
+"""Seconds by which a page's clock may differ, as it does by some milliseconds: better a page's own act is repeated than
+that one of the agent's is left out."""
+_REMEMBERED = 1000
+"""Commands that are past. What a script did is asked about as soon as it is heard of."""
 _BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
 
 
@@ -207,6 +214,32 @@ class Ended:
 Event = Begun | Navigated | Ended
 
 
+class ScriptTimes:
+    """When commands that may run scripts of the agent's were under way. Clocks of pages are this machine's."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._open: dict[int, float] = {}
+        self._past: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
+
+    def began(self, command: Command) -> None:
+        """It is about to be handed on."""
+        self._open[id(command)] = self._now()
+
+    def ended(self, command: Command) -> None:
+        """It was answered."""
+        began = self._open.pop(id(command), None)
+        if began is not None:
+            self._past.append((began, self._now()))
+
+    def cover(self, at: float) -> bool:
+        """Whether one was under way at ``at``, in milliseconds of Unix time."""
+        early, late = at / 1000 + _COARSE, at / 1000 - _COARSE
+        if any(began <= early for began in self._open.values()):
+            return True
+        return any(began <= early and late <= ended for began, ended in self._past)
+
+
 class Trajectory:
     """The hub's listener: announces each step and waits until it may be carried out."""
 
@@ -216,6 +249,7 @@ class Trajectory:
         self._interrupted = False
         self._stopped = ""
         self._scripted = False
+        self._scripts = ScriptTimes()
         self._down = ""
         """A key for a character that went down without it: a step if it goes up again, for pages hear it, unless the
         character came in between. Clients that type letter by letter send all three."""
@@ -231,11 +265,22 @@ class Trajectory:
         scripted, self._scripted = self._scripted, False
         self._events.put(Navigated(url=url, within=within, elsewhere=elsewhere, scripted=scripted))
 
+    def ran_script(self, at: float) -> bool:
+        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time."""
+        return self._scripts.cover(at)
+
+    def answered(self, command: Command) -> None:
+        """A command has come to its end."""
+        if command.method in _MAY_LEAD:
+            self._scripts.ended(command)
+
     async def before(self, command: Command) -> str:
         """The reason for refusing ``command``; ``""`` lets it through."""
         self._scripted = self._scripted or command.method in _MAY_LEAD
         if self._stopped:
             return self._stopped
+        if command.method in _MAY_LEAD:
+            self._scripts.began(command)
         unwritten = self._without_text(command)
         move = read_move(command) or unwritten
         if move is None:

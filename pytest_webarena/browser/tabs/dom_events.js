@@ -108,17 +108,18 @@ const tell = (el, event, value, sign, letter, ready) => {
 
 const LISTENED = [
   'click', 'dblclick', 'auxclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'keydown', 'pointerdown',
-  'pointerup', 'dragstart', 'drop', 'focusout', 'SIGN',
+  'pointerup', 'dragstart', 'drop', 'focusout', 'SIGN', ...(BY_SCRIPT ? ['formdata', 'mousedown', 'mouseup'] : []),
 ];
 const LETTERS = new Set(['keydown', 'beforeinput', 'input']);
 const seen = new WeakSet();  // events: those of shadow trees come by more than once
 const adopted = new WeakSet();
 const clicked = new WeakSet();  // boxes whose next change is a trusted click's
-// Of a field: which change of its text was announced, and whether its next change is that of text that somebody wrote.
+// Of a field: which change of its text was announced, whether its next change is that of text that somebody wrote, and what it
+// held then.
 const writings = new WeakMap();
 const writingIn = el => {
   let found = writings.get(el);
-  if (!found) writings.set(el, found = {announced: null, edited: false});
+  if (!found) writings.set(el, found = {announced: null, edited: false, value: null});
   return found;
 };
 const isAnnounced = (writing, event) => {
@@ -220,41 +221,12 @@ const onLetter = (event, type, el) => {
   if (!isAnnounced(plainWriting, event)) return true;
   unsaid.field = el;
   unsaid.text = plainText(el);  // the rest of it can wait
+  plainWriting.value = unsaid.text;
   later();
   return true;
 };
 
-// Clients of agents that drive the browser choose from lists and set dates by script, and announce it as pages do. It is
-// told as what it is, once for each value, and not while somebody writes there: masks announce each letter. Of a field
-// that a page keeps changing, only what it holds now and then: that must not hide what is done to another one.
-const FEW = 20;  // values of a field that are told at once
-const SCRIPTED = 1000;  // of a document
-let scriptedLeft = BY_SCRIPT ? SCRIPTED : -1;
-const scriptedFields = new WeakMap();
-const scriptedIn = el => {
-  let found = scriptedFields.get(el);
-  if (!found) scriptedFields.set(el, found = {value: null, told: 0, waits: false});
-  return found;
-};
-const tellScripted = el => {
-  if (scriptedLeft < 0 || isBox(el) || struck === el || writings.get(el)?.edited) return;
-  const value = is(el, 'input') || is(el, 'textarea') || is(el, 'select') ? valueOf(el) : null;
-  if (value === null) return;
-  const field = scriptedIn(el);
-  if (field.value === value || field.waits) return;
-  if (field.told >= FEW) {
-    field.waits = true;
-    field.told--;  // one more then
-    setTimeout(() => { field.waits = false; tellScripted(el); }, STILL);
-    return;
-  }
-  if (scriptedLeft-- === 0) throw new Error('more changes by script than are told');  // counted as lost, once
-  field.value = value;
-  field.told++;
-  catchUp();
-  writing = null;
-  send(JSON.stringify({...sayingOf(el, 'change', value), scripted: true}));
-};
+// SCRIPTS
 
 // Keys that write nothing. What a field does with its own is told by what becomes of its value.
 const LEFT = new Set(['Escape', 'ArrowUp', 'ArrowDown']);  // to the page, by a field for a line of text
@@ -291,6 +263,8 @@ const keysOf = (event, el, path) => {
 
 const onEvent = event => {
   const type = event.type, at = event.target;
+  const inside = BY_SCRIPT && !seen.has(event) && isInside(event);
+  if (BY_SCRIPT && event.isTrusted) touch(at);
   // Letters are many, and a field of text that the window is told of is in no shadow tree and has none to be found.
   if (at === plain && event.currentTarget === window && onLetter(event, type, at)) return;
   const letter = event.currentTarget === window && LETTERS.has(type) && isElement(at) && isText(at);
@@ -308,11 +282,13 @@ const onEvent = event => {
   for (const node of path) {
     if (kindOf(node) === 11 && !adopted.has(node)) {
       adopted.add(node);
+      if (BY_SCRIPT && trees.size < ELEMENTS) trees.add(node);
       listenTo(node);
     }
   }
   const el = elementOf(path[0]), trusted = event.isTrusted;
   if (!el) return;
+  if (BY_SCRIPT && (trusted || type === 'SIGN')) touch(el);
   if (type === 'SIGN') {
     tell(el, 'change', valueOf(el), `${event.detail}`.slice(0, 100));
     return;
@@ -329,9 +305,13 @@ const onEvent = event => {
     const value = isBox(el) ? null : valueOf(el);  // a box may yet be what it was
     if (ready) ready.value = value;
     if (trusted && el !== told) tell(el, type, value, undefined, false, ready);
+    if (BY_SCRIPT && trusted) through = asked = null;
+    if (BY_SCRIPT && !trusted) onScript(event, el, path, inside);
     return;
   }
-  if (!trusted && (type === 'change' || type === 'input')) tellScripted(el);
+  if (!trusted && BY_SCRIPT) onScript(event, el, path, inside);
+  if (type === 'formdata') onFormed(el, inside);
+  if (type === 'formdata' || type === 'mousedown' || type === 'mouseup') return;
   if (!trusted || (type === 'auxclick' && event.button !== 1)) return;
   if (type === 'beforeinput' || type === 'input') struck = null;
   if (type === 'focusout' || type === 'pointerdown' || type === 'submit' || (type === 'keydown' && event.key === 'Enter')) tellStruck();
@@ -351,7 +331,9 @@ const onEvent = event => {
     } else if (isText(el)) {
       writingIn(el).edited = true;  // the arrows of a number's field
     }
-    tell(el, type, valueOf(el), undefined, isText(el) && isSmall(event));
+    const value = valueOf(el);
+    if (isText(el)) writingIn(el).value = value;
+    tell(el, type, value, undefined, isText(el) && isSmall(event));
   } else if (type === 'change') {
     if (isBox(el) && !clicked.delete(el)) return;
     if (isText(el)) {
@@ -365,6 +347,7 @@ const onEvent = event => {
     const meant = button ? !!pressed && pressed.includes(button) : !!entered && formOf(entered) === el;
     pressed = entered = null;
     if (meant) tell(el, type, null);
+    if (BY_SCRIPT) onSent(el, button, inside, meant);
   } else if (type === 'keydown') {
     entered = event.key === 'Enter' ? el : entered;
     if (event.key === 'Enter') tell(el, type, valueOf(el));
@@ -395,6 +378,7 @@ const observer = new MutationObserver(() => {
 let watched = null;
 const beforeAddress = () => {  // scripts change it, too, and then nothing else tells
   tellGone();
+  if (BY_SCRIPT) tellFormed();
   catchUp();
 };
 const again = () => {
@@ -412,6 +396,7 @@ const again = () => {
   navigation.addEventListener('navigate', beforeAddress);
 };
 again.followFrame = followFrame;
+again.sweep = BY_SCRIPT ? sweep : () => {};
 Object.defineProperty(globalThis, KEY, {value: again});
 again();
 // The first, empty document of a frame leaves its window to the one that is loaded, if that is of the same origin. Nothing

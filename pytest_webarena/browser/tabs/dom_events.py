@@ -9,6 +9,7 @@ sessions are nested into the tab's, for Playwright would open them only once a d
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import secrets
@@ -37,6 +38,8 @@ _LONGEST = 1_000_000
 """Characters of what is told of one event; the listener says far less."""
 _FOLLOW = f"function(frame) {{ globalThis[Symbol.for('{BINDING}')].followFrame(this, frame); }}"
 """Called on the element that shows a frame, in the listener's world."""
+_SWEEP = f"globalThis[Symbol.for('{BINDING}')].sweep()"
+"""Has a listener look for fields that hold something of which nothing has told."""
 _SIGNS = 100
 _DOCUMENTS = 100
 """Of a tab, of which the last field that was written in is known."""
@@ -47,10 +50,11 @@ _ANSWER = 10.0
 @cache
 def script(letters: float = 0.03, by_script: bool = False) -> str:
     """The listener, which puts itself into place. ``letters``: seconds for which it may keep some; 0: none at all.
-    ``by_script``: whether it tells changes that scripts announce, too."""
+    ``by_script``: whether it tells what scripts do, too."""
     folder = files("pytest_webarena.browser.tabs")
-    elements, source = ((folder / name).read_text("utf-8") for name in ("dom_elements.js", "dom_events.js"))
-    source = source.replace("// ELEMENTS\n", elements)
+    names = ("dom_elements.js", "dom_scripts.js", "dom_events.js")
+    elements, scripts, source = ((folder / name).read_text("utf-8") for name in names)
+    source = source.replace("// ELEMENTS\n", elements).replace("// SCRIPTS\n", scripts if by_script else "")
     source = source.replace("BY_SCRIPT", "true" if by_script else "false")
     source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000)) if letters else 0))
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
@@ -87,6 +91,14 @@ class DomEvents:
             "Target.receivedMessageFromTarget", lambda params: receive("Target.receivedMessageFromTarget", params)
         )
         await _set_up(_Session(session), self._script())
+
+    async def sweep(self, seconds: float) -> None:
+        """Have the listeners tell which fields hold something of which nothing has told; a document that does not
+        answer within ``seconds`` tells of it later."""
+        told = {"expression": _SWEEP, "returnByValue": True}
+        asked = [channel.ask("Runtime.evaluate", {**told, "contextId": id}) for channel, id in self._frames.contexts()]
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), seconds)
 
     def _script(self) -> str:
         return script(self._signals.letters, self._signals.by_script)
@@ -201,7 +213,8 @@ class DomEvents:
             field=(*document, said["field"]),
             size=size,
             maker=maker,
-            by_script=said.get("scripted", False),
+            by_script="scripted" in said,
+            done_at=said.get("scripted", 0),
         )
 
 

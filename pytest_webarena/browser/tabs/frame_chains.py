@@ -74,6 +74,10 @@ class FrameChains:
         inside = [child for child in self._too_early if self._parents.get(child) == frame]
         return [(child, self._too_early.pop(child)) for child in inside]
 
+    def contexts(self) -> list[tuple[Channel, int]]:
+        """Where listeners are, or were, of all frames."""
+        return list(self._contexts.values())
+
     async def follow(self, frame: str, channel: Channel) -> None:
         """Have the document around a frame tell of it. ``channel``: where the frame's own listener is."""
         for wait in (0.0, *_AGAIN):

@@ -78,7 +78,8 @@ class Matcher:
     def hit(self, node: KeyNode, moment: Moment) -> Hit:
         """Whether ``moment`` reaches ``node``, whatever was before it. What a script has done reaches values alone, and
         breaks no prohibition: maybe it was the page's own."""
-        if moment.event is not None and moment.event.by_script and node.forbidden:
+        event = moment.event
+        if event is not None and event.by_script and (node.forbidden or event.event not in _VALUED):
             return NO
         match node.target:
             case UrlTarget():

@@ -69,7 +69,7 @@ function target(frame, image) {
 
 function frameView(frame, number, total) {
   const times = Object.entries(frame.seconds ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)} s`).join(", ");
-  const facts = [["page", frame.url], ["leads to", frame.leads], ["selector", frame.target?.selector], ["filled before, by script", frame.filled], ["time", times], ["model", frame.model], ["asked again", frame.retries || ""]].filter(([, text]) => text);
+  const facts = [["page", frame.url], ["leads to", frame.leads], ["selector", frame.target?.selector], ["before it, by script", frame.scripts], ["time", times], ["model", frame.model], ["asked again", frame.retries || ""]].filter(([, text]) => text);
   const image = frame.picture ? picture(frame, `What the agent saw before step ${number + 1}`) : null;
   return [
     make("div", { className: "seen" }, image

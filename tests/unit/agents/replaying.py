@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.browser.observation import TabInfo
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.model import Task
@@ -32,8 +33,8 @@ def replay(run: RunDir, folder: Path | None = None, **keys: Any) -> Any:
     return resolve_agent(str(file)).make(Assignment(view=TaskView(intent="i"), task=task, folder=folder))
 
 
-def seen(*lines: str, url: str = "http://s.test/", error: str = "") -> Any:
-    return SimpleNamespace(text="\n".join(lines), url=url, error=error, tabs=())
+def seen(*lines: str, url: str = "http://s.test/", error: str = "", tabs: tuple[TabInfo, ...] = ()) -> Any:
+    return SimpleNamespace(text="\n".join(lines), url=url, error=error, tabs=tabs)
 
 
 def first(run: RunDir, *lines: str) -> Reply:

@@ -22,6 +22,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.llm.config import ModelSettings
@@ -84,7 +85,8 @@ def test_it_ends_with_the_same_verdict_or_the_first_divergence(
         agent.act(seen(error="its target is not there"))
     file = recorded.path.parent / "again.yaml"
     task = Task(id="t", intent="i", sites=())
-    assert resolve_agent(str(file)).judged(task, 1, tmp_path, now) == told
+    verdict = Verdict(score=1.0, passed=True, results=())
+    assert resolve_agent(str(file)).judged(task, 1, tmp_path, now, verdict) == told
     assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == (told if kept is None else kept)
 
 

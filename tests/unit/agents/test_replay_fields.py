@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,17 @@ import pytest
 
 from pytest_webarena.actions import (
     Action,
+    ByScript,
     Element,
+    FocusTab,
     Press,
     Select,
     Selector,
     Stop,
     Type,
 )
-from pytest_webarena.evidence import FilledField, TargetRecord
+from pytest_webarena.browser.observation import TabInfo
+from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
 from tests.unit.agents.replaying import CLICK, STOP, first, observed, replay, seen
@@ -99,41 +103,85 @@ def test_fields_that_are_not_shown_or_not_alone_are_no_divergence(recorded: RunD
     assert agent.act(seen(now)).thought.endswith("no divergence")
 
 
-@pytest.mark.parametrize(
-    ("now", "expected"), [("'Oats'", Select(Selector("css=#corn"), ("Rye",))), ("'Rye'", Stop("rye"))]
+CORN = ScriptAct(
+    event="change",
+    target=TargetRecord(role="combobox", name="Corn", selector="#corn"),
+    selector="css=#corn",
+    value="Rye",
+    commanded=True,
 )
-def test_a_field_that_a_script_filled_is_filled_unless_it_is_already(
-    recorded: RunDir, now: str, expected: Action
-) -> None:
-    make_trial(recorded, steps=[{**STOP, "filled": (CORN,)}])
-    assert first(recorded, f"[9] combobox 'Corn' value: {now}").action == expected
+HERE = Selector("css=#corn")
 
 
-CORN = FilledField(target=TargetRecord(role="combobox", name="Corn", selector="#corn"), values=("Rye",), is_list=True)
+@pytest.mark.parametrize(
+    ("act", "expected"),
+    [
+        (CORN, ByScript(HERE, "change", "Rye")),
+        (replace(CORN, commanded=False), ByScript(HERE, "change", "Rye", unless_held=True)),  # maybe the page's doing
+        (replace(CORN, event="set"), ByScript(HERE, "set", "Rye", unless_held=True)),
+        (replace(CORN, event="click", value=None), ByScript(HERE, "click")),
+        (replace(CORN, event="submit", value=None), ByScript(HERE, "submit")),
+        (replace(CORN, event="keydown", value="Enter"), ByScript(HERE, "keydown", "Enter")),
+    ],
+)
+def test_what_a_script_did_is_done_by_script(recorded: RunDir, act: ScriptAct, expected: Action) -> None:
+    make_trial(recorded, steps=[{**STOP, "by_script": (act,)}])
+    assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == expected
 
 
-def test_what_was_filled_is_told_apart_from_the_steps(recorded: RunDir, tmp_path: Path) -> None:
-    make_trial(recorded, steps=[{**CLICK, "filled": (CORN,)}, STOP])
+def test_what_a_script_did_is_told_apart_from_the_steps(recorded: RunDir, tmp_path: Path) -> None:
+    make_trial(recorded, steps=[{**CLICK, "by_script": (CORN,)}, STOP])
     agent = replay(recorded, tmp_path)
     for page in ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'\n[1] button 'Save'", ""):
         agent.act(seen(page, url="http://s.test/done"))
     assert (tmp_path / "replay.txt").read_text().splitlines() == [
-        "what was filled before step 0 of 2 (select combobox 'Corn'): as recorded",
+        "what a script did before step 0 of 2 (change combobox 'Corn'): as recorded",
         "step 0 of 2 (click button 'Save'): as recorded",
         "2 steps, all targets as recorded, no divergence",
     ]
 
 
-def test_a_field_that_can_not_be_filled_ends_no_replay(recorded: RunDir) -> None:
-    """Maybe the page's own script had filled it, as it did not this time."""
-    make_trial(recorded, steps=[{**STOP, "filled": (CORN,)}])
+def test_what_a_script_did_in_another_tab_is_done_there_and_the_next_step_here(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "by_script": (replace(CORN, tab=1),)}, STOP])
+    agent = replay(recorded)
+    tabs = (TabInfo(title="", url="", active=True), TabInfo(title="", url="", active=False))
+    other = (replace(tabs[0], active=False), replace(tabs[1], active=True))
+    assert agent.act(seen("", tabs=tabs)).action == FocusTab(1)
+    assert agent.act(seen("[9] combobox 'Corn'", tabs=other)).action.kind == "by_script"
+    assert agent.act(seen("[9] combobox 'Corn'", tabs=other)).action == FocusTab(0)
+    assert agent.act(seen("[1] button 'Save'", tabs=tabs)).action.kind == "click"
+
+
+def test_the_field_of_a_script_holds_what_it_held_when_the_next_step_began(recorded: RunDir) -> None:
+    """The page had made something of what was put there; this time it makes something else of it."""
+    make_trial(recorded, steps=[{**STOP, "by_script": (CORN,)}])
+    observed(recorded, "[9] combobox 'Corn' value: 'Rye (in stock)'")
+    agent = replay(recorded)
+    agent.act(seen("[9] combobox 'Corn' value: 'Oats'"))
+    thought = agent.act(seen("[9] combobox 'Corn' value: 'Rye'")).thought
+    assert "after what a script did before step 0 expected 'Rye (in stock)' in combobox 'Corn', found 'Rye'" in thought
+
+
+def test_what_a_script_did_and_can_not_be_done_ends_no_replay(recorded: RunDir) -> None:
+    """Maybe the page's own script had done it, as it did not this time. Why it can't is what was said at first."""
+    make_trial(recorded, steps=[{**STOP, "by_script": (CORN,)}])
     agent = replay(recorded)
     agent.act(seen(""))
-    while (last := agent.act(seen("", error="no such element"))).action.kind == "select":
+    errors = iter(["the list has no such option", *["no such element"] * 9])
+    while (last := agent.act(seen("", error=next(errors)))).action.kind == "by_script":
         pass
     assert last.action == Stop("rye")
     assert last.ended is None
-    assert "diverged first what was filled before step 0 select combobox 'Corn' can't be repeated" in last.thought
+    said = "diverged first what a script did before step 0 change combobox 'Corn' can't be repeated: the list has no"
+    assert said in last.thought
+
+
+def test_letters_that_chose_from_a_list_choose_what_they_chose(recorded: RunDir) -> None:
+    corn = TargetRecord(role="combobox", name="Corn", selector="#corn", tag="select")
+    step = {"action": {**TYPE, "target": None, "text": "R"}, "target": corn, "raw": "Input.insertText(text='R')"}
+    make_trial(recorded, steps=[step, STOP])
+    observed(recorded, "[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
+    assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == Select(Element("9"), ("Rye",))
 
 
 def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:

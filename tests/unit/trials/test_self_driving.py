@@ -6,7 +6,7 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
@@ -16,11 +16,11 @@ import pytest
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentWorker
-from pytest_webarena.browser.acting.filled import Filled
 from pytest_webarena.browser.driven.hub import Command
 from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
 from pytest_webarena.errors import BrowserError, ModelError
-from pytest_webarena.evidence import FilledField, TargetRecord, Usage
+from pytest_webarena.evidence import ScriptAct, TargetRecord, Usage
+from pytest_webarena.signals import AddressChanged, DomEvent, ElementRecord, Signal
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.self_driving import run_self_driven
 
@@ -81,12 +81,22 @@ class FakeDriven:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
+class FakeSignals:
+    def __init__(self) -> None:
+        self.come: list[Signal] = []
+
+    def since(self, number: int = 0) -> tuple[Signal, ...]:
+        return tuple(self.come[number:])
+
+
 class FakeSession:
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, *come: Sequence[Signal], error: Exception | None = None) -> None:
+        """``come``: what each look finds signalled."""
         self.error = error
+        self.signals = FakeSignals()
         self.followed: list[str] = []
         self.acted = 0
-        self.fields: list[Any] = []
+        self.fields = list(come)
         self.focused = "[4] textbox 'Name' required: False"
 
     def has_acted(self) -> None:
@@ -105,8 +115,9 @@ class FakeSession:
     def focused_element(self) -> TargetRecord | None:
         return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
 
-    def filled(self) -> Any:
-        return self.fields.pop(0) if self.fields else ()
+    def sweep(self) -> None:
+        """Each look finds what has come until then."""
+        self.signals.come += self.fields.pop(0) if self.fields else ()
 
     def element_at(self, x: float, y: float) -> TargetRecord:
         return TargetRecord(role="button", name="Save", x=x, y=y)
@@ -183,10 +194,28 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
 
 
-def filled(selector: str, name: str, *values: str, is_list: bool = True, is_shaped: bool = False) -> Filled:
-    target = TargetRecord(selector=selector, role="combobox" if is_list else "textbox", name=name)
-    field = FilledField(target=target, values=values, is_list=is_list)
-    return Filled(field=field, document=1.0, is_shaped=is_shaped)
+CORN = ElementRecord(tag="select", attributes={"id": "corn"})
+INSIDE = (CORN, ElementRecord(tag="html", within="frame"), ElementRecord(tag="iframe", attributes={"id": "desk"}))
+
+
+def dom(event: str, value: str | None = "Rye", chain: tuple[ElementRecord, ...] = (CORN,), **fields: Any) -> DomEvent:
+    target = TargetRecord(selector="#corn", role="combobox", name="Corn", tag=chain[0].tag)
+    plain = {"time": 1.0, "tab": 0, "url": "http://a.test/", "by_script": True, "commanded": True}
+    return DomEvent(event=event, target=target, value=value, chain=chain, **{**plain, **fields})
+
+
+def act(event: str = "change", selector: str = "css=#corn") -> ScriptAct:
+    target = TargetRecord(selector="#corn", role="combobox", name="Corn", tag="select")
+    return ScriptAct(event=event, target=target, selector=selector, value="Rye", commanded=True)
+
+
+def clicks(driven: FakeDriven, times: int = 1) -> Any:
+    def drive(url: str) -> str:
+        for _ in range(times):
+            driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    return drive
 
 
 def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
@@ -197,37 +226,44 @@ def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
         driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
         return "done"
 
-    session = FakeSession()
-    date = filled("#name", "Name", "2026-01-31", is_list=False, is_shaped=True)
-    session.fields = [(), (date,), (date,)]
-    episode = run(driven, drive, session)
+    field = (ElementRecord(tag="input", attributes={"type": "date"}),)
+    typed = [dom("input", value, field, by_script=False, commanded=False) for value in ("0012-01-31", "2026-01-31")]
+    episode = run(driven, drive, FakeSession((), typed))
     assert kinds(episode) == ["type", "click", "stop"]
-    typed = episode.steps[0]
-    assert (typed.action["text"], typed.action["clear"], typed.value) == ("2026-01-31", True, "2026-01-31")
+    step = episode.steps[0]
+    assert (step.action["text"], step.action["clear"], step.value) == ("2026-01-31", True, "2026-01-31")
 
 
-def test_fields_that_no_command_filled_are_told_with_the_next_step_and_are_none_themselves(driven: FakeDriven) -> None:
-    """Clients choose from lists by script; what was typed is told by its keys."""
+def test_what_scripts_did_is_told_with_the_next_step_and_is_none_itself(driven: FakeDriven) -> None:
+    session = FakeSession((dom("change"),), (dom("click"), dom("click", by_script=False)), (dom("set"),))
+    episode = run(driven, clicks(driven, 2), session)
+    assert (episode.ending.reason, kinds(episode)) == ("answered", ["click", "click", "stop"])
+    assert [step.by_script for step in episode.steps] == [(act(),), (act("click"),), (act("set"),)]
+
+
+def test_what_a_script_did_in_a_frame_says_the_way_there(driven: FakeDriven) -> None:
+    shadow = (ElementRecord(tag="select", within="shadow"), ElementRecord(tag="x-corn", attributes={"id": "host"}))
+    session = FakeSession((dom("change", chain=INSIDE), dom("change", chain=shadow), dom("change", whole=False)))
+    [step] = run(driven, lambda url: "done", session).steps
+    assert [each.selector for each in step.by_script] == [
+        "css=#desk >> internal:control=enter-frame >> css=#corn",
+        "css=#host >> css=#corn",
+        "",
+    ]
+
+
+def test_what_was_done_where_a_page_came_by_itself_comes_after_that(driven: FakeDriven) -> None:
+    """A script chose from a list, that led elsewhere, and another one chose there: all between two looks."""
+    led = AddressChanged(time=1.0, tab=0, url="http://a.test/new")
+    session = FakeSession((dom("change"), led, dom("put")))
 
     def drive(url: str) -> str:
-        driven.say("Input.insertText", text="rye")
-        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        driven.events.put(Navigated(url="http://a.test/new"))
         return "done"
 
-    session = FakeSession()
-    typed, chosen = filled("#name", "Name", "rye", is_list=False), filled("#corn", "Corn", "Rye")
-    session.fields = [(), (typed, chosen), (typed, chosen)]
     episode = run(driven, drive, session)
-    assert (episode.ending.reason, kinds(episode)) == ("answered", ["type", "click", "stop"])
-    assert [step.filled for step in episode.steps] == [(), (chosen.field,), ()]
-
-
-def test_fields_filled_last_are_told_with_the_answer(driven: FakeDriven) -> None:
-    session = FakeSession()
-    chosen = filled("#corn", "Corn", "Rye")
-    session.fields = [(chosen,)]
-    episode = run(driven, lambda url: "done", session)
-    assert [step.filled for step in episode.steps] == [(chosen.field,)]
+    assert kinds(episode) == ["goto", "stop"]
+    assert [[each.event for each in step.by_script] for step in episode.steps] == [["change"], ["put"]]
 
 
 def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None:
@@ -395,7 +431,7 @@ def test_a_page_that_can_not_be_seen_now_does_not_end_the_trial(driven: FakeDriv
         driven.goto("http://a.test/")
         return "x"
 
-    episode = run(driven, drive, FakeSession(BrowserError("busy")))
+    episode = run(driven, drive, FakeSession(error=BrowserError("busy")))
     assert (episode.answer, kinds(episode), episode.steps[0].observation) == ("x", ["goto", "stop"], "")
 
 

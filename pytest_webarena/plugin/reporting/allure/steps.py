@@ -12,7 +12,7 @@ from allure_commons.model2 import Attachment, Parameter, TestStepResult
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.results.attempts import INPUTS, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
-from pytest_webarena.results.wording import action_words, filled_words, printable, usage_words
+from pytest_webarena.results.wording import action_words, printable, script_words, usage_words
 from pytest_webarena.text import within
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ class _Timeline:
             found.append(self._files.text("Prompt and reply of the model", said))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
-        if filled := filled_words(step):
-            result.parameters.append(Parameter(name="filled before, by script", value=printable(filled)))
+        if scripts := script_words(step):
+            result.parameters.append(Parameter(name="before it, by script", value=printable(scripts)))
         if step.retries:
             result.parameters.append(Parameter(name="asked again", value=str(step.retries)))
         result.attachments += [attachment for attachment in found if attachment is not None]

@@ -1,0 +1,47 @@
+"""What scripts had done between the steps of a recorded trial, for the replay that does it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.actions import ByScript
+from pytest_webarena.agents.finding_again import targets_of
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+
+__all__ = ["acts_of", "ways_to"]
+
+_VALUES = frozenset({"change", "put", "set"})
+
+
+def acts_of(step: StepRecord, before: StepRecord | None) -> Iterator[StepRecord]:
+    """What scripts had done when ``step`` began, each as a step of which `by_script` is that act alone.
+
+    What was shown then is what the step ``before`` had shown: it was done after that one.
+    """
+    for act in step.by_script:
+        elsewhere = ">>" in act.selector  # in a frame or a shadow tree: its place there is none in the page
+        action: dict[str, Any] = {"kind": ByScript.kind, "event": act.event}
+        yield replace(
+            step,
+            action=action | ({"target": {"selector": act.selector}} if act.selector else {}),
+            raw="", error="", url_after="", thought="", value=act.value, tab=act.tab,
+            target=replace(act.target, selector="") if elsewhere else act.target,
+            observation=before.observation if before is not None else "",
+            by_script=(act,),
+        )  # fmt: skip
+
+
+def ways_to(step: StepRecord, then: str, now: str) -> Iterator[tuple[ByScript, str]]:
+    """What does it again, and by what its target is found; see `targets_of`.
+
+    What a command of the agent's did is done in any case; of what may have been the page's doing, a field is left alone
+    that holds its value by now.
+    """
+    [act] = step.by_script
+    kept = act.event in ("put", "set") or not act.commanded
+    for target, how in targets_of(step, then, now):
+        yield ByScript(target, act.event, act.value, unless_held=kept and act.event in _VALUES), how

@@ -1,0 +1,172 @@
+// What scripts do, for agents that run some; a part of `dom_events.js`.
+//
+// Clients of agents that drive the browser choose from lists and set dates by script, and many run scripts of their own.
+// `scripted` is when something was done, so that the harness can say whether a command of the agent's ran then; 0 where another
+// event was under way, of which it came: whoever repeats that one has this one, too.
+//
+// A change is told as what it is, once for each value, and not while somebody writes there: masks announce each letter. Of a
+// field that a page keeps changing, only what it holds now and then: that must not hide what is done to another one.
+const FEW = 20;  // values of a field that are told at once
+const SCRIPTED = 1000;  // changes of a document
+const ACTS = 500;  // of a document, beside those: more are not told, and no check needs them
+const POINTED = new Set(['click', 'dblclick', 'auxclick', 'contextmenu', 'pointerdown', 'pointerup', 'mousedown', 'mouseup']);
+let scriptedLeft = SCRIPTED;
+let actsLeft = ACTS;
+const scriptedFields = new WeakMap();
+const scriptedIn = el => {
+  let found = scriptedFields.get(el);
+  if (!found) scriptedFields.set(el, found = {value: null, told: 0, waits: false});
+  return found;
+};
+const under = [];  // the events that are under way, the innermost last
+const isInside = event => {
+  while (under.length && under[under.length - 1].eventPhase === 0) under.pop();
+  const inside = under.length > 0;
+  under.push(event);
+  return inside;
+};
+const sendScripted = (el, event, value, at) => {
+  catchUp();
+  writing = null;
+  send(JSON.stringify({...sayingOf(el, event, value), scripted: at}));
+};
+const isField = el => is(el, 'input') || is(el, 'textarea') || is(el, 'select');
+const announced = new WeakSet();  // fields of which a change is yet to be found by looking
+const tellScripted = (el, at) => {
+  const value = isField(el) ? valueOf(el) : null;
+  if (value === null) return;
+  if (isBox(el) || struck === el || writings.get(el)?.edited) {
+    announced.add(el);
+    return;
+  }
+  if (scriptedLeft < 0) return;
+  const field = scriptedIn(el);
+  if (field.value === value || field.waits) return;
+  if (field.told >= FEW) {
+    field.waits = true;
+    field.told--;  // one more then
+    setTimeout(() => { field.waits = false; tellScripted(el, 0); }, STILL);
+    return;
+  }
+  if (scriptedLeft-- === 0) throw new Error('more changes by script than are told');  // counted as lost, once
+  field.value = value;
+  field.told++;
+  held.set(el, value);
+  sendScripted(el, 'change', value, at);
+};
+const tellAct = (el, event, value, at = Date.now()) => {
+  if (actsLeft <= 0) return;
+  actsLeft--;
+  sendScripted(el, event, value, at);
+};
+
+// A value that a script sets without a word is found by looking: before whatever else scripts do, and when the harness looks.
+const SWEPT = 1000;  // fields
+const held = new WeakMap();  // what a field is known to hold, if that is not what it came with
+const touched = new Set();  // fields of which a trusted event has just told: what pages make of that belongs to it
+const trees = new Set();  // open shadow trees from which something has come
+const touch = el => {
+  if (!isElement(el) || !isField(el)) return;
+  if (!touched.size) {
+    setTimeout(() => {
+      for (const each of touched) held.set(each, valueOf(each));
+      touched.clear();
+    });
+  }
+  touched.add(el);
+};
+const probed = (el, type) => {  // what it makes of the value that it came with
+  const probe = Document.prototype.createElement.call(ownerOf(el), 'input');
+  const set = (name, said) => said !== null && Element.prototype.setAttribute.call(probe, name, said);
+  for (const name of ['min', 'max', 'step', 'value']) set(name, attr(el, name));
+  set('type', type);
+  return inputValue(probe);
+};
+const cameWith = el => {
+  if (is(el, 'textarea')) return clip(areaDefault(el), LONGEST_VALUE);
+  if (is(el, 'select')) {
+    const options = selectOptions(el), count = Math.min(options.length, OPTIONS), own = [], free = [];
+    for (let n = 0; n < count; n++) {
+      const option = optionItem(options, n);
+      if (option && optionDefault(option)) own.push(option);
+      else if (option && !optionDisabled(option)) free.push(option);
+    }
+    const several = isMultiple(el) || selectSize(el) > 1;
+    const first = isMultiple(el) ? own : own.length ? own.slice(-1) : several ? [] : free.slice(0, 1);
+    return clip(first.map(option => optionLabel(option).replace(/\s+/g, ' ').trim()).join('\n'), LONGEST_VALUE);
+  }
+  const type = inputType(el);
+  if (type === 'checkbox' || type === 'radio') return inputDefaultChecked(el) ? 'on' : 'off';
+  return type === 'file' ? '' : clip(TEXTS.has(type) && type !== 'number' ? inputDefault(el) : probed(el, type), LONGEST_VALUE);
+};
+const sweepField = el => {
+  const value = valueOf(el), written = writings.get(el);
+  if (written?.edited && value !== null && written.value !== value && held.get(el) === value) {
+    written.value = value;  // what its page made of what was written at once, and left
+    tell(el, 'change', value);
+    return;
+  }
+  if (value === null || value === (held.has(el) ? held.get(el) : cameWith(el))) return;
+  held.set(el, value);
+  const event = announced.delete(el) ? 'put' : 'set';
+  if (touched.has(el) || struck === el) return;
+  if (value === 'off' && is(el, 'input') && inputType(el) === 'radio') return;  // another one of its group is on
+  const field = scriptedIn(el);
+  if (field.told >= FEW) return;
+  field.told++;
+  tellAct(el, event, value);
+};
+const sweep = () => {
+  let left = SWEPT;
+  for (const root of [document, ...trees]) {
+    const query = root === document ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
+    const found = query.call(root, 'select, textarea, input');
+    for (let n = 0; n < found.length && left-- > 0; n++) sweepField(found[n]);
+  }
+};
+
+// What a click by script led to by itself: its label's field is clicked, its form is sent.
+let through = null;  // what the latest click by script went through
+let asked = null;  // a form of which an event has told that it is to be sent
+let formed = null;  // a form whose values were collected though no event had told that; it is sent if the page goes on
+let formedAt = 0;
+const isLabelled = el => through !== null && through.some(node => isElement(node) && is(node, 'label') && labelControl(node) === el);
+const onScript = (event, el, path, inside) => {
+  const type = event.type;
+  if (type === 'change' || type === 'input') {
+    tellScripted(el, inside ? 0 : Date.now());
+    return;
+  }
+  if (inside || (type === 'click' && isLabelled(el))) return;
+  if (POINTED.has(type)) {
+    touch(el);  // a box is ticked already when its click comes
+    sweep();
+    through = type === 'click' ? path : null;
+    asked = null;
+    tellAct(el, type, isBox(el) ? null : valueOf(el));
+  } else if (type === 'keydown' && typeof event.key === 'string' && event.key) {
+    sweep();
+    asked = null;
+    const keys = (event.ctrlKey ? 'Control+' : '') + (event.altKey ? 'Alt+' : '') + (event.metaKey ? 'Meta+' : '');
+    tellAct(el, 'keydown', clip(keys + (event.shiftKey && event.key.length > 1 ? 'Shift+' : '') + event.key, LONGEST_TAG));
+  }
+};
+const onSent = (form, button, inside, meant) => {  // a submit that came of a script alone, or was meant
+  asked = form;
+  formed = null;
+  const clicked = button && through !== null && through.includes(button);
+  through = null;
+  if (meant || inside || clicked) return;
+  sweep();
+  tellAct(button || form, 'submit', null);
+};
+const onFormed = (form, inside) => {
+  if (inside || asked === form) return;
+  sweep();
+  formed = form;
+  formedAt = Date.now();
+};
+const tellFormed = () => {
+  if (formed !== null) tellAct(formed, 'sent', null, formedAt);
+  formed = null;
+};

@@ -1,0 +1,264 @@
+"""What scripts do in the pages of an agent that drives the browser itself: told, and done again by a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from pytest_webarena.actions import ByScript, Selector
+from pytest_webarena.browser.session import Session
+from pytest_webarena.signals import DomEvent
+from tests.browser.conftest import Web
+from tests.browser.watched import Watched, client, page, playwright, watched, web
+from tests.processes import wait_until
+
+__all__ = ["client", "page", "playwright", "watched", "web"]
+
+Told = Callable[[], list[tuple[str, str, str | None, bool]]]
+
+
+def told_since(watched: Watched) -> Told:
+    """Of what scripts do from now on: event, selector, value, and whether a command of the agent's did it."""
+    before = len(watched.session.signals.since())
+
+    def told() -> list[tuple[str, str, str | None, bool]]:
+        watched.session.sweep()
+        found = [each for each in watched.session.signals.since(before) if isinstance(each, DomEvent)]
+        return [(each.event, each.target.selector, each.value, each.commanded) for each in found if each.by_script]
+
+    return told
+
+
+def test_what_clients_choose_and_set_by_script_is_told_as_that(page: Page, watched: Watched, web: Web) -> None:
+    """As Playwright, Puppeteer and others do with lists, dates and files. The values are the fields' own."""
+    web.put(
+        "/order",
+        """<select id=corn><option>Oats<option>Rye</select><input id=day type=date><input id=file type=file>
+        <input id=price oninput="this.value = this.value.replace(/[^0-9]/g, ''); tell()"><input type=checkbox id=box>
+        <input type=password id=secret><p id=lie>x</p><button onclick=tell()>Tell</button>
+        <script>const tell = () => price.dispatchEvent(new Event('change', {bubbles: true}));
+        Object.defineProperty(price, 'value', {get: () => 'a lie', set(text) { text; }});</script>""",
+    )
+    page.goto("http://a.test/order")
+    before = len(watched.session.signals.since())
+    page.locator("#corn").select_option("Rye")
+    page.locator("#day").fill("2026-01-31")
+    page.locator("#file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"})
+    page.locator("#price").press_sequentially("12")
+    page.evaluate(
+        """() => { box.click(); secret.value = 'hush'; lie.value = 'x';
+        for (const el of [secret, lie, box]) for (const type of ['input', 'change'])
+          el.dispatchEvent(new Event(type, {bubbles: true})) }"""
+    )
+    page.locator("button").click()
+    page.locator("button").click()
+
+    def told() -> list[tuple[str, str, str | None, bool]]:
+        found = watched.session.signals.since(before)
+        return [(e.event, e.target.selector, e.value, e.by_script) for e in found if isinstance(e, DomEvent)]
+
+    wait_until(lambda: [(each[0], each[3]) for each in told()].count(("click", False)) == 2)
+    assert [each[:3] for each in told() if each[3]] == [
+        ("change", "#corn", "Rye"),
+        ("change", "#day", "2026-01-31"),
+        ("change", "#file", "a.txt"),
+        ("click", "#box", None),
+        ("change", "#price", "12"),
+    ], "of what is written by keys, what is announced afterwards, and that once"
+    assert [each[:3] for each in told() if not each[3] and each[0] == "input"] == [("input", "#price", "12")]
+
+
+def test_a_field_that_a_page_keeps_changing_hides_no_other(page: Page, watched: Watched, web: Web) -> None:
+    """And what that one holds in the end is told, too."""
+    web.put(
+        "/restless",
+        """<input id=clock><select id=size><option>Small<option>Large</select><button onclick="go = false">Stop</button>
+        <script>let go = true, n = 0;
+        const tell = value => { clock.value = value; clock.dispatchEvent(new Event('change', {bubbles: true})); };
+        while (n < 3000) tell(n++);
+        setInterval(() => go ? tell(n++) : tell('over'), 20);</script>""",
+    )
+    before = len(watched.session.signals.since())
+    page.goto("http://a.test/restless")
+    page.locator("#size").select_option("Large")
+    page.locator("button").click()
+
+    def told(selector: str) -> list[str | None]:
+        found = watched.session.signals.since(before)
+        return [each.value for each in found if isinstance(each, DomEvent) and each.target.selector == selector]
+
+    wait_until(lambda: told("#clock")[-1:] == ["over"])
+    assert told("#size") == ["Large"]
+    assert len(told("#clock")) < 60
+    assert watched.session.signals.lost == 0
+
+
+FORM = """<form id=form action=/sent><label id=label for=box>Gift</label><input type=checkbox id=box>
+  <input id=note name=note><input type=radio name=r id=first checked><input type=radio name=r id=second>
+  <button id=go>Go</button></form>
+  <button id=plain>Plain</button><p id=text>Text</p>"""
+
+Case = tuple[str, str, list[tuple[str, str, str | None, bool]]]
+CASES: dict[str, Case] = {
+    "a click": ("", "plain.click()", [("click", "#plain", None, True)]),
+    "a dispatched click": (
+        "", "text.dispatchEvent(new MouseEvent('click', {bubbles: true}))", [("click", "#text", None, True)]
+    ),
+    "a press": ("", "text.dispatchEvent(new MouseEvent('mousedown', {bubbles: true}))",
+                [("mousedown", "#text", None, True)]),
+    "a key": ("", "note.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))",
+              [("keydown", "#note", "Enter", True)]),
+    "a label": ("", "label.click()", [("click", "#label", None, True)]),
+    "a box that is clicked": ("", "box.click()", [("click", "#box", None, True)]),
+    "a box that is set": ("", "box.checked = true", [("set", "#box", "on", True)]),
+    "a box that is set and announced": (
+        "", "box.checked = true; box.dispatchEvent(new Event('change', {bubbles: true}))", [("put", "#box", "on", True)]
+    ),
+    "a radio button": ("", "second.checked = true", [("set", "#second", "on", True)]),
+    "a text without a word": ("", "note.value = 'x'", [("set", "#note", "x", True)]),
+    "a text of which one knew": (
+        "note.value = 'there'", "note.value = 'x'; note.dispatchEvent(new Event('change', {bubbles: true}))",
+        [("change", "#note", "x", True)],
+    ),
+    "several, in order": (
+        "", "note.value = 'x'; plain.click(); note.value = 'y'; text.dispatchEvent(new MouseEvent('click'))",
+        [("set", "#note", "x", True), ("click", "#plain", None, True), ("set", "#note", "y", True),
+         ("click", "#text", None, True)],
+    ),
+    "what a page does of a click": (
+        "plain.onclick = () => { text.click(); note.value = 'own';"
+        " note.dispatchEvent(new Event('change', {bubbles: true})); }",
+        "plain.click()", [("click", "#plain", None, True), ("change", "#note", "own", False)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_script_of_the_agents_does_is_told(page: Page, watched: Watched, web: Web, case: str) -> None:
+    before, script, expected = CASES[case]
+    web.put("/form", f"{FORM}<script>{before}</script>")
+    page.goto("http://a.test/form")
+    watched.session.sweep()  # as before each step
+    told = told_since(watched)
+    page.evaluate(f"() => {{ {script} }}")
+    wait_until(lambda: len(told()) >= len(expected))
+    # What is found by looking was set while the agent's command ran, or was not: that is not asked.
+    assert [(*each[:3], each[0] in ("set", "put") or each[3]) for each in told()] == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("note.value = 'x'; document.forms[0].submit()", [("set", "#note", "x"), ("sent", "#form", None)]),
+        ("document.forms[0].requestSubmit()", [("submit", "#form", None)]),
+        ("document.forms[0].requestSubmit(go)", [("submit", "#go", None)]),
+        ("go.click()", [("click", "#go", None)]),
+        ("plain.onclick = () => document.forms[0].submit(); plain.click()", [("click", "#plain", None)]),
+    ],
+)
+def test_a_form_that_a_script_sends_is_told_before_it_goes(
+    page: Page, watched: Watched, web: Web, script: str, expected: list[tuple[str, str, str | None]]
+) -> None:
+    web.put("/form", FORM)
+    web.put("/sent", "<title>sent</title>")
+    page.goto("http://a.test/form")
+    told = told_since(watched)
+    page.evaluate(f"() => {{ {script} }}")
+    page.wait_for_url("**/sent?**")
+    wait_until(lambda: [each[:3] for each in told()] == expected)
+
+
+def test_a_form_of_which_values_are_only_read_is_not_sent(page: Page, watched: Watched, web: Web) -> None:
+    web.put("/form", FORM)
+    page.goto("http://a.test/form")
+    told = told_since(watched)
+    page.evaluate("() => { new FormData(document.forms[0]); plain.click(); }")
+    wait_until(lambda: [each[0] for each in told()] == ["click"])
+
+
+def test_what_a_pages_own_script_clicks_is_not_told(page: Page, watched: Watched, web: Web) -> None:
+    """What it puts into fields is, for that may be the agent's doing."""
+    script = "setTimeout(() => { plain.click(); note.value = 'own'; document.title = 'done' }, 300)"
+    web.put("/form", f"{FORM}<script>{script}</script>")
+    told = told_since(watched)
+    page.goto("http://a.test/form")
+    wait_until(lambda: watched.session.observe().title == "done")
+    wait_until(lambda: [each[:3] for each in told()] == [("set", "#note", "own")])
+
+
+def test_what_a_mask_made_of_a_text_is_what_was_entered(page: Page, watched: Watched, web: Web) -> None:
+    """The text came at once, and the mask had its turn after that was told."""
+    mask = "note.oninput = () => { note.value = note.value.replace(/(...)(.*)/, '$1-$2'); }"
+    web.put("/form", f"{FORM}<script>{mask}</script>")
+    page.goto("http://a.test/form")
+    before = len(watched.session.signals.since())
+    page.locator("#note").fill("5551234")
+
+    def told() -> list[tuple[str, str | None]]:
+        watched.session.sweep()
+        found = watched.session.signals.since(before)
+        return [(each.event, each.value) for each in found if isinstance(each, DomEvent)]
+
+    wait_until(lambda: told() == [("input", "5551234"), ("change", "555-1234")])
+
+
+@pytest.mark.parametrize(
+    ("event", "selector", "value", "expected"),
+    [
+        ("change", "#size", "Large", "size: Large input change"),
+        ("set", "#size", "Large", "size: Large"),
+        ("change", "#several", "Red\nBlue", "several: Red,Blue input change"),
+        ("change", "#note", "x", "note: x input change"),
+        ("set", "#note", "x", "note: x"),
+        ("put", "#box", "on", "box: true input change"),
+        ("click", "#plain", None, "plain: click"),
+        ("mousedown", "#plain", None, "plain: mousedown"),
+        ("keydown", "#plain", "Control+Enter", "plain: keydown Enter true keyup Enter true"),
+    ],
+)
+def test_a_replay_does_it_as_a_script_does(
+    session: Session, web: Web, event: str, selector: str, value: str | None, expected: str
+) -> None:
+    """Also to what nobody sees."""
+    web.put(
+        "/fields",
+        """<div style="display: none"><select id=size><option>Small<option>Large</select>
+        <select multiple id=several><option>Red<option>Green<option>Blue</select>
+        <input id=note><input type=checkbox id=box><button id=plain>Plain</button><b id=report></b></div><script>
+        let log = '', el = document.querySelector(location.hash);
+        const holds = {size: () => el.value, note: () => el.value, box: () => `${el.checked}`, plain: () => '',
+          several: () => [...el.selectedOptions].map(each => each.label).join()};
+        for (const type of ['input', 'change', 'click', 'mousedown', 'keydown', 'keyup'])
+          document.addEventListener(type, event => {
+            if (event.target === report) document.title = `${el.id}: ${holds[el.id]()}${log}`.replace(':  ', ': ');
+            else log += ` ${type}${event.key ? ` ${event.key} ${event.ctrlKey}` : ''}`;
+          });</script>""",
+    )
+    session.open_tabs([f"http://a.test/fields{selector}"])
+    assert session.execute(ByScript(Selector(f"css={selector}"), event, value)).error == ""
+    assert session.execute(ByScript(Selector("css=#report"), "click")).error == ""
+    assert session.observe().title == expected
+
+
+def test_a_replay_leaves_a_field_alone_that_holds_it(session: Session, web: Web) -> None:
+    web.put("/held", "<title>-</title><input id=note value=x onchange=\"document.title = 'changed'\">")
+    session.open_tabs(["http://a.test/held"])
+    assert session.execute(ByScript(Selector("css=#note"), "change", "x", unless_held=True)).error == ""
+    assert session.observe().title == "-"
+    assert session.execute(ByScript(Selector("css=#note"), "change", "x")).error == ""
+    assert session.observe().title == "changed"
+
+
+def test_a_replay_says_why_it_can_not(session: Session, web: Web) -> None:
+    web.put("/few", "<select id=size><option>Small</select><input type=file id=file><p id=text>x</p><input id=note>")
+    session.open_tabs(["http://a.test/few"])
+
+    def error(selector: str, event: str, value: str | None = None) -> str:
+        return session.execute(ByScript(Selector(f"css={selector}"), event, value)).error
+
+    assert error("#size", "change", "Large") == "The list has no option 'Large'. It has: 'Small'."
+    assert "what is in them was not recorded" in error("#file", "change", "a.txt")
+    assert error("#text", "change", "x") == "There is nothing here to which a script could do that (change)."
+    assert error("#note", "sent") == "There is nothing here to which a script could do that (sent)."

@@ -36,7 +36,12 @@ _NEXT = r"""(all, [target, anyWillDo]) => {
     for (let n = el; n && n.nodeType === 1; n = n.parentElement) way.push([n.localName, ...n.classList].join('.'));
     return way.join('>');
   };
-  const leads = el => el.localName === 'a' && el.href ? el.href.split('#')[0] : '';
+  // A link to nothing does something by script; one to a place of this page leads nowhere else.
+  const leads = el => {
+    const given = el.localName === 'a' && el.getAttribute('href') || '';
+    if (!given || /^(#!?$|javascript:)/i.test(given)) return '';
+    try { return new URL(given, el.baseURI).href.split('#')[0]; } catch { return given; }
+  };
   const shown = el => [...el.getClientRects()].some(r => r.width > 0 && r.height > 0)
     || [...(el.labels || [])].some(l => l.getClientRects().length > 0);
   const here = all.indexOf(target);
@@ -44,12 +49,13 @@ _NEXT = r"""(all, [target, anyWillDo]) => {
   const round = all.map((_, i) => (here + 1 + i) % all.length).filter(i => {
     const el = all[i];
     return el !== target && shown(el) && !el.matches(':disabled, input[type=file]') && !el.readOnly
-      && !(leads(el) && leads(el) === leads(target)) && !el.contains(target) && !target.contains(el);
+      && !(leads(el) && [leads(target), el.baseURI.split('#')[0]].includes(leads(el)))
+      && !el.contains(target) && !target.contains(el);
   });
   const same = alike(target);
-  const nearest = ['form', 'dialog, [role=dialog], main, nav, aside, header, footer'].map(what => el =>
-    target.closest(what) && el.closest(what) === target.closest(what));
-  const wanted = [el => alike(el) === same, ...(anyWillDo ? [...nearest, () => true] : [])];
+  const form = target.closest('form'), parts = 'dialog, [role=dialog], main, nav, aside, header, footer';
+  const near = [el => form && el.closest('form') === form, el => el.closest(parts) === target.closest(parts)];
+  const wanted = [el => alike(el) === same, ...(anyWillDo ? near : [])];
   for (const fits of wanted) {
     const found = round.find(i => fits(all[i]));
     if (found !== undefined) return found;

@@ -25,9 +25,11 @@ PAGE = """<!doctype html><title>Shop</title>
 <label><input type=radio name=size value=l> Large</label></fieldset>
 <select id=score><option value="">Choose<option>1<option>2<option disabled>3</select>
 <button id=save>Save</button><button id=draft>Save as draft</button></form>
+<p><a href="#" id=first>Grid</a><a href="#">Rows</a></p>
 <section data-facet=brand><span>Aldergate</span><span>Lee</span></section>
 <button style="display:none">Hidden</button>
 </main>
+<aside><a href="#top">Up</a> <a href="/alone" id=alone>Help</a></aside>
 <footer><button>Sign out</button></footer>
 <iframe srcdoc="<button>One</button><button>Two</button>"></iframe>"""
 
@@ -49,7 +51,9 @@ def page(show: Callable[[str], Session]) -> Session:
         ("css=#draft", "button 'Save'"),
         ("css=#title", "textbox 'Label'"),
         ('role=radio[name="Small"]', "radio 'Large'"),
-        ('role=button[name="Sign out"]', "button 'Star'"),  # nothing else in its part of the page
+        ('role=button[name="Sign out"]', ""),  # nothing else in its part of the page
+        ("css=#first", "link 'Rows'"),  # what scripts do
+        ("css=#alone", ""),  # a link to a place of this page leads nowhere
         ("css=[data-facet=brand] >> text=Aldergate", "generic 'Lee'"),
         ('css=iframe >> internal:control=enter-frame >> role=button[name="One"]', "button 'Two'"),
         ("css=fieldset", ""),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+from urllib.parse import urlsplit
 
 from pytest_webarena.actions import (
     Action,
     Check,
     Click,
+    Goto,
     Hover,
     Invalid,
     Noop,
@@ -21,6 +23,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.checks.kind import Sight
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
 from pytest_webarena.tasks.kinds import find_kind
@@ -32,8 +35,9 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check as TaskCheck
 
 __all__ = [
-    "AUDIT_AGENTS", "MENDS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "SKIP", "STRAY",
-    "AuditTrial", "Replay", "audit_trials", "is_unachievable", "last_effective_step",
+    "AUDIT_AGENTS", "MENDS", "MUTANTS", "MUTE", "NEIGHBOUR", "NO_NEIGHBOUR", "NULL_FAMILY", "ORACLE", "SHORT",
+    "SIBLING", "SKIP", "STRAY", "AuditTrial", "Replay", "audit_trials", "is_unachievable", "last_effective_step",
+    "looked_at", "neighbourly_steps",
 ]  # fmt: skip
 
 ORACLE = "oracle"
@@ -42,6 +46,9 @@ MUTE = "audit-mute"
 SIBLING = "audit-sibling"
 SKIP = "audit-skip"
 STRAY = "audit-stray"
+NEIGHBOUR = "audit-neighbour"
+NO_NEIGHBOUR = "no step could be done to a neighbour"
+"""How a trial of `NEIGHBOUR` ends that has proved nothing."""
 
 NULL_FAMILY = {
     "null": "doing nothing and answering nothing",
@@ -56,6 +63,7 @@ MUTANTS = {
     SIBLING: "replays the solution of another instance of the template",
     SKIP: "replays the solution without one of the steps that key nodes are for",
     STRAY: "replays the solution and takes away something else",
+    NEIGHBOUR: "replays the solution, but takes what stands beside the target of one step",
 }
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
 MENDS = {
@@ -68,12 +76,15 @@ MENDS = {
     MUTE: "let every check of the answer count, not one of several (`any`)",
     SIBLING: "check what tells the instances apart",
     STRAY: "let `changes` list what may change (`webarena changes FILE` writes it), or say `mutates: false`",
+    NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
 """What to do about a task that such an agent has passed."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
 
 _MOST_SKIPPED = 2
 """Steps of a task with key nodes that are left out, one at a time, beside the last effective one."""
+_MOST_NEIGHBOURS = 2
+"""Steps of a task that are done to a neighbour, one at a time."""
 _IDLE = (Stop, Scroll, Hover, Noop, Invalid)
 """Steps that only look, or end."""
 
@@ -145,6 +156,10 @@ def audit_trials(
         theirs = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))
     found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
+    # Last: what they have passed with is held against where the solution ends.
+    beside = "replaying the solution, but taking what stands beside the target of one step"
+    ways = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
+    found += [trial(NEIGHBOUR, beside, number) for number in range(1, ways + 1)]
     return tuple(found)
 
 
@@ -169,6 +184,29 @@ def last_effective_step(task: Task) -> int | None:
     if all(_is_data(check) for check in checks):
         active = [index for index in active if _may_change_data(solution[index])] or active
     return active[-1]
+
+
+def neighbourly_steps(task: Task) -> list[int]:
+    """The steps of the solution, up to the last effective one, whose target may have neighbours: elements, options of
+    lists, addresses that end in a number. None for tasks that have no such last step."""
+    last = last_effective_step(task)
+    if last is None:
+        return []
+    return [index for index, step in enumerate((task.solution or ())[: last + 1]) if _may_have_neighbours(step)]
+
+
+def looked_at(task: Task) -> frozenset[str]:
+    """All that decides the task's checks; everything where one of them does not tell."""
+    sights = [_sights(check) for check in _leaves(task.checks)]
+    if any(each is None for each in sights):
+        return frozenset(get_args(Sight))
+    return frozenset(sight for each in sights for sight in each or ())
+
+
+def _may_have_neighbours(step: Action) -> bool:
+    if isinstance(step, Goto):
+        return urlsplit(step.url).path.rstrip("/")[-1:].isdigit()
+    return isinstance(step, Click | Type | Press | Select | Check) and isinstance(step.target, Selector)
 
 
 def _to_skip(task: Task, last: int) -> list[int]:

@@ -15,7 +15,7 @@ from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.tasks.addresses import resolve
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.protocol import TaskView
+    from pytest_webarena.agents.protocol import Reply, TaskView
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.tasks.model import Task
 
@@ -107,7 +107,7 @@ class RandomWalk:
 class BuiltIn(Protocol):
     """An agent that replies with actions, at once."""
 
-    def act(self, observation: Observation) -> Action:
+    def act(self, observation: Observation) -> Action | Reply:
         """The next action."""
 
 
@@ -117,7 +117,7 @@ class Typed:
     def __init__(self, agent: BuiltIn) -> None:
         self._agent = agent
 
-    def act(self, observation: Observation) -> Action:
+    def act(self, observation: Observation) -> Action | Reply:
         """What the agent does; a plain answer of it in the form that was asked for."""
         action = self._agent.act(observation)
         if isinstance(action, Stop) and read_response(action.answer) is None:

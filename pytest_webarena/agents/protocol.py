@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.memory import MemoryKeys, Remembered
     from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.browser.reports import Beside
     from pytest_webarena.browser.search import SearchKeys
     from pytest_webarena.checks.verdict import Verdict
     from pytest_webarena.llm.config import ModelSettings
@@ -116,6 +117,8 @@ class Assignment:
     """The run's budget, count of calls, cache and prices. None outside of runs: no budget, no cache."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
+    beside: Callable[[str], Beside | None] = lambda selector: None
+    """What stands beside an element of the current page, by its selector: for privileged built-ins alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

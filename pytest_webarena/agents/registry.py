@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pytest_webarena.actions import answers_dialogs
-from pytest_webarena.agents.audit_trials import MUTANTS, STRAY, Replay
+from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, STRAY, Replay
 from pytest_webarena.agents.builtin import Answering, BuiltIn, Dump, Oracle, RandomWalk, Typed
 from pytest_webarena.agents.definitions import about_definition, define, read_definition
+from pytest_webarena.agents.neighbour import Neighbour
 from pytest_webarena.agents.overrides import Overrides
-from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
+from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.entry_points import AGENTS, offered
 from pytest_webarena.errors import TaskError, UsageError, closest
@@ -74,8 +75,8 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
     if name in MUTANTS:  # for --audit alone: by themselves they replay what a task calls its solution
         return AgentDefinition(
             id=name,
-            make=lambda assignment: _answering(Replay(assignment.task, assignment.view), assignment.view),
-            digest=_digest([Path(inspect.getfile(Oracle)), Path(inspect.getfile(Replay))], name),
+            make=lambda assignment: _answering(_mutant(name, assignment), assignment.view),
+            digest=_digest([Path(inspect.getfile(each)) for each in (Oracle, Replay, Neighbour)], name),
             kind="built-in",
             dialogs=_as_solved,
             privileged=True,
@@ -109,6 +110,10 @@ def agent_id(name: str) -> str:
     if name.endswith((".yaml", ".yml")):
         return Path(name).stem
     return _slug(name) if ":" in name else name
+
+
+def _mutant(name: str, assignment: Assignment) -> BuiltIn:
+    return Neighbour(assignment) if name == NEIGHBOUR else Replay(assignment.task, assignment.view)
 
 
 def _answering(agent: BuiltIn, view: TaskView) -> Agent:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Noop, Note, Wait
 from pytest_webarena.browser.observation.model import Observation
-from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageReading, Sighting
+from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageReading, Sighting
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import TaskError
 
@@ -67,6 +67,10 @@ class Pageless:
 
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """None."""
+        return None
+
+    def beside(self, selector: str) -> Beside | None:
+        """Nothing to stand beside anything."""
         return None
 
     def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:

@@ -10,7 +10,8 @@ from pytest_webarena.evidence import JsonValue, TargetRecord
 from pytest_webarena.text import shorten
 
 __all__ = [
-    "STOPPED_RESPONDING", "Doubt", "DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading", "Sighting",
+    "STOPPED_RESPONDING", "Beside", "Doubt", "DownloadRecord", "EventKind", "ListOption", "Outcome", "PageEvent",
+    "PageReading", "Sighting",
 ]  # fmt: skip
 
 STOPPED_RESPONDING = "stopped responding"
@@ -135,3 +136,25 @@ class Sighting:
     def alone(self) -> bool:
         """Whether it finds one element and no other."""
         return self.count == 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOption:
+    """One option of a list that can be chosen."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What stands beside an element."""
+
+    target: TargetRecord
+    """What it is itself."""
+    neighbour: str = ""
+    """A selector of the next element of its kind; empty where there is none, or all lead to the same address."""
+    neighbour_target: TargetRecord | None = None
+    """What that is."""
+    options: tuple[ListOption, ...] = ()
+    """Of a list to choose from, in order, but for those that can't be chosen."""

@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 from pytest_webarena.actions import Action
 from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
+from pytest_webarena.browser.faults import DialogBlocks, TabGone, Unresponsive
 from pytest_webarena.browser.loop import closed_unbegun
+from pytest_webarena.browser.neighbours import beside
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading, Sighting
+from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.session_work import SessionWork
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
@@ -105,6 +107,11 @@ class Session(SessionWork):
         """What each Playwright selector finds in the current tab, without waiting and touching nothing; nothing where a
         page does not answer."""
         return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
+
+    def beside(self, selector: str) -> Beside | None:
+        """What stands beside the first match of a Playwright selector in the current tab, which is waited for; None
+        where there is none. Nothing is touched."""
+        return self._call(self._beside(selector), self._limits.step, "looking at neighbours")
 
     def screenshot(self) -> bytes:
         """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
@@ -228,6 +235,12 @@ class Session(SessionWork):
         with contextlib.suppress(BrowserError):
             limit = 5 * self._limits.close + (60.0 if self._config.trace else 0.0)
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
+
+    async def _beside(self, selector: str) -> Beside | None:
+        try:
+            return await beside(self._tabs.current, selector, self._limits.hang)
+        except (DialogBlocks, TabGone, Unresponsive):
+            return None
 
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
         with closed_unbegun(coroutine):

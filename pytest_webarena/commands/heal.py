@@ -24,6 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders, or FILE::ID")
     parser.add_argument("--write", action="store_true", help="change the files; without it the change is printed only")
+    parser.add_argument(
+        "--trust-place", action="store_true",
+        help="take it for right where nothing but the place of an element says which one is meant",
+    )  # fmt: skip
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     parser.set_defaults(run=_run)
@@ -38,6 +42,8 @@ class Healed:
     """Each step, and what the checks said."""
     changes: list[Any] = field(default_factory=list)
     """Steps that the task should say otherwise, as `Change`s."""
+    unsure: list[int] = field(default_factory=list)
+    """Numbers from 1 of the steps of which nothing but a place says which element is meant."""
     works: bool = False
     """Whether the solution, as it stands or healed, was done to its end, and the task's checks hold."""
 
@@ -59,10 +65,12 @@ def _run(options: argparse.Namespace) -> int:
             untried += bool(why)
             if not why:
                 done.append(result)
-    left = _rewrite([each for each in done if each.works and each.changes], write=options.write)
+    unsure = [] if options.trust_place else [each for each in done if each.works and each.unsure]
+    left = _rewrite([each for each in done if each.works and each.changes and each not in unsure], write=options.write)
     broken = [each.task.id for each in done if not each.works]
     _tell(done, broken, left, untried)
-    return 1 if broken or left or not done else 0
+    _tell_unsure(unsure)
+    return 1 if broken or left or unsure or not done else 0
 
 
 def _why_not(task: Task, catalogue: Catalogue) -> str:
@@ -95,6 +103,8 @@ def heal(task: Task, runtime: Runtime) -> Healed:
         last = None
         for last in replay_solution(task.solution or (), trying, trying.sites):
             result.lines.append(f"  {last}")
+            if last.unsure:
+                result.unsure.append(last.number + 1)
             if last.healed and last.done is not None:
                 result.changes.append(Change(number=last.number, step=last.done, before=last.before))
         if last is None or last.done is None:
@@ -187,3 +197,14 @@ def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int
         print("the files are as they were; --write rewrites them", file=sys.stderr)
     if not done:
         raise UsageError("expected tasks with solutions on sites of the catalogue, found none")
+
+
+def _tell_unsure(unsure: Sequence[Healed]) -> None:
+    for each in unsure:
+        which = f"step{'s' if len(each.unsure) > 1 else ''} {', '.join(map(str, each.unsure))}"
+        kept = ", so nothing of it is rewritten" if each.changes else ""
+        print(
+            f"{each.task.id}: nothing but a place says which element {which} mean{'' if len(each.unsure) > 1 else 's'}"
+            f"{kept}: name it by what it says, or look at it and use --trust-place",
+            file=sys.stderr,
+        )

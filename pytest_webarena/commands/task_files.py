@@ -69,6 +69,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.key_nodes.open_ends import with_open_ends
     from pytest_webarena.checks.side_effects import without_guard
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
     from pytest_webarena.tasks.validate import find_files, render, validate
@@ -90,7 +91,7 @@ def _validate(options: argparse.Namespace) -> int:
         wrong = [problem for path in catalogues for problem in problems_of(path)]
         report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
     print(render(report, options.format))
-    if told := without_guard(report.tasks, ledgers):
+    for told in filter(None, (without_guard(report.tasks, ledgers), with_open_ends(report.tasks))):
         print(f"note: {told}", file=sys.stderr)
     return 1 if report.problems else 0
 

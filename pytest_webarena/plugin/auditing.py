@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -60,18 +61,29 @@ def planned(function: Any, agent: str, trial: int) -> AuditTrial | None:
     return next((each for each in trials if (each.agent, each.trial) == (agent, trial)), None)
 
 
-def as_expected(trial: AuditTrial, record: TrialRecord) -> TrialRecord:
+def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRecord:
     """The record as the audit sees it: passed if the solution passed, or if a wrong agent failed.
 
-    A task that says ``xfail`` is allowed to be out of order.
+    A task that says ``xfail`` is allowed to be out of order. What a trial of the solution tells that is not over yet,
+    in another worker, only `conclude` knows.
     """
+    from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
     from pytest_webarena.results.audit import why_wrong
+    from pytest_webarena.results.ends import proves_nothing
 
     task = trial.task
     if not trial.must_pass and record.outcome == "failed":
         return replace(record, outcome="passed")
     if not trial.must_pass and record.outcome == "passed":
-        reason = why_wrong(trial)
+        others = run.of_task(task.id) if trial.agent == NEIGHBOUR else []
+        solved = [
+            each
+            for each in others
+            if each.key == replace(record.key, agent=ORACLE, trial=each.key.trial) and each.outcome == "passed"
+        ]
+        if proves_nothing(trial, record, solved, partial(_evidence, run)):
+            return record
+        reason = why_wrong(trial, _evidence(run, record) if trial.agent == NEIGHBOUR else None)
         record = replace(record, outcome="failed", message=f"{reason.finding}: {reason.text}\n{reason.mend}".rstrip())
     if task.xfail and (record.outcome == "failed" or record.cause == "task"):
         pytest.xfail(task.xfail)
@@ -81,7 +93,6 @@ def as_expected(trial: AuditTrial, record: TrialRecord) -> TrialRecord:
 def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], node_ids: Iterable[str]) -> Audit:
     """Judge the tasks that were collected or have ``records``, and write ``audit.json`` into the run directory."""
     from pytest_webarena.agents.audit_trials import audit_trials
-    from pytest_webarena.results.attempts import read_evidence
     from pytest_webarena.results.audit import audit
     from pytest_webarena.results.files import write_atomically
 
@@ -98,13 +109,7 @@ def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord],
             (task, audit_trials(task, family, oracle_runs=_oracle_runs(config), ledgers=ledgers)) for task in tasks
         ]
 
-    def evidence(record: TrialRecord) -> Evidence | None:
-        try:
-            return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
-        except ValueError:
-            return None  # not kept
-
-    result = audit(plans, records, evidence=evidence)
+    result = audit(plans, records, evidence=partial(_evidence, run))
     write_atomically(run.path / "audit.json", json.dumps(result.to_json(), indent=1))
     return result
 
@@ -120,6 +125,16 @@ def rule(audit: Audit) -> Ruling:
     message += f", {untold} not judged" if untold else ""
     hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong else ""
     return Ruling(exit_code=NOT_VALID, message=message + hint)
+
+
+def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:
+    """That of a trial; None when it was not kept."""
+    from pytest_webarena.results.attempts import read_evidence
+
+    try:
+        return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+    except ValueError:
+        return None
 
 
 def _oracle_runs(config: pytest.Config) -> int:

@@ -75,7 +75,8 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     item.user_properties.extend(facts(record))
     told = record
     if item.planned is not None:
-        record = as_expected(item.planned, record)  # from here on, "passed" is what the audit expects
+        run = RunDir(runtime.folder(told).parents[1])
+        record = as_expected(item.planned, record, run)  # from here on, "passed" is what the audit expects
         item.user_properties.append(("audit", record.outcome))
     runtime.prune(record)
     report_trial(item, told, runtime.folder(told))

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Signs", "gathered", "listed", "stands_beside"]
+__all__ = ["ALONE", "Signs", "gathered", "listed", "stands_beside"]
+
+ALONE = "alone says which one is meant"
+"""How a note ends of an element that nothing but its place, or other weak evidence, tells from others."""
 
 _ENOUGH = 2
 """Families that have to agree. An address counts twice: what leads to the same page, and does nothing else, does the
@@ -129,7 +132,7 @@ class Signs:
         strong = [each for each in beside if each not in WEAK]
         confirming = {family(each) for each in self.others if self.seen[each].element == found}
         if kind in WEAK and (beside or ":nth-" in self.own) and not any(each in votes for each in strong):
-            return f"{kind} alone says which one is meant"
+            return f"{kind} {ALONE}"
         if beside and not confirming.intersection(strong or beside):
             return f"the page differs: by {listed(strong or list(beside))} it is found no more"
         return ""

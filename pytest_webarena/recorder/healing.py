@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.recorder.evidence import Signs, gathered, listed, stands_beside, those
+from pytest_webarena.recorder.evidence import ALONE, Signs, gathered, listed, stands_beside, those
 from pytest_webarena.recorder.families import PLACE, WEAK, as_sending, called, family
 from pytest_webarena.recorder.proving import Page
 from pytest_webarena.tasks.syntax import ROLES
@@ -47,6 +47,11 @@ class Looked:
     def healed(self) -> bool:
         """Whether it was found by something else than the task says."""
         return bool(self.by)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether nothing but its place, or its classes, says that it is the one which is meant."""
+        return self.note.endswith(ALONE)
 
 
 def look_for(target: Selector, page: Page, patience: float) -> Looked:
@@ -85,7 +90,7 @@ def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
         return Looked(target=target, found=own.target)
     placed = all(family(each) == PLACE for each in evidence.others)
     if placed and evidence.votes.get(PLACE, {own.element}) == {own.element}:
-        return Looked(target=target, found=own.target, note=f"{several}, and {PLACE} alone says which one is meant")
+        return Looked(target=target, found=own.target, note=f"{several}, and {PLACE} {ALONE}")
     firm = {name: found for name, found in evidence.votes.items() if name not in WEAK}
     if firm and all(found == {own.element} for found in firm.values()):
         return Looked(target=target, found=own.target)

@@ -99,12 +99,20 @@ def _landed(step: Passed, before: str, sites: Mapping[str, str]) -> dict[str, An
     if place is None or before == step.after:
         return None
     if now.path != was.path and now.path.strip("/"):
-        return {"url": {**place, "includes": now.path}}
+        return {"url": {**place, **_address(now.path, now.query)}}
     old = parse_qsl(was.query)
     new = [(name, value) for name, value in parse_qsl(now.query) if (name, value) not in old]
     if len(new) == 1:
         return {"url": {**place, "at": now.path, "param": new[0][0], "exact": new[0][1]}}
     return None
+
+
+def _address(path: str, query: str) -> dict[str, str]:
+    """How to ask for a path so that no other one will do: what includes ``/issues/24`` may be ``/issues/247``. Pages
+    below a path that ends with a slash count; a query that is no part of what was done doesn't, if it can be left."""
+    if not path.endswith("/") and not query:
+        return {"exact": path}
+    return {"exact": f"{path}?{query}"} if path[-1].isdigit() else {"includes": path}
 
 
 def _value(step: Passed, entered: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
@@ -136,7 +144,7 @@ def _about(node: Mapping[str, Any], step: Passed) -> str:
     if kind == "url":
         if "param" in asked:
             return f"the address has {asked['param']} = {asked['exact']}"
-        return f"the address is below {asked['includes']}"
+        return f"the address is {asked['exact']}" if "exact" in asked else f"the address is below {asked['includes']}"
     if kind == "value":
         return f"{_named(step, asked['locate'])} holds {asked['exact']!r}"
     return f"{_named(step, asked['locate'])} is clicked"

@@ -59,6 +59,8 @@ class ReplayedStep:
     """In words: as recorded, healed by what, not found and why."""
     before: tuple[Action, ...] = ()
     """What had to be done before it, because something new lay over the page."""
+    unsure: bool = False
+    """Whether nothing but the place of its target says that it is the one which is meant."""
 
     @property
     def healed(self) -> bool:
@@ -94,7 +96,8 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
         acted = page.act(addressed(done, sites))
     if not acted:
         return ReplayedStep(number=number, action=step, done=None, how=f"it had no effect: {page.error}")
-    return ReplayedStep(number=number, action=step, done=done, how=_how(looked, before), before=before)
+    unsure = any(each.unsure for each in looked.values())
+    return ReplayedStep(number=number, action=step, done=done, how=_how(looked, before), before=before, unsure=unsure)
 
 
 def _closing(page: Page) -> Action | None:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NEIGHBOUR, NULL_FAMILY, AuditTrial, is_unachievable
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.results.ends import Moot, done_otherwise, moot_trials
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 
@@ -46,7 +47,8 @@ class AuditedTrial:
     trial: int
     manner: str
     """What the agent did."""
-    outcome: Literal["passed", "failed", "error", "not run"]
+    outcome: Literal["passed", "failed", "error", "not run", "moot"]
+    """``moot``: it did nothing wrong after all, so that it proves nothing."""
     broke_off: bool = False
     """A replayed solution came to a step that had no effect here, so it is weaker proof that the checks hold."""
     folder: str = ""
@@ -152,10 +154,12 @@ def audit(
     return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence) for task, trials in plans))
 
 
-def why_wrong(trial: AuditTrial) -> Reason:
+def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     """What it means that the wrong agent of this trial has passed, and what to do about it."""
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
-    return Reason(finding=finding, text=f"passed by {trial.manner}", mend=MENDS.get(trial.agent, ""))
+    what = done_otherwise(evidence) if evidence is not None else ""
+    text = f"passed by {trial.manner}" + (f": {what}" if what else "")
+    return Reason(finding=finding, text=text, mend=MENDS.get(trial.agent, ""))
 
 
 def _audit_task(
@@ -166,20 +170,24 @@ def _audit_task(
         record = records.get((task.id, trial.agent, trial.trial))
         current = record is not None and record.task_digest in ("", trial.task.digest)
         found.append((trial, record if current else None))
+    moot = moot_trials(found, evidence)
     reasons: list[Reason] = []
     if not task.skip:
-        reasons = [*_solution(task, found), *_wrong_agents(found), *_before_anything(task, found), *_untold(found)]
+        reasons = [
+            *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
+            *_untold(found),
+        ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
         task=task.id,
         finding="skipped" if task.skip else reasons[0].finding if reasons else "valid",
         reasons=tuple(reasons),
-        notes=(*_notes(task, found, reasons), *_key_nodes(task, found, evidence)),
+        notes=(*_notes(task, found, reasons, moot), *_key_nodes(task, found, evidence)),
         path=task.location.path,
         line=task.location.line,
         template=task.template,
         xfail=task.xfail,
-        trials=tuple(_audited(trial, record) for trial, record in found),
+        trials=tuple(_audited(trial, record, moot) for trial, record in found),
     )
 
 
@@ -205,10 +213,11 @@ def _solution(task: Task, found: _Found) -> Iterator[Reason]:
         yield Reason(finding="unsolvable", text=_why_failed(broken))
 
 
-def _wrong_agents(found: _Found) -> Iterator[Reason]:
+def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Reason]:
     for trial, record in found:
-        if not trial.must_pass and record is not None and record.outcome == "passed":
-            yield why_wrong(trial)
+        passed = record is not None and record.outcome == "passed"
+        if record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
+            yield why_wrong(trial, evidence(record) if trial.agent == NEIGHBOUR else None)
 
 
 def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
@@ -235,7 +244,7 @@ def _untold(found: _Found) -> Iterator[Reason]:
             yield Reason(finding="error", text=f"{who}: {record.cause}: {_first_line(record.message)}")
 
 
-def _notes(task: Task, found: _Found, reasons: Sequence[Reason]) -> Iterator[str]:
+def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> Iterator[str]:
     if task.skip:
         yield f"skipped: {task.skip}"
     if task.xfail:
@@ -247,8 +256,9 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason]) -> Iterator[str
     ]  # fmt: skip
     if held:
         yield f"{_listed(held)} {'holds' if len(held) == 1 else 'hold'} before anything is done"
+    yield from (f"{agent}, trial {number}, proves nothing: {why}" for (agent, number), why in moot.items())
     for trial, record in found:
-        if record is not None and _broke_off(trial, record):
+        if record is not None and (trial.agent, trial.trial) not in moot and _broke_off(trial, record):
             yield f"{trial.agent} broke off at step {record.steps - 1} of {len(trial.task.solution or ())}"
 
 
@@ -290,13 +300,14 @@ def _nodes(record: TrialRecord) -> dict[tuple[str, int], Part]:
     return {(atom.path, number): part for atom in atoms for number, part in enumerate(atom.parts) if not part.forbidden}
 
 
-def _audited(trial: AuditTrial, record: TrialRecord | None) -> AuditedTrial:
+def _audited(trial: AuditTrial, record: TrialRecord | None, moot: Moot) -> AuditedTrial:
+    proves_nothing = (trial.agent, trial.trial) in moot
     return AuditedTrial(
         agent=trial.agent,
         trial=trial.trial,
         manner=trial.manner,
-        outcome=record.outcome if record is not None else "not run",
-        broke_off=record is not None and _broke_off(trial, record),
+        outcome="not run" if record is None else "moot" if proves_nothing else record.outcome,
+        broke_off=record is not None and not proves_nothing and _broke_off(trial, record),
         folder=record.key.folder if record is not None else "",
     )
 

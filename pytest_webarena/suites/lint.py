@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import parse_qs, unquote, urlparse
 
 from pytest_webarena.checks.key_nodes.model import KeyNodes, UrlTarget
+from pytest_webarena.checks.key_nodes.open_ends import open_ended
 from pytest_webarena.checks.webcanvas.addresses import address_subject
 from pytest_webarena.checks.webcanvas.counterparts import NoCounterpart, counterpart
 from pytest_webarena.checks.webcanvas.elements import selector_fault
@@ -29,6 +30,7 @@ RULES: Mapping[str, tuple[Literal["fault", "note"], str]] = {
     "selector": ("fault", "a selector that is none"),
     "skipped": ("fault", "the task is not run, because of a node"),
     "free": ("note", "reached by opening the site's start page"),
+    "open-end": ("note", "reached by another number that begins like it"),
     "no-record": ("note", "no recorded address to hold it against"),
 }
 """What is looked for: whether it has to be mended, and what it means."""
@@ -147,6 +149,8 @@ class _Linted:
                 continue
             if (first := seen.setdefault(plain, number)) != number:
                 yield self._finding("duplicate", number, f"{_told(plain)} is node {first} again")
+            if asked := open_ended(node):
+                yield self._finding("open-end", number, f"{_told(plain)} holds wherever '{clip(asked, 80)}' goes on")
             if isinstance(node.target, UrlTarget):
                 yield from self._address(number, plain, start)
             elif self.task.source.get("suite") == SUITE and (

@@ -82,6 +82,7 @@ def run_agent(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
         temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
         waiting=plan.waiting,
+        beside=lambda selector: stage.session.beside(selector),
     )  # fmt: skip
     spending = _spending(plan, key)
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse

@@ -79,6 +79,15 @@ tasks:
     checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}}]
     solution: *rye
 
+  - id: neighbour                          # any other note may be the one that was deleted
+    intent: Delete the note with my packing list, and no other.
+    checks: [{changes: {notes: {removed: 1}}}]
+    solution:
+      - goto: /scratchpad/
+      - click: role=heading >> role=link >> nth=2
+      - click: role=link[name="Delete"]
+      - click: role=button[name="Delete note"]
+
   - id: siteless
     sites: []
     intent: What is 6 times 7?
@@ -103,6 +112,7 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
         "sibling.tea": "valid",
         "sibling.milk": "weak check",
         "damage": "weak check",
+        "neighbour": "weak check",
         "siteless": "valid",
     }
     reasons = {id: "; ".join(reason["text"] for reason in task["reasons"]) for id, task in found.items()}
@@ -114,9 +124,10 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
     assert reasons["always-true"].startswith("passed by leaving out step 2 of")
     assert "checks[0] holds before anything is done" in reasons["always-true"]
     assert reasons["damage"] == "passed by replaying the solution and taking away something else"
+    assert "taking what stands beside the target of one step: in place of step 2: link " in reasons["neighbour"]
     assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12
     result.stdout.fnmatch_lines(
-        ["unsolvable: wrong-number (bad.tasks.yaml:16)", "audit: 7 of 10 tasks are not valid; *"]
+        ["unsolvable: wrong-number (bad.tasks.yaml:16)", "audit: 8 of 11 tasks are not valid; *"]
     )

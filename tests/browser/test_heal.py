@@ -146,6 +146,40 @@ def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
     assert main(["heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
 
 
+BY_PLACE = TASKS.replace(
+    """click: role=button[name="Delete"s]
+        also: ['text="Delete"', css=#drop, 'css=form[action="/drop"] button']""",
+    "click: css=form:nth-of-type(2) > button",
+)
+
+
+def test_a_step_that_goes_by_its_place_alone_is_no_success_unless_that_is_said(heal: object) -> None:
+    code, said, told = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
+    assert code == 1
+    assert "as recorded, but its place alone says which one is meant" in said
+    assert "drop: nothing but a place says which element step 1 means: name it by what it says, or" in told
+    code, _, told = heal(OLD, "--trust-place", tasks=BY_PLACE)  # type: ignore[operator]
+    assert (code, told) == (0, "2 solutions replayed: 2 as recorded, 0 healed\n")
+
+
+def test_nothing_is_rewritten_of_a_task_with_such_a_step(heal: object) -> None:
+    mixed = BY_PLACE.replace(
+        "      - click: css=form:nth",
+        """      - hover: role=button[name="Save"s]
+        also: ['text="Save"', css=#save, 'css=form[action="/save"] button']
+      - click: css=form:nth""",
+    )
+    code, said, told = heal(REWORDED, "--write", tasks=mixed)  # type: ignore[operator]
+    assert code == 1
+    assert 'step 1 (hover role=button[name="Save"s]): healed' in said
+    assert "step 2 means, so nothing of it is rewritten" in told
+    drop = Path("a.tasks.yaml").read_text().split("id: drop")[1]
+    assert drop == mixed.split("id: drop")[1]
+    code, _, _ = heal(REWORDED, "--write", "--trust-place", tasks=mixed)  # type: ignore[operator]
+    assert code == 0
+    assert "Keep" in Path("a.tasks.yaml").read_text().split("id: drop")[1]
+
+
 def test_what_was_healed_has_to_pass(heal: object) -> None:
     wrong = TASKS.replace("notes:/save?title=rye", "notes:/save?title=oat")
     code, said, _ = heal(REWORDED, "--write", tasks=wrong)  # type: ignore[operator]

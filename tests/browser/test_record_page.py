@@ -128,7 +128,7 @@ def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_p
         await person.until("state.variables.title === 'Rye'")
         await person.finish()
         nodes = await person.page.evaluate("state.nodes.map(node => node.about)")
-        assert nodes[:2] == ["the address is below /scratchpad/new", "'Title' holds 'Rye'"]
+        assert nodes[:2] == ["the address is /scratchpad/new", "'Title' holds 'Rye'"]
         await person.page.get_by_label("step 2: 'Title' holds 'Rye'").check()
         await person.page.get_by_label("More of the same: one a line, in the order title, with commas").fill(
             "Oats\nIt's"

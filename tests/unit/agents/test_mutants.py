@@ -13,6 +13,7 @@ from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.audit_trials import (
     AUDIT_AGENTS,
     MUTE,
+    NEIGHBOUR,
     SHORT,
     SIBLING,
     SKIP,
@@ -81,8 +82,8 @@ solution:
 
 def test_tasks_judged_by_what_was_done_get_one_agent_that_does_nothing(family: Any) -> None:
     tasks = family(f"checks:\n  {STATE}\n{STEPS}")
-    assert agents(tasks) == ["oracle", "null", SHORT, "oracle"]
-    assert [trial.trial for trial in audit_trials(tasks[0], tasks, oracle_runs=3)] == [1, 1, 1, 2, 3]
+    assert agents(tasks) == ["oracle", "null", SHORT, "oracle", NEIGHBOUR, NEIGHBOUR]
+    assert [trial.trial for trial in audit_trials(tasks[0], tasks, oracle_runs=3)] == [1, 1, 1, 2, 3, 1, 2]
 
 
 def test_tasks_that_hear_the_answer_get_all_of_them(family: Any) -> None:
@@ -124,8 +125,8 @@ def kind_of_another_package(name: str, *sights: Sight, says: bool = True) -> Kin
 @pytest.mark.parametrize(
     ("kind", "asked"),
     [
-        (kind_of_another_package("their_data", "data"), ["oracle", "null", SHORT, "oracle"]),
-        (kind_of_another_package("their_place", "place"), ["oracle", "null", SHORT, "oracle"]),
+        (kind_of_another_package("their_data", "data"), ["oracle", "null", SHORT, "oracle", NEIGHBOUR, NEIGHBOUR]),
+        (kind_of_another_package("their_place", "place"), ["oracle", "null", SHORT, "oracle", NEIGHBOUR, NEIGHBOUR]),
         (kind_of_another_package("their_answer", "answer"), ["oracle", "null", "na", "echo", "dump", "oracle"]),
         (
             kind_of_another_package("their_rubric", "answer", "data"),  # may want either: no step need matter
@@ -133,7 +134,7 @@ def kind_of_another_package(name: str, *sights: Sight, says: bool = True) -> Kin
         ),
         (
             kind_of_another_package("their_secret", says=False),
-            ["oracle", "null", "na", "echo", "dump", SHORT, MUTE, "oracle"],
+            ["oracle", "null", "na", "echo", "dump", SHORT, MUTE, "oracle", NEIGHBOUR, NEIGHBOUR],
         ),
     ],
     ids=lambda value: value.name if isinstance(value, Kind) else "",
@@ -267,7 +268,7 @@ def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
 def test_all_agents_can_be_found_and_those_that_see_solutions_say_so() -> None:
     found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
     assert {name for name, agent in found.items() if agent.privileged} == {
-        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY,
+        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR,
     }  # fmt: skip
     assert {name for name, agent in found.items() if agent.meddles} == {STRAY}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

@@ -244,8 +244,10 @@ def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
     page = Page({PLACE: [SAVE], NAME: [DROP]})
     assert look_for(Selector(PLACE, also=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
     assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
+    assert look_for(Selector(PLACE), page, 0.0).unsure
     page.found = {PLACE: [DROP, SAVE]}
     assert "2 elements, and its place alone says" in look_for(Selector(PLACE), page, 0.0).note
+    assert look_for(Selector(PLACE), page, 0.0).unsure
     page.found = {NAME: [SAVE], CLASSES: [SAVE]}
     assert look_for(Selector(PLACE, also=(NAME, CLASSES)), page, 0.0).target is None
 

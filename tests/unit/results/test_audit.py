@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NULL_FAMILY, audit_trials
+from pytest_webarena.agents.audit_trials import (
+    MENDS,
+    MUTANTS,
+    NEIGHBOUR,
+    NO_NEIGHBOUR,
+    NULL_FAMILY,
+    audit_trials,
+)
+from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks import CheckResult, Verdict
+from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.plugin.reporting.audit import audit_lines
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.results.audit import Audit, TaskAudit, audit
@@ -71,7 +80,7 @@ def texts(found: TaskAudit) -> str:
 def test_a_valid_task() -> None:
     found = run(STATE)
     assert (found.finding, found.reasons, found.counts_against) == ("valid", (), False)
-    assert (found.caught, found.wrong) == (2, 2)
+    assert (found.caught, found.wrong) == (3, 3)
 
 
 def test_a_solution_that_fails_says_which_check_and_what() -> None:
@@ -128,7 +137,7 @@ def test_passing_without_doing_anything_is_too_easy() -> None:
     found = run(BOTH, {"dump": PASSED, "echo": PASSED, "audit-short": PASSED})
     assert [reason.finding for reason in found.reasons] == ["too easy", "too easy", "weak check"]
     assert "passed by doing nothing and answering with the whole page" in texts(found)
-    assert (found.caught, found.wrong) == (3, 6)
+    assert (found.caught, found.wrong) == (4, 7)
 
 
 def test_passing_without_the_last_step_is_a_weak_check() -> None:
@@ -214,6 +223,52 @@ def test_a_replay_that_broke_off_proves_less() -> None:
     assert any(line.endswith("(100.0%), 1 broke off early") for line in audit_lines(findings(found)))
 
 
+BESIDE = "in place of step 2: button 'Close', not button 'Save'"
+
+
+def ended(*, table: str = "posts", key: int = 7, thought: str = "") -> Evidence:
+    """A trial that changed a row."""
+    step = StepRecord(index=0, action={"kind": "click"}, raw="", thought=thought)
+    row = RowChange(kind="added", key={"id": key}, row={"id": key, "at": f"2025-05-14T09:00:0{key}"})
+    changes = SiteChanges(app="shop", sites=("shop",), tables=(TableChanges(table=table, added=1, rows=(row,)),))
+    return Evidence(answer="", stop_reason="answered", steps=(step,), changes=(changes,))
+
+
+def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
+    """The audit of `STATE` when its neighbour passed, with this evidence."""
+    task = make_task(STATE)
+    planned = audit_trials(task, [task])
+    records = []
+    for trial in planned:
+        given = {"outcome": "passed" if trial.must_pass or trial.agent == NEIGHBOUR else "failed", "steps": 2}
+        given |= facts if trial.agent == NEIGHBOUR else {}
+        key = TrialKey(task.id, trial.agent, trial.trial)
+        records.append(TrialRecord(key=key, task_digest=trial.task.digest, **given))  # type: ignore[arg-type]
+    seen = {"oracle": ended(), NEIGHBOUR: mine}
+    (found,) = audit([(task, planned)], records, evidence=lambda record: seen.get(record.key.agent)).tasks
+    return found
+
+
+def test_passing_with_a_neighbour_is_a_weak_check_that_says_with_which() -> None:
+    found = neighbour(ended(key=8, thought=BESIDE))
+    assert found.finding == "weak check"
+    assert texts(found).endswith(f"taking what stands beside the target of one step: {BESIDE}")
+    assert neighbour(None).finding == "weak check"  # nobody knows how it ended
+
+
+def test_a_neighbour_that_did_the_same_proves_nothing() -> None:
+    found = neighbour(ended(thought=BESIDE))
+    assert (found.finding, found.caught, found.wrong) == ("valid", 2, 2)
+    assert found.notes == (f"audit-neighbour, trial 1, proves nothing: it ended as the solution does: {BESIDE}",)
+    assert [trial.outcome for trial in found.trials if trial.agent == NEIGHBOUR] == ["moot"]
+
+
+def test_a_solution_without_neighbours_proves_nothing_either() -> None:
+    found = neighbour(None, outcome="failed", stop_detail=NO_NEIGHBOUR)
+    assert (found.finding, found.caught, found.wrong) == ("valid", 2, 2)
+    assert found.notes == (f"audit-neighbour, trial 1, proves nothing: {NO_NEIGHBOUR}",)
+
+
 def findings(*found: TaskAudit) -> Audit:
     return Audit(tasks=found)
 
@@ -223,7 +278,7 @@ def test_the_json_form() -> None:
     assert data["schema_version"] == 1
     assert data["valid"] is False
     assert data["counts"]["valid"] == data["counts"]["too easy"] == 1
-    assert data["mutation"] == {"wrong": 8, "caught": 7}
+    assert data["mutation"] == {"wrong": 10, "caught": 9}
     first, second = data["tasks"]
     assert set(first) == {
         "task", "finding", "counts_against", "path", "line", "template", "xfail", "reasons", "notes",
@@ -246,7 +301,7 @@ def test_the_table_fits_the_terminal() -> None:
     lines = [line for text in audit_lines(found, notes=True) for line in text.split("\n")]
     assert max(map(len, lines)) <= 80
     assert "too easy       1  solved by an agent that does nothing" in lines
-    assert "wrong agents were caught in 7 of 10 trials (70.0%)" in lines
+    assert "wrong agents were caught in 10 of 13 trials (76.9%)" in lines
     assert "too easy: task (<task>:3)" in lines
     first = lines.index("  passed by doing nothing and answering nothing (and 1 more)")
     assert lines[first + 1].startswith("  to do: let `setup` prepare another state")

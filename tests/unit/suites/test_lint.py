@@ -155,3 +155,20 @@ def test_the_command_wants_key_nodes(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "expected tasks with key nodes, found none among the 1 of" in capsys.readouterr().err
     (tmp_path / "bad.json").write_text('[{"evaluation": [], "reference_task_length": 1}]')
     assert main(["tasks", "lint", str(tmp_path / "bad.json")]) == 1
+
+
+def test_a_number_that_may_go_on_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "tasks:\n  - id: open\n    intent: Open it\n    sites: [shopping]\n    mutates: false\n    checks:\n"
+        "      - all:\n          - key_nodes: [{url: {includes: /orders/24}}, {url: {exact: /orders/24}},\n"
+        "              {url: {includes: /orders/24/}}, {url: {param: page, includes: '2'}}]\n"
+    )
+    noted = [(each.rule, each.node, each.level) for each in lint(load_tasks(file)).findings if "open" in each.rule]
+    assert noted == [("open-end", 1, "note")]
+    assert main(["validate", str(file)]) == 0
+    told = capsys.readouterr().err
+    assert "another digit reaches a key node, too, in open ('/orders/24'): ask for the path `exact`" in told
+    file.write_text(file.read_text().replace("includes: /orders/24}", "includes: /orders/}"))
+    assert main(["validate", str(file)]) == 0
+    assert "digit" not in capsys.readouterr().err

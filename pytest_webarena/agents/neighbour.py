@@ -1,0 +1,127 @@
+"""An audit's wrong agent that takes what stands beside what is meant: the next project, the next row, the next size."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Stop, Type
+from pytest_webarena.agents.audit_trials import NO_NEIGHBOUR, Replay, neighbourly_steps
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.text import clip
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import Assignment
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.browser.reports import Beside, ListOption
+    from pytest_webarena.evidence import TargetRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Neighbour", "next_address"]
+
+_NUMBER = re.compile(r"(?P<before>.*/)(?P<number>\d+)(?P<after>/?)")
+
+
+class Neighbour:
+    """Replays a solution, but for one step: there it takes the neighbour of what the step means, and says so in its
+    thought. Which step that is, the task's id and the trial's number decide: where that one has no neighbour, it is
+    the next one that has. Afterwards it goes on like `Replay`.
+
+    A trial in which no step had a neighbour ends before the last of them, with `NO_NEIGHBOUR`: it proves nothing.
+    """
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._rest = Replay(assignment.task, assignment.view)
+        self._beside = assignment.beside
+        self._left = _to_try(assignment.task, assignment.trial)
+        self._deviated = False
+        self._number = -1
+
+    def act(self, observation: Observation) -> Action | Reply:
+        """The next step, or what is done in its place."""
+        step = self._rest.act(observation)
+        self._number += 1
+        if self._deviated:
+            return step
+        if not isinstance(step, Stop) and self._number in self._left:
+            other, said = otherwise(step, self._beside)
+            if other is not None:
+                self._deviated = True
+                return Reply(other, thought=f"in place of step {self._number + 1}: {said}")
+            self._left = [number for number in self._left if number > self._number]
+        if isinstance(step, Stop) or not self._left:
+            return Reply(Stop(""), ended=("invalid", NO_NEIGHBOUR))
+        return step
+
+
+def otherwise(step: Action, beside: Callable[[str], Beside | None]) -> tuple[Action | None, str]:
+    """The step done to a neighbour, and how that is said; None where it has none."""
+    if isinstance(step, Goto):
+        address = next_address(step.url)
+        return (Goto(address), f"{address}, not {step.url}") if address else (None, "")
+    if not isinstance(step, Click | Type | Check | Select | Press) or not isinstance(step.target, Selector):
+        return None, ""
+    found = beside(step.target.selector)
+    if found is None:
+        return None, ""
+    if isinstance(step, Select):
+        option = _next_option(step.options, found.options)
+        if option is None:
+            return None, ""
+        same = sum(each.label == option.label for each in found.options) > 1
+        chosen = option.value if same or not option.label else option.label
+        return replace(step, options=(chosen,)), f"option {chosen!r}, not {', '.join(map(repr, step.options))}"
+    if not found.neighbour or found.neighbour_target is None:
+        return None, ""
+    said = f"{_said(found.neighbour_target)}, not {_said(found.target)}"
+    return replace(step, target=Selector(found.neighbour)), said
+
+
+def next_address(address: str) -> str:
+    """The address with the next number where its path ends in one; empty for any other.
+
+    >>> next_address("/anders/clock/-/issues/247"), next_address("http://shop.test/orders/9/?page=2")
+    ('/anders/clock/-/issues/248', 'http://shop.test/orders/10/?page=2')
+    >>> next_address("/issues")
+    ''
+    """
+    parts = urlsplit(address)
+    found = _NUMBER.fullmatch(parts.path)
+    if found is None:
+        return ""
+    path = f"{found['before']}{int(found['number']) + 1}{found['after']}"
+    return urlunsplit(parts._replace(path=path))
+
+
+def _to_try(task: Task, trial: int) -> list[int]:
+    """The step that this trial is for, and those after it that may stand in for it. What is typed comes last: in
+    another field it is seldom taken."""
+    steps, solution = neighbourly_steps(task), task.solution or ()
+    if not steps:
+        return []
+    shuffled = random.Random(task.id).sample(steps, len(steps))
+    shuffled.sort(key=lambda step: isinstance(solution[step], Type | Press))
+    first = shuffled[(trial - 1) % len(shuffled)]
+    return [step for step in steps if step >= first]
+
+
+def _next_option(chosen: Sequence[str], options: Sequence[ListOption]) -> ListOption | None:
+    """The option behind the first that is chosen, round the corner; an empty one only where there is no other."""
+    here = next((n for n, each in enumerate(options) if chosen and chosen[0] in (each.label, each.value)), None)
+    if here is None:
+        return None
+    others = [
+        each for each in (*options[here + 1 :], *options[:here])
+        if each.label not in chosen and each.value not in chosen
+    ]  # fmt: skip
+    return next((each for each in others if each.value), others[0] if others else None)
+
+
+def _said(target: TargetRecord) -> str:
+    what = target.role if target.role and target.role != "generic" else target.tag
+    where = f" ({target.selector})" if target.selector else ""
+    return f"{what} {clip(target.name, 60)!r}{where}" if target.name else f"{what}{where}"

@@ -1,0 +1,101 @@
+"""What stands beside an element: the same control of another row, the next link of a list, the other options.
+
+For those who do a task wrongly on purpose. Nothing is done to a page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.reports import Beside, ListOption
+from pytest_webarena.evidence import TargetRecord
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.tabs.tab import Tab
+
+__all__ = ["beside"]
+
+_ACTED_ON = frozenset(
+    {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
+     "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem"}
+)  # fmt: skip
+"""Roles of what one acts on: of these anything else of the same role will do where no list is to be seen."""
+_INTO_FRAME = "internal:control=enter-frame"
+
+_OPTIONS = """el => el.localName !== 'select' ? [] : [...el.options].filter(o => !o.matches(':disabled')).map(
+  o => ({label: o.label.replace(/\\s+/g, ' ').trim(), value: o.value}))"""
+
+# The place of the neighbour among `all`, the elements of its kind, in the order of the page: the next one that stands
+# in a place that is alike (another row of a list), else in the same form, the same part of the page. -1: there is none.
+_NEXT = r"""(all, [target, anyWillDo]) => {
+  const alike = el => {
+    const way = [];
+    for (let n = el; n && n.nodeType === 1; n = n.parentElement) way.push([n.localName, ...n.classList].join('.'));
+    return way.join('>');
+  };
+  // A link to nothing does something by script; one to a place of this page leads nowhere else.
+  const leads = el => {
+    const given = el.localName === 'a' && el.getAttribute('href') || '';
+    if (!given || /^(#!?$|javascript:)/i.test(given)) return '';
+    try { return new URL(given, el.baseURI).href.split('#')[0]; } catch { return given; }
+  };
+  const shown = el => [...el.getClientRects()].some(r => r.width > 0 && r.height > 0)
+    || [...(el.labels || [])].some(l => l.getClientRects().length > 0);
+  const here = all.indexOf(target);
+  if (here < 0) return -1;
+  const round = all.map((_, i) => (here + 1 + i) % all.length).filter(i => {
+    const el = all[i];
+    return el !== target && shown(el) && !el.matches(':disabled, input[type=file]') && !el.readOnly
+      && !(leads(el) && [leads(target), el.baseURI.split('#')[0]].includes(leads(el)))
+      && !el.contains(target) && !target.contains(el);
+  });
+  const same = alike(target);
+  const form = target.closest('form'), parts = 'dialog, [role=dialog], main, nav, aside, header, footer';
+  const near = [el => form && el.closest('form') === form, el => el.closest(parts) === target.closest(parts)];
+  const wanted = [el => alike(el) === same, ...(anyWillDo ? near : [])];
+  for (const fits of wanted) {
+    const found = round.find(i => fits(all[i]));
+    if (found !== undefined) return found;
+  }
+  return -1;
+}"""
+
+
+async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
+    """What stands beside the first match of a Playwright selector; None where it matches nothing."""
+    locator = tab.page.locator(selector).first
+    handle: Any = None
+    try:
+        handle = await tab.run(locator.element_handle(timeout=500 * hang), hang, f"looking for {selector!r}")
+        record = TargetRecord(**await tab.run(handle.evaluate(scripts.DESCRIBE), hang, "looking at an element"))
+        options = await tab.run(handle.evaluate(_OPTIONS), hang, "looking at a list")
+        inside, _, _ = selector.rpartition(_INTO_FRAME)
+        frame = f"{inside}{_INTO_FRAME} >> " if inside else ""
+        neighbour, other = await _neighbour(tab, frame, record, handle, hang)
+        return Beside(
+            target=record, neighbour=neighbour, neighbour_target=other, options=tuple(ListOption(**o) for o in options)
+        )
+    except PlaywrightError:
+        return None
+    finally:
+        if handle is not None:
+            await tab.run(handle.dispose(), hang, "letting go of an element")
+
+
+async def _neighbour(
+    tab: Tab, frame: str, record: TargetRecord, handle: Any, hang: float
+) -> tuple[str, TargetRecord | None]:
+    """A selector of the neighbour, and what it is: of the same role where it has one, else of the same tag, in a place
+    that is alike."""
+    kinds = [(f"role={record.role}", True)] if record.role in _ACTED_ON else []
+    for kind, any_will_do in (*kinds, (f"css={record.tag}", False)):
+        listed = tab.page.locator(f"{frame}{kind}")
+        number = await tab.run(listed.evaluate_all(_NEXT, [handle, any_will_do]), hang, "looking at neighbours")
+        if number >= 0:
+            found = listed.nth(number)
+            other = await tab.run(found.evaluate(scripts.DESCRIBE), hang, "looking at an element")
+            return f"{frame}{kind} >> nth={number}", TargetRecord(**other)
+    return "", None

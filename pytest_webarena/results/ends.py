@@ -1,0 +1,142 @@
+"""Whether a trial of an audit ended as the solution does: then it was no wrong one, whatever was done otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, looked_at
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.audit_trials import AuditTrial
+    from pytest_webarena.evidence import Evidence
+    from pytest_webarena.results.records import TrialRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Moot", "done_otherwise", "ended_alike", "moot_trials", "proves_nothing"]
+
+Moot = Mapping[tuple[str, int], str]
+"""By agent and trial: why it proves nothing."""
+
+_AS_LONG = 600.0
+"""Seconds, within which trials of one task end."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_FILLS = frozenset({"type", "select", "check"})
+
+
+def moot_trials(
+    found: Sequence[tuple[AuditTrial, TrialRecord | None]], evidence: Callable[[TrialRecord], Evidence | None]
+) -> Moot:
+    """Which trials of one task's audit prove nothing, and why."""
+    solved = [
+        record for trial, record in found if record is not None and trial.must_pass and record.outcome == "passed"
+    ]
+    told = {
+        (trial.agent, trial.trial): proves_nothing(trial, record, solved, evidence)
+        for trial, record in found if record is not None
+    }  # fmt: skip
+    return {which: why for which, why in told.items() if why}
+
+
+def proves_nothing(
+    trial: AuditTrial,
+    record: TrialRecord,
+    solved: Sequence[TrialRecord],
+    evidence: Callable[[TrialRecord], Evidence | None],
+) -> str:
+    """Why the verdict on a wrong agent says nothing of the checks; empty where it does. ``solved`` are the trials in
+    which the solution passed."""
+    if trial.agent != NEIGHBOUR:
+        return ""
+    if record.stop_detail == NO_NEIGHBOUR:
+        return NO_NEIGHBOUR
+    if record.outcome != "passed" or (mine := evidence(record)) is None:
+        return ""
+    right = [each for each in map(evidence, solved) if each is not None]
+    if not ended_alike(trial.task, mine, right):
+        return ""
+    return f"it ended as the solution does: {done_otherwise(mine) or 'nothing was done otherwise'}"
+
+
+def done_otherwise(evidence: Evidence) -> str:
+    """What a `NEIGHBOUR` did in place of what its solution says; empty when nothing was, or another agent did it."""
+    return next((step.thought for step in evidence.steps if step.thought.startswith("in place of step ")), "")
+
+
+def ended_alike(task: Task, mine: Evidence, solved: Sequence[Evidence]) -> bool:
+    """Whether nothing that the task's checks look at is otherwise than after the solution.
+
+    Where the trials of the solution differ from each other (as random numbers do), nothing is compared; of times, not
+    the minute.
+    """
+    facts = [_facts(task, each) for each in (mine, *solved)]
+    if not solved or any(each is None for each in facts):
+        return False
+    own, first, *others = [each or {} for each in facts]
+    keys = {key for each in (first, *others) for key in each}
+    steady = {key for key in keys if all(_same(each, first, key) for each in others)}
+    return all(_same(own, first, key) for key in (steady | own.keys()) - (keys - steady))
+
+
+def _same(one: dict[Any, Any], other: dict[Any, Any], key: Any) -> bool:
+    if (key in one) != (key in other):
+        return False
+    mine, theirs = one.get(key), other.get(key)
+    return bool(mine == theirs) or _near(mine, theirs)
+
+
+def _near(one: object, other: object) -> bool:
+    """Whether both are times of which the one may be the other in another trial: two trials of the solution may well
+    have taken equally long, to the second."""
+    times = _moment(one), _moment(other)
+    return None not in times and abs((times[0] or 0.0) - (times[1] or 0.0)) < _AS_LONG
+
+
+def _moment(value: object) -> float | None:
+    """Seconds since 1970 of a date with a time, or of a number that can hardly be anything else."""
+    if isinstance(value, str) and _TIME.match(value):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return next((value / unit for unit in (1.0, 1e3, 1e6) if 9e8 * unit < value < 9e9 * unit), None)
+    return None
+
+
+def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
+    """What the checks look at, by what it is; None where it is not known."""
+    sights = looked_at(task)
+    found: dict[Any, Any] = {}
+    if "answer" in sights:
+        found["answer"] = evidence.answer
+    if "place" in sights:
+        found["place"] = evidence.url
+    if "requests" in sights or any(check.kind == "key_nodes" for check in task.checks):
+        found |= {("step", number): way for number, way in enumerate(_way(evidence))}
+    untold = evidence.changes is None or any(site.unknown for site in evidence.changes)
+    if untold and "data" in sights:
+        return None
+    found |= dict(_rows(evidence))
+    return found
+
+
+def _way(evidence: Evidence) -> Iterator[tuple[Any, ...]]:
+    """Where each step led, and what was entered where."""
+    for step in evidence.steps:
+        filled = step.action.get("kind") in _FILLS and step.target is not None
+        yield step.url_after, *((step.target.selector, step.value) if filled and step.target else ())
+
+
+def _rows(evidence: Evidence) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    for site in evidence.changes or ():
+        for table in site.tables:
+            where = (site.app, table.name)
+            yield (*where, "total"), (table.added, table.changed, table.removed)
+            for number, row in enumerate(table.rows):
+                yield (*where, number), row.kind
+                for part, values in (("key", row.key), ("row", row.row), ("now", row.now)):
+                    for column, value in values.items():
+                        yield (*where, number, part, column), value

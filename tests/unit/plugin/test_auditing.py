@@ -1,0 +1,61 @@
+"""When an audit's item has passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.agents.audit_trials import NEIGHBOUR, AuditTrial, audit_trials
+from pytest_webarena.changes import SiteChanges, TableChanges
+from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.plugin.auditing import as_expected
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.testing import make_task
+
+TASK = make_task("""
+intent: Save it
+sites: [shop]
+checks: [{state: {sql: select 1, equals: 1}}]
+solution: [{goto: /new}, {click: 'role=button[name="Save"]'}]
+""")
+
+
+def planned(agent: str) -> AuditTrial:
+    return next(trial for trial in audit_trials(TASK, [TASK]) if trial.agent == agent)
+
+
+def passed(run: RunDir, agent: str, *, added: int = 1) -> TrialRecord:
+    """A trial that passed, and whose agent added some rows."""
+    folder = run.folder(TrialKey(TASK.id, agent, 1))
+    writer = folder.begin(worker="w", node_id="n", task={})
+    step = StepRecord(
+        index=0, action={"kind": "click"}, raw="", thought="in place of step 2: button 'B', not button 'A'"
+    )
+    tables = (TableChanges(table="posts", added=added),)
+    changes = (SiteChanges(app="shop", sites=("shop",), tables=tables),)
+    writer.stepped(step)
+    writer.finish(Evidence(answer="", stop_reason="answered", steps=(step,), changes=changes))
+    record = TrialRecord(key=folder.key, outcome="passed", attempt=writer.number)
+    folder.finish(record)
+    return record
+
+
+@pytest.mark.parametrize(("added", "outcome"), [(1, "passed"), (2, "failed")])
+def test_a_neighbour_may_end_as_the_solution_did(tmp_path: Path, added: int, outcome: str) -> None:
+    run = RunDir(tmp_path)
+    passed(run, "oracle")
+    seen = as_expected(planned(NEIGHBOUR), passed(run, NEIGHBOUR, added=added), run)
+    assert seen.outcome == outcome
+    assert ("in place of step 2: button 'B'" in seen.message) is (outcome == "failed")
+
+
+def test_it_may_not_where_nobody_knows_how_the_solution_ends(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    assert as_expected(planned(NEIGHBOUR), passed(run, NEIGHBOUR), run).outcome == "failed"
+
+
+def test_no_other_wrong_agent_may(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    passed(run, "oracle")
+    assert as_expected(planned("audit-short"), passed(run, "audit-short"), run).outcome == "failed"

@@ -10,7 +10,7 @@ import contextlib
 import gc
 import importlib
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -45,6 +45,18 @@ _WITH_OTHER_PROCESSES = {"browser": 1.0, "docker": 2.0, "plugin": 1.0}
 def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Secrets are marked for the rest of a process; many tests, and runs inside them, share one."""
     monkeypatch.setattr(secrets, "_marked", {})
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What takes long to build, the store's data above all, is built once per run of the suite, for all workers and
+    the runs inside tests; nothing is left in the cache of whoever runs it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    with pytest.MonkeyPatch.context() as patch:
+        if "WEBARENA_CACHE_DIR" not in os.environ:
+            patch.setenv("WEBARENA_CACHE_DIR", str(shared / "cache"))
+        yield
 
 
 @pytest.fixture(scope="session")

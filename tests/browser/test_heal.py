@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.commands.cli import main
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
@@ -73,6 +74,10 @@ COVERED = OLD + (
 @pytest.fixture
 def heal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
     monkeypatch.chdir(tmp_path)
+    # Its pages are plain and whole when they are looked at: nothing comes later, however long one waits.
+    monkeypatch.setattr("pytest_webarena.recorder.replaying._PATIENCE", 0.2)
+    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for a button that is covered
+    monkeypatch.setattr("pytest_webarena.commands.playing.SessionConfig", lambda: session)
     (tmp_path / "sites.yaml").write_text(SITES)
 
     def run(page: str, *arguments: str, tasks: str = TASKS) -> tuple[int, str, str]:

@@ -126,6 +126,14 @@ MIND2WEB = {
         },
     ],
 }
+PATIENCE = """
+import pytest
+from pytest_webarena.browser.config import Deadlines
+
+@pytest.fixture(scope="session")
+def webarena_context_args():
+    return {"deadlines": Deadlines(step=12.0, hang=4.0)}  # how long a picture of a page is waited for that never comes
+"""
 VISITOR = """
 kind: scripted
 tasks:
@@ -183,6 +191,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (folder / "tea.tasks.yaml").write_text(TASKS)
     (folder / "mind2web.json").write_text(json.dumps([MIND2WEB]))
     (folder / "visitor.yaml").write_text(VISITOR)
+    (folder / "conftest.py").write_text(PATIENCE)
     imported, catalogue = folder / "mind2web.tasks.yaml", folder / "live.sites.yaml"
     common = [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     commands = [

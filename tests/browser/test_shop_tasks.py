@@ -22,22 +22,19 @@ _CHOSEN = [
 
 
 @pytest.fixture
-def seeded(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store's data are built once per run of the suite. Without django-oscar: a skip, or a failure in CI."""
+def oscar() -> None:
+    """Without django-oscar: a skip, or a failure in CI."""
     if not APPS["shop"].available and os.environ.get("WEBARENA_REQUIRE_SHOP") != "1":
         pytest.skip("django-oscar is not installed: pip install '.[shop]'")
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    if "WEBARENA_CACHE_DIR" not in os.environ:
-        monkeypatch.setenv("WEBARENA_CACHE_DIR", str(shared / "shop-cache"))
 
 
-@pytest.mark.usefixtures("seeded")
+@pytest.mark.usefixtures("oscar")
 def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> None:
     run = pytester.path / "run"
     result = pytester.runpytest_subprocess(
         *(_TASKS / task for task in _CHOSEN),
-        *("--agent=oracle", "--agent=null", "--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
+        *("--agent=oracle", "--agent=null", "--wide=4"),
+        *("--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
         timeout=600,
     )
     result.assert_outcomes(passed=len(_CHOSEN), failed=len(_CHOSEN))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.commands.cli import main
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
@@ -82,6 +83,8 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.write_text(BROKEN)
+    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for an element that never comes
+    monkeypatch.setattr("pytest_webarena.commands.playing.SessionConfig", lambda: session)
     commands = ["- goto: x", "fill: {css=#title: Rye}", "s", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0

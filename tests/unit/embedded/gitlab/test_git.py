@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -29,15 +29,19 @@ def address(data_dir: Path) -> Iterator[str]:
     server: Any = create_server(gitlab.create_app(data_dir), host="127.0.0.1", port=0, threads=2)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
+    pulled = Event()
 
     def close() -> None:
+        pulled.wait(10)
         server.task_dispatcher.shutdown()
         wasyncore.close_all(server._map)
 
     yield f"127.0.0.1:{server.effective_port}"
     # In the thread of the server's loop: from another, the loop would wait on files that are closed, and a request that
-    # git no longer waits for would be answered on them.
+    # git no longer waits for would be answered on them. Threads that have just answered pull the trigger, too: the loop
+    # may do what it is told here before it is woken for it, and must not close what is still to be pulled.
     server.trigger.pull_trigger(close)
+    pulled.set()
     thread.join(10)
     assert not thread.is_alive()
 

@@ -239,13 +239,8 @@ def _login(prefix: str, username: str) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The seeded data directory, built once per run."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     directory = tmp_path_factory.mktemp("pristine")
-    with pytest.MonkeyPatch.context() as patch:
-        if "WEBARENA_CACHE_DIR" not in os.environ:
-            patch.setenv("WEBARENA_CACHE_DIR", str(shared / "shop-cache"))
-        shop.seed(directory)
+    shop.seed(directory)
     return directory
 
 

@@ -163,7 +163,7 @@ def test_whoever_drives_over_the_protocol_leaves_the_same_events_and_can_make_up
         made_up = {(each.event, each.target.selector, each.value) for each in events(session) if each.by_script}
         values = {each for each in made_up if each[0] in ("input", "change")}
         assert values == {("change", "#name_", "rye")}, "announced by script: told as that, with what the field holds"
-        assert {("click", "#plain", None), ("submit", "#form", None)} <= made_up
+        assert {("click", "#go", None), ("submit", "#form", None)} <= made_up
         assert session.signals.lost == 0
         client.close()
         watched.close()

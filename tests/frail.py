@@ -69,7 +69,7 @@ apps:
     databases: {main: {sqlite: notes.sqlite3}}
     ready: [{http: /}]
     reuse: never
-    answer_timeout: 3
+    answer_timeout: 2
     process: {command: ["{python}", program.py, "{port}", "{data_dir}"]}
 """
 

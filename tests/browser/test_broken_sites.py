@@ -165,7 +165,7 @@ def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
     actions = [Goto(f"{SITE}/freeze")] + [Goto(f"{SITE}/")] * 20
     record = attempt("[{state: {sql: select count(*) from notes, equals: 0}}]", *actions, limits=limits, once=True)
     assert told(record) == [("error", "site"), ("passed", None)], record.message
-    assert "it runs, but does not answer; it was asked for 3 s" in record.attempts[0].message
+    assert "it runs, but does not answer; it was asked for 2 s" in record.attempts[0].message
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ COVERED = OLD + (
 @pytest.fixture
 def heal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
     monkeypatch.chdir(tmp_path)
-    # Its pages are plain and whole when they are looked at: nothing comes later, however long one waits.
-    monkeypatch.setattr("pytest_webarena.recorder.replaying._PATIENCE", 0.2)
+    # Its pages are plain and at rest when they are looked at: nothing comes later, however long one waits.
+    monkeypatch.setattr("pytest_webarena.recorder.replaying._PATIENCE", 1.0)
     session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for a button that is covered
     monkeypatch.setattr("pytest_webarena.commands.playing.SessionConfig", lambda: session)
     (tmp_path / "sites.yaml").write_text(SITES)

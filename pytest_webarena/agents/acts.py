@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import ByScript
+from pytest_webarena.agents.fields import field_value
 from pytest_webarena.agents.finding_again import targets_of
 
 if TYPE_CHECKING:
-    from pytest_webarena.evidence import StepRecord
+    from pytest_webarena.evidence import ScriptAct, StepRecord
 
 __all__ = ["acts_of", "ways_to"]
 
@@ -35,13 +36,22 @@ def acts_of(step: StepRecord, before: StepRecord | None) -> Iterator[StepRecord]
         )  # fmt: skip
 
 
-def ways_to(step: StepRecord, then: str, now: str) -> Iterator[tuple[ByScript, str]]:
-    """What does it again, and by what its target is found; see `targets_of`.
+def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tuple[ByScript, str]]:
+    """What does it again, and by what its target is found; see `targets_of`. ``before``: what was shown before the step
+    that the replay did last.
 
     What a command of the agent's did is done in any case; of what may have been the page's doing, a field is left alone
-    that holds its value by now.
+    that holds its value by now. So is one that came to hold it with the last step: the page did that, and to announce it
+    again might send something twice.
     """
     [act] = step.by_script
-    kept = act.event in ("put", "set") or not act.commanded
+    held = [field_value(text, act.target.role, act.target.name) for text in (before, now)]
+    by_page = held[0] is not None and held[0] != held[1] == _shown(act)
+    kept = act.event in ("put", "set") or not act.commanded or by_page
     for target, how in targets_of(step, then, now):
         yield ByScript(target, act.event, act.value, unless_held=kept and act.event in _VALUES), how
+
+
+def _shown(act: ScriptAct) -> str:
+    """The value as observations show it."""
+    return ", ".join((act.value or "").splitlines()) if act.target.tag == "select" else act.value or ""

@@ -86,6 +86,8 @@ class ReplayAgent:
         self._self_driven = recording.self_driven
         self._looked_for_tab: StepRecord | None = None
         """The step before which another tab was made current."""
+        self._before = ""
+        """What was shown before the step that was done last."""
         self._why = ""
         """Why the current step's first try had no effect."""
         self._healed = 0
@@ -125,6 +127,7 @@ class ReplayAgent:
             self._tries = iter(self._ways(step, observation))
             attempt = next(self._tries, None)
             if attempt is not None:
+                self._before = observation.text
                 return self._reply(attempt, thoughts)
             if step.by_script:
                 thoughts.append(self._not_done(step, "its target is not there"))
@@ -244,7 +247,8 @@ class ReplayAgent:
         """The recorded action, at one target after the other."""
         if step.by_script:
             shown_then = self._recording.seen(step)
-            yield from (_Try(action, how) for action, how in ways_to(step, shown_then, observation.text))
+            ways = ways_to(step, shown_then, observation.text, self._before)
+            yield from (_Try(action, how) for action, how in ways)
             return
         record = dict(step.action)
         kind = record.get("kind")

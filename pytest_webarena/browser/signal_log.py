@@ -53,6 +53,8 @@ class Happening:
     """When a script did it, in milliseconds of Unix time; 0 where that came of another event."""
 
 
+_SPARED = 3_000
+"""Signals of what scripts did, but for changes."""
 _VALUES = ("change", "put", "set")
 FILLED = ("about:blank", "about:srcdoc")
 """Addresses of documents that a page makes itself."""
@@ -75,6 +77,7 @@ class SignalLog:
         self._signals: list[Signal] = []
         self._tabs = 0
         self._room = _DOM_EVENTS
+        self._spared = 0
         self._field: object = None
         """The field that the last signal tells the input of; None if it tells something else."""
         self._last_size = 0
@@ -132,6 +135,14 @@ class SignalLog:
     def now(self) -> float:
         """Unix time in seconds."""
         return round(self._epoch + time.monotonic(), 4)
+
+    def spares(self, commanded: bool, event: str) -> bool:
+        """Whether there is room for what a script did, of which no check asks: it must not take that of others. Of
+        pages' own scripts no more is kept than what their fields hold."""
+        if not commanded and event not in _VALUES:
+            return False
+        self._spared += 1
+        return self._spared <= _SPARED
 
     def add(self, signal: Signal) -> None:
         """Keep a signal, if there is room."""
@@ -217,8 +228,8 @@ class TabSignals:
             self._log.add_key(pressed, happening.size)
             return
         commanded = happening.by_script and self._log.commanded is not None and self._log.commanded(happening.done_at)
-        if happening.by_script and not commanded and happening.event not in _VALUES:
-            return  # of a page's own scripts no more is told than what its fields hold
+        if happening.by_script and happening.event != "change" and not self._log.spares(commanded, happening.event):
+            return
         signal = DomEvent(
             time=self._log.now(),
             tab=self._number,

@@ -10,7 +10,7 @@ from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
 __all__ = ["ScriptActs", "Signals"]
 
-_MOST = 200
+_MOST = 1000
 """Acts before one step."""
 _SHAPED = frozenset({"color", "date", "datetime-local", "month", "range", "time", "week"})
 """Kinds of fields of which the value is not what keys write in them."""

@@ -129,6 +129,25 @@ def test_what_a_script_did_is_done_by_script(recorded: RunDir, act: ScriptAct, e
     assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == expected
 
 
+def test_what_the_page_did_of_the_step_before_is_not_done_again(recorded: RunDir) -> None:
+    """A script clicked, and while it ran the page chose from a list and announced it: as if the agent had."""
+    click = replace(CORN, event="click", value=None)
+    make_trial(recorded, steps=[{**STOP, "by_script": (click, CORN)}])
+    for now, unless_held in (("Rye", True), ("Oats", False)):
+        agent = replay(recorded)
+        agent.act(seen("[9] combobox 'Corn' value: 'Oats'"))
+        done = agent.act(seen(f"[9] combobox 'Corn' value: '{now}'")).action
+        assert done == ByScript(HERE, "change", "Rye", unless_held=unless_held)
+
+
+def test_what_was_chosen_already_is_chosen_again(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**CLICK, "by_script": (CORN,)}, {**STOP, "by_script": (CORN,)}])
+    agent = replay(recorded)
+    shown = "[9] combobox 'Corn' value: 'Rye'\n[1] button 'Save'"
+    done = [agent.act(seen(shown, url="http://s.test/done")).action for _ in range(3)]
+    assert (done[0], done[2]) == (ByScript(HERE, "change", "Rye"),) * 2
+
+
 def test_what_a_script_did_is_told_apart_from_the_steps(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, steps=[{**CLICK, "by_script": (CORN,)}, STOP])
     agent = replay(recorded, tmp_path)

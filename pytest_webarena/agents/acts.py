@@ -41,8 +41,8 @@ def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tupl
     that the replay did last.
 
     What a command of the agent's did is done in any case; of what may have been the page's doing, a field is left alone
-    that holds its value by now. So is one that came to hold it with the last step: the page did that, and to announce it
-    again might send something twice.
+    that holds its value by now. So is one that came to hold it with the last step: the page did that, and to announce
+    it again might send something twice.
     """
     [act] = step.by_script
     held = [field_value(text, act.target.role, act.target.name) for text in (before, now)]

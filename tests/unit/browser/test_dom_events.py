@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from playwright.async_api import CDPSession
 
+from pytest_webarena.browser.driven.hub import Command
+from pytest_webarena.browser.driven.trajectory import ScriptTimes
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.dom_events import BINDING, DomEvents
@@ -86,3 +88,35 @@ def test_what_comes_together_otherwise_is_counted_as_lost() -> None:
     protocol.says(1, "F", json.dumps([_event("click", None, ""), _event("input", None, "k")]))
     protocol.says(1, "F", "[[], []]")
     assert (log.since(), log.lost) == ((), 3)
+
+
+def test_what_scripts_do_takes_no_room_from_what_checks_ask_of() -> None:
+    """A page that fills thousands of fields, or an agent that clicks without end, and then a field is changed."""
+    protocol, log = listened_to()
+    log.commanded = lambda at: at == 1
+    for number in range(6000):
+        protocol.says(1, "F", json.dumps({**_event("set", "#field", str(number)), "scripted": number % 2}))
+    assert (2000 < len(log.since()) < 4000, log.lost) == (True, 0)
+    told = len(log.since())
+    protocol.says(1, "F", json.dumps({**_event("click", "#own", ""), "scripted": 0}))  # a page's own
+    protocol.says(1, "F", json.dumps({**_event("change", "#field", "last"), "scripted": 0}))
+    assert [(each.event, each.value) for each in log.since(told) if isinstance(each, DomEvent)] == [("change", "last")]
+
+
+def test_an_act_is_the_agents_while_a_command_of_its_runs() -> None:
+    now = [10.0]
+    times = ScriptTimes(lambda: now[0])
+    one = Command(method="Runtime.evaluate", params={}, session="s", target="t")
+    assert not times.cover(10_000)
+    times.began(one)
+    now[0] = 11.0
+    assert [times.cover(at) for at in (9_000, 10_500, 12_000)] == [False, True, True]  # it is under way still
+    times.ended(one)
+    assert [times.cover(at) for at in (9_000, 9_980, 10_500, 11_020, 12_000, 0)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from pytest_webarena.actions import ByScript, Selector
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import DomEvent
-from tests.browser.conftest import Web
+from tests.browser.conftest import OpenSession, Web
 from tests.browser.watched import Watched, client, page, playwright, watched, web
 from tests.processes import wait_until
 
@@ -262,3 +262,16 @@ def test_a_replay_says_why_it_can_not(session: Session, web: Web) -> None:
     assert "what is in them was not recorded" in error("#file", "change", "a.txt")
     assert error("#text", "change", "x") == "There is nothing here to which a script could do that (change)."
     assert error("#note", "sent") == "There is nothing here to which a script could do that (sent)."
+
+
+def test_a_replay_hears_of_what_scripts_do_as_the_recorded_session_did(open_session: OpenSession, web: Web) -> None:
+    """Key nodes are reached by it then; other agents' sessions hear of input alone."""
+    web.put("/held", "<input id=note>")
+    for hears in (True, False):
+        session = open_session(hears_scripts=hears)
+        session.open_tabs(["http://a.test/held"])
+        assert session.execute(ByScript(Selector("css=#note"), "change", "x")).error == ""
+        session.observe()
+        found = [each for each in session.signals.since() if isinstance(each, DomEvent)]
+        expected = [("change", "x", True, False)] if hears else []
+        assert [(each.event, each.value, each.by_script, each.commanded) for each in found] == expected

@@ -237,3 +237,16 @@ def test_a_scroll_that_moves_nothing_ends_no_replay(recorded: RunDir) -> None:
     agent = replay(recorded)
     agent.act(seen(""))
     assert agent.act(seen("", error="Nothing moved.")).action == Stop("rye")
+
+
+@pytest.mark.parametrize(("raw", "hears"), [("Input.insertText(text='Bo')", True), ("type [4] [Bo]", False)])
+def test_checks_of_a_replay_hear_of_scripts_if_those_of_the_recorded_trial_did(
+    recorded: RunDir, raw: str, hears: bool
+) -> None:
+    make_trial(recorded, steps=[{**CLICK, "raw": raw}, STOP])
+    replay(recorded)
+    definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
+    task = Task(id="t", intent="i", sites=())
+    assert definition.hears_scripts(task, 1) is hears
+    plan = TrialPlan(task=task, agent=definition, trial=1, limits=EpisodeLimits())
+    assert plan.tailored(SessionConfig()).hears_scripts is hears

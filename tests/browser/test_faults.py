@@ -13,6 +13,7 @@ from pytest_webarena.actions import Click, CloseTab, FocusTab, Goto, NewTab, Noo
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError, SiteError
+from tests.browser.conftest import CALM
 from tests.processes import wait_until
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def test_a_pop_up_that_hangs_does_not_take_the_session_with_it(
 
 
 def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: Web) -> None:
-    session = open_session(max_tabs=4)
+    session = open_session(max_tabs=4, deadlines=CALM)  # each of them may take its time
     session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 8; i++) window.open(`/p${i}`)'>B</button>")])
     outcome = session.execute(Click(Selector("text=B")))
     assert outcome.error == ""

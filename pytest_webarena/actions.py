@@ -301,6 +301,10 @@ class ByScript:
     """As `evidence.ScriptAct.value`."""
     unless_held: bool = False
     """Leave a field alone that holds the value."""
+    alone: str = ""
+    """CSS that must find it and nothing else in its document or shadow tree; empty: not asked."""
+    rows: tuple[tuple[str, str], ...] = ()
+    """As of `signals.DomEvent`: if what is around it reads otherwise, it is looked for where it reads so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,9 @@ class DomEvent(_Signal):
     commanded: bool = False
     """Of what is by script: a command of the agent's that may run scripts was under way, and no event of which it
     came. What was ``set`` or ``put`` was found so then."""
+    rows: tuple[tuple[str, str], ...] = ()
+    """Of what is by script: tag and text of those around the target, itself included, which the target's selector tells
+    apart by their number alone, from the innermost; without those that hold more than 200 characters, or none."""
     kind: Literal["dom"] = "dom"
 
 
@@ -200,7 +203,9 @@ def signal_from_json(data: Mapping[str, Any]) -> Signal:
     if kind == "dom":
         chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
         control = ControlRecord(**data["control"]) if data.get("control") else None
-        return DomEvent(**{**data, "target": TargetRecord(**data["target"]), "chain": chain, "control": control})
+        rows = tuple((tag, text) for tag, text in data.get("rows", ()))
+        target = TargetRecord(**data["target"])
+        return DomEvent(**{**data, "target": target, "chain": chain, "control": control, "rows": rows})
     if kind == "key":
         chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
         return KeyPressed(**{**data, "target": TargetRecord(**data["target"]), "chain": chain})

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.actions import ByScript
-from pytest_webarena.agents.fields import field_value
-from pytest_webarena.agents.finding_again import targets_of
+from pytest_webarena.actions import ByScript, Element, Selector
+from pytest_webarena.agents.fields import field_value, named_elements
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import ScriptAct, StepRecord
@@ -36,9 +35,10 @@ def acts_of(step: StepRecord, before: StepRecord | None) -> Iterator[StepRecord]
         )  # fmt: skip
 
 
-def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tuple[ByScript, str]]:
-    """What does it again, and by what its target is found; see `targets_of`. ``before``: what was shown before the step
-    that the replay did last.
+def ways_to(step: StepRecord, now: str, before: str) -> Iterator[tuple[ByScript, str]]:
+    """What does it again, and by what its target is found: where it was, if it is alone there and what is around it
+    reads as it did; or by a name that nothing else has. ``before``: what was shown before the step that the replay did
+    last.
 
     What a command of the agent's did is done in any case; of what may have been the page's doing, a field is left alone
     that holds its value by now. So is one that came to hold it with the last step: the page did that, and to announce
@@ -48,8 +48,13 @@ def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tupl
     held = [field_value(text, act.target.role, act.target.name) for text in (before, now)]
     by_page = held[0] is not None and held[0] != held[1] == _shown(act)
     kept = act.event in ("put", "set") or not act.commanded or by_page
-    for target, how in targets_of(step, then, now):
-        yield ByScript(target, act.event, act.value, unless_held=kept and act.event in _VALUES), how
+    held_already = kept and act.event in _VALUES
+    if act.selector:
+        where = Selector(act.selector)
+        yield ByScript(where, act.event, act.value, held_already, act.target.selector, act.rows), ""
+    named = [id for id, *called in named_elements(now) if called == [act.target.role, act.target.name]]
+    if act.target.name and len(named) == 1:
+        yield ByScript(Element(named[0]), act.event, act.value, held_already, "", act.rows), "role and name"
 
 
 def _shown(act: ScriptAct) -> str:

@@ -246,8 +246,7 @@ class ReplayAgent:
     def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
         """The recorded action, at one target after the other."""
         if step.by_script:
-            shown_then = self._recording.seen(step)
-            ways = ways_to(step, shown_then, observation.text, self._before)
+            ways = ways_to(step, observation.text, self._before)
             yield from (_Try(action, how) for action, how in ways)
             return
         record = dict(step.action)

@@ -103,7 +103,7 @@ class SessionWork:
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         if config.hears_scripts:
-            self.signals.commanded = lambda at: False
+            self.signals.commanded = lambda at, values: False
         self._reader_or_none: CheckReader | None = None
         self._acting: float | None = None
         """The monotonic time when the last action began that may have done something."""

@@ -51,6 +51,8 @@ class Happening:
     by_script: bool = False
     done_at: float = 0.0
     """When a script did it, in milliseconds of Unix time; 0 where that came of another event."""
+    rows: tuple[tuple[str, str], ...] = ()
+    """As of `DomEvent`."""
 
 
 _SPARED = 3_000
@@ -69,9 +71,10 @@ class SignalLog:
         where a dialog may hold up what is kept."""
         self.dom_events = dom_events
         """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
-        self.commanded: Callable[[float], bool] | None = None
+        self.commanded: Callable[[float, bool], bool] | None = None
         """For agents that run scripts: what scripts do is told, too, and this says of a time, in milliseconds of Unix
-        time, whether one of the agent's commands may have run one then. None: only changes by input are told."""
+        time, whether one of the agent's commands may have run one then (that sets fields, if the second is true). None:
+        only changes by input are told."""
         # A clock that is set while a trial goes on must not turn its order around.
         self._epoch = time.time() - time.monotonic()
         self._signals: list[Signal] = []
@@ -227,7 +230,9 @@ class TabSignals:
             )
             self._log.add_key(pressed, happening.size)
             return
-        commanded = happening.by_script and self._log.commanded is not None and self._log.commanded(happening.done_at)
+        values = happening.event in _VALUES
+        ran = self._log.commanded or (lambda at, values: False)
+        commanded = happening.by_script and ran(happening.done_at, values)
         if happening.by_script and happening.event != "change" and not self._log.spares(commanded, happening.event):
             return
         signal = DomEvent(
@@ -243,6 +248,7 @@ class TabSignals:
             control=happening.control,
             by_script=happening.by_script,
             commanded=commanded,
+            rows=happening.rows,
             maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)

@@ -62,6 +62,7 @@ def act_of(event: DomEvent) -> ScriptAct:
         event=event.event,
         target=event.target,
         selector=f"{way_in(event.chain, shadows=True)}css={own}" if known else "",
+        rows=event.rows,
         value=event.value,
         tab=event.tab,
         commanded=event.commanded,

@@ -393,7 +393,8 @@ class _Hand:
         """No matter whether it can be seen, as scripts do."""
         target = self._find(action.target)
         record = TargetRecord(**await target.call(scripts.DESCRIBE))
-        found = await target.call(scripts.BY_SCRIPT, action.event, action.value, action.unless_held)
+        how = action.unless_held, action.alone, [list(row) for row in action.rows]
+        found = await target.call(scripts.BY_SCRIPT, action.event, action.value, *how)
         if isinstance(found, dict):
             raise ActionFailed(_not_by_script(action, found))
         return Performed(target=record, value=action.value)
@@ -427,6 +428,14 @@ def _not_by_script(action: ByScript, found: dict[str, Any]) -> str:
     if "missing" in found:
         listed = ", ".join(repr(option) for option in found["options"])
         return f"The list has no option {found['missing']!r}. It has: {listed}."
+    if "several" in found:
+        return f"{action.alone} found one element, and now {found['several']}."
+    if "elsewhere" in found:
+        was = action.rows[-1][1]
+        return (
+            f"It stood in what read {shorten(was, 80)!r}; that is not here, or more than once: there is now "
+            f"{shorten(str(found['elsewhere']), 80)!r}."
+        )
     if "files" in found:
         return f"A script had put files there ({found['files']!r}), and what is in them was not recorded."
     if "refused" in found:

@@ -315,10 +315,45 @@ SET_VALUE = (
 """Give a date, colour or range field a value; false when it does not take it."""
 
 BY_SCRIPT = (
-    "(node, event, value, unlessHeld) => {"
+    "(node, event, value, unlessHeld, alone, rows) => {"
     + _ELEMENT_OF
     + r"""
-  const el = elementOf(node), view = el.ownerDocument.defaultView, tag = el.localName;
+  const found = elementOf(node), root = found.getRootNode();
+  if (alone && root.querySelectorAll(alone).length !== 1) return {several: root.querySelectorAll(alone).length};
+  const bare = text => (text || '').replace(/\s+/g, ''), unnumbered = text => bare(text).replace(/\d+/g, '#');
+  const texts = new Map();
+  const read = each => {
+    if (!texts.has(each)) texts.set(each, each.innerText ?? each.textContent);
+    return texts.get(each);
+  };
+  const within = (each, stop) => {
+    const all = [];
+    for (let n = each; n && n.nodeType === 1; n = n.parentElement) {
+      all.push(n);
+      if (n === stop) break;
+    }
+    return all;
+  };
+  const reads = (each, how) => {
+    const around = within(each);
+    return rows.every(([tag, text]) => around.some(n => n.localName === tag && how(read(n)) === how(text)));
+  };
+  const place = () => {
+    if (!rows.length || reads(found, bare)) return found;
+    for (const how of [bare, unnumbered]) {
+      const [tag, text] = rows[rows.length - 1];
+      const outer = [...root.querySelectorAll(CSS.escape(tag))].filter(each => how(read(each)) === how(text));
+      const those = outer.flatMap(each => [each, ...each.querySelectorAll(found.localName)])
+        .filter(each => each.localName === found.localName && reads(each, how));
+      const alike = [...new Set(those)];
+      if (alike.length === 1) return alike[0];
+      if (alike.length > 1) break;  // nobody knows which
+    }
+    return null;
+  };
+  const el = place();
+  if (!el) return {elsewhere: read(within(found).find(n => n.localName === rows[rows.length - 1][0]) || found)};
+  const view = el.ownerDocument.defaultView, tag = el.localName;
   const Pointer = event.startsWith('pointer') ? view.PointerEvent : view.MouseEvent;
   const made = {bubbles: true, cancelable: true, composed: true, view: view};
   const announce = () => {

@@ -74,9 +74,10 @@ class Driven:
         """Why commands of the agent were refused."""
         return tuple(self._hub.refused)
 
-    def ran_script(self, at: float) -> bool:
-        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time."""
-        return self._trajectory.ran_script(at)
+    def ran_script(self, at: float, values: bool) -> bool:
+        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time; ``values``: one that
+        may have set a field, as clients do it in worlds of their own."""
+        return self._trajectory.ran_script(at, in_page=not values)
 
     def hold(self) -> None:
         """Make the agent's commands wait, and hide pages that open from it, while the harness looks at things."""

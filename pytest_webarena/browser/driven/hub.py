@@ -15,6 +15,7 @@ from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 __all__ = ["Client", "Command", "Hub", "Transport"]
 
 _REFUSED_CODE = -32000
+_WORLDS = 100_000
 _ATTACHABLE = frozenset({"browser", "iframe", "page", "service_worker", "shared_worker", "tab", "worker", "worklet"})
 
 
@@ -27,6 +28,8 @@ class Command:
     session: str
     target: str
     """Id of the page it is about; empty when it is about none."""
+    in_page: bool = True
+    """Of one that runs a script: in the page's own world, as far as anybody knows, and not in one beside it."""
 
 
 Listener = Callable[[Command], Awaitable[str]]
@@ -93,6 +96,8 @@ class Hub:
         self._clients: set[Client] = set()
         self._owners: dict[str, Client] = {}
         self._hidden: set[str] = set()
+        self._beside: set[tuple[str, str]] = set()
+        """Worlds beside the pages' own, in which clients run what belongs to them: session and number."""
         self._tasks: set[asyncio.Future[None]] = set()
         self._open = asyncio.Event()
         self._open.set()
@@ -185,7 +190,8 @@ class Hub:
                 self._refuse(client, id, outer, "No target with given id found")
                 return
             target = str(params.get("targetId") or client.sessions[session])
-            given = Command(method=method, params=params, session=session, target=target)
+            in_page = (session, _context_of(params)) not in self._beside
+            given = Command(method=method, params=params, session=session, target=target, in_page=in_page)
             if reason := await self._listener(given):
                 self._refuse(client, id, outer, reason)
                 return
@@ -248,6 +254,10 @@ class Hub:
             self._owners.pop(params.get("sessionId", ""), None)
             owner.sessions.pop(params.get("sessionId", ""), None)
             owner.sights.pop(params.get("sessionId", ""), None)
+        elif method == "Runtime.executionContextCreated" and not owner.trusted:
+            context = params.get("context", {})
+            if not context.get("auxData", {}).get("isDefault", True) and len(self._beside) < _WORLDS:
+                self._beside.add((session, str(context.get("id"))))
         elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
             self._hidden.add(target)
         if not owner.trusted:
@@ -292,3 +302,15 @@ class Hub:
 
     def _reply(self, client: Client, id: Any, session: str | None, part: dict[str, Any]) -> None:
         client.deliver({"id": id, **part} | ({"sessionId": session} if session else {}))
+
+
+def _context_of(params: Mapping[str, Any]) -> str:
+    """In which world a command runs its script; empty where it does not say.
+
+    >>> _context_of({"contextId": 3}), _context_of({"objectId": "-512.7.2"}), _context_of({"expression": "1"})
+    ('3', '7', '')
+    """
+    said = params.get("contextId") or params.get("executionContextId")
+    if said is None and "objectId" in params:
+        return next(iter(str(params["objectId"]).split(".")[1:2]), "")
+    return "" if said is None else str(said)

@@ -21,9 +21,8 @@ _MAY_LEAD = frozenset(
     {"Debugger.evaluateOnCallFrame", "Runtime.callFunctionOn", "Runtime.evaluate", "Runtime.runScript"}
 )
 """Commands that are no steps, but may be why a page has another address."""
-_COARSE = 0.05
-"""Seconds by which a page's clock may differ, as it does by some milliseconds: better a page's own act is repeated than
-that one of the agent's is left out."""
+_COARSE = 0.005
+"""Seconds by which a page's clock may differ: pages are told whole milliseconds."""
 _REMEMBERED = 1000
 """Commands that are past. What a script did is asked about as soon as it is heard of."""
 _BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
@@ -219,25 +218,25 @@ class ScriptTimes:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._open: dict[int, float] = {}
-        self._past: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
+        self._open: dict[int, tuple[float, bool]] = {}
+        self._past: deque[tuple[float, float, bool]] = deque(maxlen=_REMEMBERED)
 
     def began(self, command: Command) -> None:
         """It is about to be handed on."""
-        self._open[id(command)] = self._now()
+        self._open[id(command)] = self._now(), command.in_page
 
     def ended(self, command: Command) -> None:
         """It was answered."""
         began = self._open.pop(id(command), None)
         if began is not None:
-            self._past.append((began, self._now()))
+            self._past.append((began[0], self._now(), began[1]))
 
-    def cover(self, at: float) -> bool:
-        """Whether one was under way at ``at``, in milliseconds of Unix time."""
+    def cover(self, at: float, *, in_page: bool = False) -> bool:
+        """Whether one was under way at ``at``, in milliseconds of Unix time; ``in_page``: in the page's own world."""
         early, late = at / 1000 + _COARSE, at / 1000 - _COARSE
-        if any(began <= early for began in self._open.values()):
+        if any(began <= early and own >= in_page for began, own in self._open.values()):
             return True
-        return any(began <= early and late <= ended for began, ended in self._past)
+        return any(began <= early and late <= ended and own >= in_page for began, ended, own in self._past)
 
 
 class Trajectory:
@@ -265,9 +264,10 @@ class Trajectory:
         scripted, self._scripted = self._scripted, False
         self._events.put(Navigated(url=url, within=within, elsewhere=elsewhere, scripted=scripted))
 
-    def ran_script(self, at: float) -> bool:
-        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time."""
-        return self._scripts.cover(at)
+    def ran_script(self, at: float, *, in_page: bool = False) -> bool:
+        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time; ``in_page``: one that
+        is of the page's own world, as its author's are. Clients run many of their own in others, and set fields so."""
+        return self._scripts.cover(at, in_page=in_page)
 
     def answered(self, command: Command) -> None:
         """A command has come to its end."""

@@ -179,7 +179,7 @@ const nameOf = (el, tag, text) => {
   const button = is(el, 'input') && ['submit', 'button', 'reset'].includes(inputType(el)) ? inputValue(el) : '';
   return squeeze(label || button || attr(el, 'alt') || text || attr(el, 'title') || attr(el, 'placeholder'), LONGEST_TEXT);
 };
-const selectorOf = el => {
+const selectorOf = (el, counted) => {  // `counted` gets those that are told apart by their number alone
   const root = rootOf(el), kind = typeOf(root);
   if (kind !== 9 && kind !== 11) return '';
   const query = kind === 9 ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
@@ -199,6 +199,7 @@ const selectorOf = el => {
       .map(name => `${tag}[${name}=${JSON.stringify(short(n, name))}]`).find(unique);
     if (named) { path.unshift(named); break; }
     const place = placeOf(n, {left: SIBLINGS});
+    if (counted && place[3] > 1) counted.push(n);
     path.unshift(place[3] > 1 ? `${tag}:nth-of-type(${place[2]})` : tag);
   }
   return path.join(' > ').toWellFormed();

@@ -215,6 +215,7 @@ class DomEvents:
             maker=maker,
             by_script="scripted" in said,
             done_at=said.get("scripted", 0),
+            rows=tuple((str(tag), str(text)) for tag, text in said.get("rows", ())),
         )
 
 

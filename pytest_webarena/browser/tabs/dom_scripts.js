@@ -25,10 +25,21 @@ const isInside = event => {
   under.push(event);
   return inside;
 };
+// What stands in the rows, cells and the like that its selector counts: the number may be another one's on another day.
+const LONGEST_ROW = 200;
+const rowsOf = el => {
+  const counted = [], found = [];
+  selectorOf(el, counted);
+  for (const each of counted) {
+    const text = textOf(each, LONGEST_ROW + 1);
+    if (text && text.length <= LONGEST_ROW) found.push([clip(tagOf(each), LONGEST_TAG), text]);
+  }
+  return found;
+};
 const sendScripted = (el, event, value, at) => {
   catchUp();
   writing = null;
-  send(JSON.stringify({...sayingOf(el, event, value), scripted: at}));
+  send(JSON.stringify({...sayingOf(el, event, value), scripted: at, rows: rowsOf(el)}));
 };
 const isField = el => is(el, 'input') || is(el, 'textarea') || is(el, 'select');
 const announced = new WeakSet();  // fields of which a change is yet to be found by looking
@@ -130,6 +141,9 @@ let through = null;  // what the latest click by script went through
 let asked = null;  // a form of which an event has told that it is to be sent
 let formed = null;  // a form whose values were collected though no event had told that; it is sent if the page goes on
 let formedAt = 0;
+let skipped = null;  // a form that was sent by what an event of it led to
+let skippedAt = 0;
+const AGAIN = 2000;  // milliseconds until a page goes on: the browser collects the values once more then
 const isLabelled = el => through !== null && through.some(node => isElement(node) && is(node, 'label') && labelControl(node) === el);
 const onScript = (event, el, path, inside) => {
   const type = event.type;
@@ -161,7 +175,11 @@ const onSent = (form, button, inside, meant) => {  // a submit that came of a sc
   tellAct(button || form, 'submit', null);
 };
 const onFormed = (form, inside) => {
-  if (inside || asked === form) return;
+  if (inside || asked === form) {
+    skipped = form;
+    skippedAt = performance.now();
+  }
+  if (inside || asked === form || formed === form || (skipped === form && performance.now() - skippedAt < AGAIN)) return;
   sweep();
   formed = form;
   formedAt = Date.now();

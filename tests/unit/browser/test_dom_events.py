@@ -93,7 +93,7 @@ def test_what_comes_together_otherwise_is_counted_as_lost() -> None:
 def test_what_scripts_do_takes_no_room_from_what_checks_ask_of() -> None:
     """A page that fills thousands of fields, or an agent that clicks without end, and then a field is changed."""
     protocol, log = listened_to()
-    log.commanded = lambda at: at == 1
+    log.commanded = lambda at, values: at == 1
     for number in range(6000):
         protocol.says(1, "F", json.dumps({**_event("set", "#field", str(number)), "scripted": number % 2}))
     assert (2000 < len(log.since()) < 4000, log.lost) == (True, 0)
@@ -112,7 +112,7 @@ def test_an_act_is_the_agents_while_a_command_of_its_runs() -> None:
     now[0] = 11.0
     assert [times.cover(at) for at in (9_000, 10_500, 12_000)] == [False, True, True]  # it is under way still
     times.ended(one)
-    assert [times.cover(at) for at in (9_000, 9_980, 10_500, 11_020, 12_000, 0)] == [
+    assert [times.cover(at) for at in (9_000, 9_996, 10_500, 11_004, 12_000, 0)] == [
         False,
         True,
         True,
@@ -120,3 +120,9 @@ def test_an_act_is_the_agents_while_a_command_of_its_runs() -> None:
         False,
         False,
     ]
+    beside = Command(method="Runtime.callFunctionOn", params={}, session="s", target="t", in_page=False)
+    now[0] = 20.0
+    times.began(beside)  # of a client's own: it sets fields so, and clicks nothing
+    assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
+    times.ended(beside)
+    assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)

@@ -14,16 +14,19 @@ __all__ = ["shared", "show", "web"]
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 SIZES = "<option>Small<option selected>Medium<option>Large"
-FIELDS = f"""<style>.loud {{ text-transform: uppercase }} .tip {{ visibility: hidden }}</style><form onsubmit="return false">
+FIELDS = f"""<style>.loud {{ text-transform: uppercase }} .tip {{ visibility: hidden }}</style>
+<form onsubmit="return false">
 <label>Size <select id=size>{SIZES}</select></label>
 <label><select id=fit>{SIZES}</select><div>Fit</div>of <b>it</b>em</label>
 <label>Sizes <select id=sizes multiple>{SIZES}</select></label>
 <label><input type=checkbox id=wrap> Wrap it <select>{SIZES}</select> boxes</label>
 <label>Note <textarea id=note>Dear all</textarea></label>
 <label>Save as <button id=draft>a draft</button></label>
-<label class=loud><span class=tip>Help!</span>Colour<span hidden>s</span><br>of <img alt=paint src="data:,"> <input id=paint>
+<label class=loud><span class=tip>Help!</span>Colour<span hidden>s</span><br>of <img alt=paint src="data:,">
+<input id=paint>
 <i aria-hidden=true>*</i></label>
-<span id=by>Sort by</span> <select id=sort aria-labelledby="by order">{SIZES}</select><p id=order hidden>in <em>order</em></p>
+<span id=by>Sort by</span> <select id=sort aria-labelledby="by order">{SIZES}</select>
+<p id=order hidden>in <em>order</em></p>
 </form>"""
 CALLED = {
     "size": ("combobox", "Size"),

@@ -156,6 +156,8 @@ class DomEvent(_Signal):
     commanded: bool = False
     """Of what is by script: a command of the agent's that may run scripts was under way, and no event of which it
     came. What was ``set`` or ``put`` was found so then."""
+    selects: bool = False
+    """Of a click: the pointer was drawn over the page from where it was pressed, which has selected what is there."""
     kind: Literal["dom"] = "dom"
 
 

@@ -26,7 +26,7 @@ from pytest_webarena.errors import SiteError
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["DEBIAN_RECIPES", "DebianRecipe", "ensure_debian_image"]
+__all__ = ["DEBIAN_RECIPES", "DebianRecipe", "debian_reference", "ensure_debian_image"]
 
 _RELEASE = "bookworm"
 _REGISTRY = "debian:12"
@@ -87,17 +87,25 @@ def ensure_debian_image(client: DockerClient, recipe: str, *, base: str | None =
     makes with this machine's apt sources. Raises `SiteError` with the end of the build's log.
     """
     files = _files(DEBIAN_RECIPES[recipe])
-    repository = f"localhost/pytest-webarena-{recipe}"
+    reference = _reference(recipe, files, base)
+    if not _present(client, reference):
+        note(f"building {reference}; that takes a few minutes")
+        _build(client, reference, recipe, base or _base(client, note), files, note)
+        _forget_older(client, reference.rpartition(":")[0])
+    return reference
+
+
+def debian_reference(recipe: str) -> str:
+    """Name and tag of the image as runs want it, whether it is on an engine or not."""
+    return _reference(recipe, _files(DEBIAN_RECIPES[recipe]), None)
+
+
+def _reference(recipe: str, files: Mapping[str, bytes], base: str | None) -> str:
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)
     digest.update((base or "").encode())
-    reference = f"{repository}:{digest.hexdigest()[:12]}"
-    if not _present(client, reference):
-        note(f"building {reference}; that takes a few minutes")
-        _build(client, reference, recipe, base or _base(client, note), files, note)
-        _forget_older(client, repository)
-    return reference
+    return f"localhost/pytest-webarena-{recipe}:{digest.hexdigest()[:12]}"
 
 
 def _files(recipe: DebianRecipe) -> dict[str, bytes]:

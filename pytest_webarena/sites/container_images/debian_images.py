@@ -58,6 +58,8 @@ class DebianRecipe:
 
     folder: str
     """In the folder ``debian``: a Dockerfile, and what it copies."""
+    about: str
+    """What it is, in a few words."""
     content: str
     """``module:function`` that gives the other files: name to content. Loaded when needed, as the apps of manifests
     are: the invented world belongs to the embedded sites."""
@@ -70,11 +72,19 @@ _PHP = ("visitor.php",)
 DEBIAN_RECIPES: Mapping[str, DebianRecipe] = MappingProxyType(
     {
         "debian-mediawiki": DebianRecipe(
-            folder="mediawiki", content="pytest_webarena.embedded.handbook:content", shared=_PHP
+            folder="mediawiki",
+            about="wiki: MediaWiki",
+            content="pytest_webarena.embedded.handbook:content",
+            shared=_PHP,
         ),
-        "debian-redmine": DebianRecipe(folder="redmine", content="pytest_webarena.embedded.works:content"),
+        "debian-redmine": DebianRecipe(
+            folder="redmine", about="tracker: Redmine", content="pytest_webarena.embedded.works:content"
+        ),
         "debian-wordpress": DebianRecipe(
-            folder="wordpress", content="pytest_webarena.embedded.courier:content", shared=_PHP
+            folder="wordpress",
+            about="courier: WordPress",
+            content="pytest_webarena.embedded.courier:content",
+            shared=_PHP,
         ),
     }
 )

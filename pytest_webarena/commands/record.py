@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import threading
 import webbrowser
@@ -37,6 +36,7 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.signals import AddressChanged
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import Task, parse_tasks
+from pytest_webarena.text import plain_id
 from pytest_webarena.trials.tryout import tryout
 
 if TYPE_CHECKING:
@@ -336,8 +336,7 @@ def _record(source: Path | None) -> TrialRecord | None:
 
 
 def _id(intent: str) -> str:
-    words = re.findall(r"[a-z0-9]+", intent.lower())
-    return "-".join(words[:6]) or "recorded"
+    return plain_id(intent) or "recorded"
 
 
 def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> list[ProposedCheck]:

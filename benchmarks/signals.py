@@ -71,9 +71,9 @@ def main() -> int:
 def opened(engine: BrowserEngine, base: str, made: str, listened: bool) -> Iterator[Session]:
     """A session at a page."""
 
-    async def silent(session: Session) -> None:
+    async def silent(session: Session, *, tab: bool = True) -> None:
         session.signals.dom_events = listened
-        await _START(session)
+        await _START(session, tab=tab)
 
     with patch.object(Session, "start", silent), engine.session(SessionConfig(proxy=base)) as session:
         session.open_tabs([f"http://bench.test/{made}"])

@@ -159,6 +159,8 @@ class DomEvent(_Signal):
     rows: tuple[tuple[str, str], ...] = ()
     """Of what is by script: tag and text of those around the target, itself included, which the target's selector tells
     apart by their number alone, from the innermost; without those that hold more than 200 characters, or none."""
+    selects: bool = False
+    """Of a click: the pointer was drawn over the page from where it was pressed, which has selected what is there."""
     kind: Literal["dom"] = "dom"
 
 

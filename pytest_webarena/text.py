@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["UNSURE", "clip", "shorten", "within"]
+import re
+import unicodedata
+
+__all__ = ["UNSURE", "clip", "plain_id", "shorten", "within"]
 
 UNSURE = "unsure: "
 """How the reason of a check begins that is not met because nobody can vouch for what was read in the answer."""
+_LONGEST_ID = 40
+_LEADING_WORDS = (
+    "a an and are as at be but by for from has have how if in into is it its my of on or that the their this to was "
+    "were what when where which who whose will with your"
+)
+_LEADING = frozenset(_LEADING_WORDS.split())
 
 
 def shorten(text: str, length: int = 200) -> str:
@@ -27,6 +36,23 @@ def clip(text: str, width: int = 60) -> str:
     if not flat.isprintable():
         flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
     return shorten(flat, width)
+
+
+def plain_id(text: str) -> str:
+    """The first words of ``text`` as an id: at most six of them and, but for a longer first one, 40 characters; none
+    that only leads to the next one is its last. Empty where there is no letter or digit of ASCII.
+
+    >>> plain_id('Who wrote "Ann\u2019s caf\u00e9" in the list of books?'), plain_id("Where to?")
+    ('who-wrote-anns-cafe', 'where-to')
+    """
+    letters = unicodedata.normalize("NFKD", re.sub("['\u2019]", "", text)).encode("ascii", "ignore").decode()
+    words = re.findall(r"[a-z0-9]+", letters.lower())
+    kept = words[:6]
+    while len(kept) > 1 and len("-".join(kept)) > _LONGEST_ID:
+        kept.pop()
+    while 1 < len(kept) < len(words) and kept[-1] in _LEADING:
+        kept.pop()
+    return "-".join(kept)[:_LONGEST_ID]
 
 
 def within(text: str, length: int) -> str:

@@ -49,6 +49,7 @@ class Happening:
     maker: str = ""
     """Whose the document is, whether it has an address of its own or not."""
     by_script: bool = False
+    selects: bool = False
     done_at: float = 0.0
     """When a script did it, in milliseconds of Unix time; 0 where that came of another event."""
     rows: tuple[tuple[str, str], ...] = ()
@@ -249,6 +250,7 @@ class TabSignals:
             by_script=happening.by_script,
             commanded=commanded,
             rows=happening.rows,
+            selects=happening.selects,
             maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
         )
         self._log.add_event(signal, (self._number, happening.field), happening.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -29,7 +29,13 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     pulling.add_argument("names", nargs="*", metavar="SITE", help="default: all of the catalogue")
     pulling.add_argument("--sites", required=True, metavar="CATALOGUE", help="whose images")
     pulling.set_defaults(run=_pull, site_url=[])
-    build = actions.add_parser("build", help="the embedded sites, for embedded-docker, or those of 'debian'")
+    build = actions.add_parser(
+        "build",
+        help="the embedded sites, for embedded-docker, or those of 'debian'",
+        add_help=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    build.add_argument("-h", "--help", action=_HelpWithRecipes, help="show this help message and exit")
     build.add_argument("recipes", nargs="*", metavar="RECIPE", help="default: all embedded ones")
     build.add_argument(
         "--base", metavar="IMAGE", help="e.g. python:3.11-slim; 'host' is this machine's Python, no registry needed"
@@ -41,6 +47,26 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "--base", default="python:3.11-slim", metavar="IMAGE", help="default: python:3.11-slim; 'host' as above"
     )
     homepage.set_defaults(run=_homepage)
+
+
+class _HelpWithRecipes(argparse.Action):
+    """Help that lists the recipes, which are looked up for nobody else."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
+    ) -> None:
+        from pytest_webarena.sites.container_images import DEBIAN_RECIPES, RECIPES
+
+        about = {name: ", ".join(recipe.apps) for name, recipe in sorted(RECIPES.items())}
+        about["debian"] = "all of the catalogue debian"
+        about |= {name: recipe.about for name, recipe in DEBIAN_RECIPES.items()}
+        width = max(map(len, about))
+        parser.epilog = "\n".join(["recipes:", *(f"  {name:<{width}}  {text}" for name, text in about.items())])
+        parser.print_help()
+        parser.exit()
 
 
 def _pull(options: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import threading
 import webbrowser
@@ -37,6 +36,7 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.signals import AddressChanged
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import Task, parse_tasks
+from pytest_webarena.text import plain_id
 from pytest_webarena.trials.tryout import tryout
 
 if TYPE_CHECKING:
@@ -92,9 +92,11 @@ def run_record(options: argparse.Namespace) -> int:
         headed = evidence is None and not live
         runtime = exits.enter_context(open_runtime(name, headed=headed, executable=options.browser_executable))
         if page:
-            return record_on_page(task, runtime, _page_options(options, live=live, noise=noise_of(catalogue)))
+            return record_on_page(task, runtime, _page_options(options, task, catalogue, live=live))
         keeper = Keeper(options.output, Path("recorded-files"), print)
         watched = evidence is None
+        if watched:
+            print("\n".join((*_signed_in_as(task, catalogue), "")))
         try:
             shown = _watch(task, runtime, options, keeper) if watched else shown_of(evidence, options.answer)  # type: ignore[arg-type]
             if not shown.steps and not shown.answer:
@@ -127,14 +129,15 @@ def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
     return live, live or options.panel
 
 
-def _page_options(options: argparse.Namespace, *, live: bool, noise: Mapping[str, Sequence[str]]) -> PageOptions:
+def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue, *, live: bool) -> PageOptions:
     return PageOptions(
         live=live,
         port=options.port,
         output=options.output,
         answer=options.answer or "",
         annotate=options.annotate,
-        noise=noise,
+        noise=noise_of(catalogue),
+        accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
         say=lambda text: print(text, flush=True),
         open=_nobody if live else _open,
@@ -280,6 +283,21 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
     return replace(task, intent=intent, checks=(), solution=None)
 
 
+def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
+    """Of each of its sites where one can sign in: as whom the browser is, and who else there is."""
+    lines = []
+    for name in task.sites:
+        site = catalogue.site(name)
+        app = catalogue.apps[site.app]
+        if name not in app.login or not app.users:
+            continue
+        user = task.user.get(name, site.default_user)
+        others = [f"{each} ({one.role})" if one.role else each for each, one in app.users.items() if each != user]
+        line = f"{name}: signed in as {user}" if user else f"{name}: nobody is signed in"
+        lines.append(line + (f"; --user {name}=NAME for {', '.join(others)}" if others else ""))
+    return tuple(lines)
+
+
 def _start_of(evidence: Evidence | None) -> list[str]:
     """The pages that a recorded trial began with, as task files have them."""
     if evidence is None or evidence.signals is None:
@@ -318,8 +336,7 @@ def _record(source: Path | None) -> TrialRecord | None:
 
 
 def _id(intent: str) -> str:
-    words = re.findall(r"[a-z0-9]+", intent.lower())
-    return "-".join(words[:6]) or "recorded"
+    return plain_id(intent) or "recorded"
 
 
 def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> list[ProposedCheck]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.ideas.proposing import Idea
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.text import plain_id
 
 __all__ = ["NOBODY", "TAG", "UNANSWERED", "draft_text", "drafts_in", "task_text_of"]
 
@@ -65,7 +65,7 @@ def drafts_in(file: Path) -> tuple[Task, ...]:
 
 def _fresh(template: str, ids: set[str]) -> str:
     """An id made of the first words; another one where there is that already."""
-    plain = "-".join(re.findall(r"[a-z0-9]+", template.lower())[:6])[:60] or "idea"
+    plain = plain_id(template) or "idea"
     found = next(
         each for number in range(1, len(ids) + 2) if (each := plain if number == 1 else f"{plain}-{number}") not in ids
     )

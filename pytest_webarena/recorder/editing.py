@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_webarena.actions import AcceptDialog, Action, Click, Goto, Select, Selector, Type
+from pytest_webarena.actions import AcceptDialog, Action, Check, Click, Goto, Select, Selector, Type
 from pytest_webarena.recorder.steps import RecordedStep
 
 __all__ = ["ANSWER", "Edits", "editable", "key_of", "value_of"]
@@ -71,7 +71,8 @@ def key_of(step: RecordedStep) -> str:
 
 
 def value_of(action: Action) -> str | None:
-    """What of a step could be another one: what was typed or chosen, the name of what was clicked; None: nothing."""
+    """What of a step could be another one: what was typed or chosen, the name of what was clicked or ticked; None for
+    nothing."""
     match action:
         case Type(_, text):
             return text
@@ -81,15 +82,16 @@ def value_of(action: Action) -> str | None:
             return url
         case AcceptDialog(str(text)):
             return text
-        case Click(Selector(selector)):
+        case Click(Selector(selector)) | Check(Selector(selector)):
             found = _NAMED.fullmatch(selector)
             return str(json.loads(found["name"])) if found else None
     return None
 
 
 def editable(action: Action) -> bool:
-    """Whether its value can be changed by hand. What was clicked can't: it would be found by its place all the same."""
-    return value_of(action) is not None and not isinstance(action, Click)
+    """Whether its value can be changed by hand. What was clicked or ticked can't: it would be found by its
+    place all the same."""
+    return value_of(action) is not None and not isinstance(action, Click | Check)
 
 
 def _with_value(action: Action, value: str) -> Action:

@@ -35,6 +35,12 @@ _BROWSER = frozenset(
     | {"Alt+ArrowLeft", "Alt+ArrowRight", "Alt+Home", "F1", "F3", "F6", "F7", "F10", "F11", "F12"}
 )
 """Keys with which the browser does something that pages are told in other ways, or not at all."""
+_CONTROLS = frozenset(
+    {
+        "button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
+        "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem", "DisclosureTriangle",
+    }
+)  # fmt: skip
 _RELOADS = frozenset({"F5", "Shift+F5", "Control+F5", "Control+r", "Meta+r", "Control+Shift+R", "Meta+Shift+R"})
 
 
@@ -91,6 +97,8 @@ class _Reader:
         self._empty = False
         """Whether the last tab was closed, and none has shown anything since."""
         self._history: dict[int, _History] = {}
+        self._selecting: DomEvent | None = None
+        """A click with which text was selected, as long as nothing else was done."""
 
     def made(self) -> tuple[RecordedStep, ...]:
         """The steps. Where no tab is left the browser was closed, or is gone: that is no part of what was done."""
@@ -101,6 +109,8 @@ class _Reader:
 
     def read(self, signal: Signal, *, begun: bool) -> None:
         """The next signal."""
+        if begun:
+            self._come_of_selecting(signal)
         if isinstance(signal, AddressChanged):
             self._address(signal, begun)
         elif begun and isinstance(signal, DialogOpened):
@@ -182,6 +192,9 @@ class _Reader:
 
     def _dom(self, event: DomEvent) -> None:
         match event.event:
+            case "click" if event.selects and not _acts(event):
+                self._selecting = event
+                return
             case "click":
                 self._click(event)
             case "dblclick":
@@ -198,6 +211,15 @@ class _Reader:
             case "dragstart":
                 self._add_aimed(lambda target: actions.Drag(target, target), event)
         self._acted = event.time
+
+    def _come_of_selecting(self, signal: Signal) -> None:
+        """Text that is selected is no step; but a page may take the click for one, and go on by it."""
+        selecting, self._selecting = self._selecting, None
+        if selecting is None or signal.time - selecting.time > _LEADS:
+            return
+        if isinstance(signal, DialogOpened) or (isinstance(signal, AddressChanged) and signal.cause == "page"):
+            self._click(selecting)
+            self._acted = selecting.time
 
     def _click(self, event: DomEvent) -> None:
         if _is_choice(event):
@@ -369,6 +391,14 @@ def _is_choice(event: DomEvent) -> bool:
 def _is_button(event: DomEvent) -> bool:
     kind = event.chain[0].attributes.get("type", "submit").lower() if event.chain else ""
     return event.target.tag in ("button", "input") and kind in ("submit", "image")
+
+
+def _acts(event: DomEvent) -> bool:
+    """Whether what was clicked is there to be clicked, or to be written in."""
+    control, chain = event.control, event.chain
+    around = chain[control.place].tag if control is not None and control.place < len(chain) else ""
+    written = any("contenteditable" in element.attributes for element in chain)
+    return event.target.role in _CONTROLS or around not in ("", "label") or written
 
 
 def _in_label(event: DomEvent) -> bool:

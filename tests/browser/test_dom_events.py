@@ -313,6 +313,19 @@ def test_who_lets_go_elsewhere_has_clicked_nothing(show: Show) -> None:
     assert [each for each in events(session) if each.chain[0].tag in ("b", "button")] == []
 
 
+def test_of_clicks_is_told_whether_they_selected_what_the_pointer_was_drawn_over(show: Show) -> None:
+    session = show(
+        "<div><p id=a>First</p><p id=b>Second</p></div><p id=held onmousedown='event.preventDefault()'>Held "
+        "<i id=end>back</i></p><p id=c>Third</p>"
+    )
+    session.execute(Drag(Selector("#a"), Selector("#b")))
+    session.execute(Drag(Selector("#held"), Selector("#end")))  # what was selected before stays, and no more is
+    session.execute(Click(Selector("#c")))
+    session.execute(Click(Selector("#c"), count=2))  # a word, with a pointer that did not move
+    told = [(each.target.selector, each.selects) for each in events(session)]
+    assert told == [("html > body > div", True), ("#held", False), *[("#c", False)] * 4]
+
+
 def test_middle_clicks_and_drops_are_told(show: Show) -> None:
     session = show(
         "<a href=/over>Over</a><div id=a draggable=true ondragstart=\"event.dataTransfer.setData('text', 'a')\">A</div>"

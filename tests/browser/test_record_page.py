@@ -29,6 +29,7 @@ tasks:
     start: homepage:/scratchpad/
     checks: [{answer: placeholder}]
 """
+WHO = "homepage: nobody is signed in"
 Record = Callable[..., tuple[int, list[str]]]
 
 
@@ -241,6 +242,7 @@ def test_begin_anew_and_leave(record: Record, tmp_path: Path) -> None:
     made = tmp_path / "made.yaml"
 
     async def act(person: Person) -> None:
+        assert await person.page.get_by_role("list", name="Who is signed in").inner_text() == WHO
         await person.click('role=link[name="New note"]')
         await person.steps(1)
         await person.press("Begin anew")
@@ -248,8 +250,8 @@ def test_begin_anew_and_leave(record: Record, tmp_path: Path) -> None:
         await person.until("Number(document.querySelector('#picture').dataset.number) > 0")
         await person.until("state.browser.tabs[0].url.endsWith('/scratchpad/')")
 
-    code, told = record(SCRATCHPAD, act, output=made)
-    assert (code, told[-1]) == (1, "nothing was made")
+    code, told = record(SCRATCHPAD, act, output=made, accounts=[WHO])
+    assert (told[1], code, told[-1]) == (WHO, 1, "nothing was made")
     assert not made.exists()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_webarena
-from pytest_webarena.text import clip, shorten, within
+from pytest_webarena.text import clip, plain_id, shorten, within
 
 PACKAGE = Path(pytest_webarena.__file__).parent
 
@@ -19,6 +19,22 @@ PACKAGE = Path(pytest_webarena.__file__).parent
 )
 def test_a_text_is_shown_on_one_line_of_its_length(text: str, length: int, shown: str) -> None:
     assert shorten(text, length) == clip(text, length) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("List all open issues of the project Harbour Renewal.", "list-all-open-issues"),
+        ("Where to?", "where-to"),
+        ("Buy “Ann’s café”.", "buy-anns-cafe"),  # noqa: RUF001
+        ("Reassign every unassigned issue of harbourside maintenance", "reassign-every-unassigned-issue"),
+        ("of the in a to at once", "of"),
+        ("x" * 50, "x" * 40),
+        ("Привет", ""),
+    ],
+)
+def test_an_id_is_made_of_whole_words(text: str, id: str) -> None:
+    assert plain_id(text) == id
 
 
 def test_a_text_within_a_length_keeps_its_lines() -> None:

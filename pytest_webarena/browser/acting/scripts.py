@@ -62,11 +62,26 @@ const roleOf = el => {
           ul: 'list', ol: 'list', iframe: 'Iframe', summary: 'DisclosureTriangle', dialog: 'dialog',
           label: 'LabelText'}[tag] || 'generic';
 };
+// What a label says of `el`, as `dom_elements.js` reads it.
+const styleOf = node => (node.ownerDocument.defaultView || window).getComputedStyle(node);
+const saidFor = (el, label, shown) => [...label.childNodes].map(child => {
+  if (child.nodeType === 3) return child.data;
+  if (child.nodeType !== 1) return '';
+  if (child === el || ['input', 'textarea'].includes(child.localName)) return ' ';
+  const {display, visibility} = styleOf(child), tag = child.localName;
+  if (display === 'none' || (shown && visibility !== 'visible')) return '';
+  if (child.getAttribute('aria-hidden') === 'true') return '';
+  const said = tag === 'select' ? [...child.selectedOptions].map(option => option.label).join(' ')
+    : child.getAttribute('aria-label') || (tag === 'img' && child.getAttribute('alt')) || saidFor(el, child, shown);
+  return display !== 'inline' || tag === 'br' ? ` ${said} ` : said;
+}).join('');
 const nameOf = el => {
   const root = el.getRootNode();
-  const by = (el.getAttribute('aria-labelledby') || '').split(/\s+/).filter(Boolean)
-    .map(id => root.getElementById ? root.getElementById(id) : null).filter(Boolean).map(n => n.textContent).join(' ');
-  const label = el.labels && el.labels.length ? [...el.labels].map(l => l.textContent).join(' ') : '';
+  const whole = label => saidFor(el, label, styleOf(label).visibility === 'visible');
+  const labelled = all => all.map(label => squeeze(whole(label), 200)).join(' ');
+  const by = labelled((el.getAttribute('aria-labelledby') || '').split(/\s+/).filter(Boolean)
+    .map(id => root.getElementById ? root.getElementById(id) : null).filter(Boolean));
+  const label = el.labels && el.labels.length ? labelled([...el.labels]) : '';
   const button = el.localName === 'input' && ['submit', 'button', 'reset'].includes(el.type) ? el.value : '';
   const inner = ['input', 'select', 'textarea', 'iframe'].includes(el.localName) ? '' : el.innerText || el.textContent;
   return squeeze(by || el.getAttribute('aria-label') || label || button || el.getAttribute('alt') || inner

@@ -121,26 +121,34 @@ const valueOf = el => {
 
 // --- who an element is: as `scripts.DESCRIBE` says it of steps' targets
 
-const textOf = (el, length) => {
-  let nodes = 0, characters = 0, text = '';
+// The texts in it, within bounds, and whether that is all. `enter` of an element in it: what is read in its place, or else
+// whether it stands apart.
+const textsIn = (el, enter) => {
+  let nodes = 0, characters = 0, depth = 0, text = '';
+  const add = more => {
+    characters += more.length;
+    text += more;
+  };
   const walk = node => {
     for (let child = firstOf(node); child; child = nextOf(child)) {
       if (++nodes > NODES || characters > CHARACTERS) return;
-      const type = typeOf(child);
-      if (type === 3) {
-        const data = dataOf(child).slice(0, CHARACTERS);
-        characters += data.length;
-        text += data;
-      } else if (type === 1) {
+      const type = typeOf(child), said = type === 3 ? dataOf(child).slice(0, CHARACTERS) : type === 1 ? enter(child) : '';
+      if (typeof said === 'string') add(said);
+      else {
+        if (said) text += ' ';
         depth++ < 200 && walk(child);
         depth--;
+        if (said) text += ' ';
       }
     }
   };
-  let depth = 0;
   walk(el);
-  const small = nodes <= NODES && characters <= CHARACTERS;
-  return squeeze(small && isHtml(el) ? innerTextOf(el) : text, length);
+  return {text: text, all: nodes <= NODES && characters <= CHARACTERS};
+};
+const within = () => false;
+const textOf = (el, length) => {
+  const found = textsIn(el, within);
+  return squeeze(found.all && isHtml(el) ? innerTextOf(el) : found.text, length);
 };
 const ROLES = {
   button: 'button', textarea: 'textbox', img: 'img', option: 'option', li: 'listitem', td: 'cell', th: 'columnheader',
@@ -167,15 +175,28 @@ const ofField = name => {
   return el => isHtml(el) && Object.hasOwn(getters, tagOf(el)) ? getters[tagOf(el)](el) : null;
 };
 const labelsOf = ofField('labels'), formOf = ofField('form');
+// What an element in a label of `el` says there: by the rules of accessible names nothing where it is `el` itself, of another
+// list what is chosen. They would have what is written in other fields, too; it may be a password.
+const saidFor = (el, label) => {
+  const view = viewOf(ownerOf(label)) || globalThis, shown = view.getComputedStyle(label).visibility === 'visible';
+  return child => {
+    if (child === el || is(child, 'input') || is(child, 'textarea')) return ' ';
+    const {display, visibility} = view.getComputedStyle(child);
+    if (display === 'none' || (shown && visibility !== 'visible') || attr(child, 'aria-hidden') === 'true') return '';
+    const apart = display !== 'inline' || is(child, 'br');
+    const said = is(child, 'select') ? valueOf(child) : attr(child, 'aria-label') || (is(child, 'img') && attr(child, 'alt'));
+    return said ? apart ? ` ${said} ` : said : apart;
+  };
+};
 const nameOf = (el, tag, text) => {
   const root = rootOf(el);
   const find = typeOf(root) === 9 ? Document.prototype.getElementById : DocumentFragment.prototype.getElementById;
   const ids = (attr(el, 'aria-labelledby') || '').slice(0, 1000).split(/\s+/).filter(Boolean).slice(0, 10);
-  const by = typeOf(root) === 9 || typeOf(root) === 11
-    ? ids.map(id => find.call(root, id)).filter(Boolean).map(n => textOf(n, LONGEST_TEXT)).join(' ') : '';
+  const labelled = all => all.map(label => squeeze(textsIn(label, saidFor(el, label)).text, LONGEST_TEXT)).join(' ');
+  const by = typeOf(root) === 9 || typeOf(root) === 11 ? labelled(ids.map(id => find.call(root, id)).filter(Boolean)) : '';
   if (by || attr(el, 'aria-label')) return squeeze(by || attr(el, 'aria-label'), LONGEST_TEXT);
   const labels = labelsOf(el);
-  const label = labels && labels.length ? [...labels].slice(0, 5).map(n => textOf(n, LONGEST_TEXT)).join(' ') : '';
+  const label = labels && labels.length ? labelled([...labels].slice(0, 5)) : '';
   const button = is(el, 'input') && ['submit', 'button', 'reset'].includes(inputType(el)) ? inputValue(el) : '';
   return squeeze(label || button || attr(el, 'alt') || text || attr(el, 'title') || attr(el, 'placeholder'), LONGEST_TEXT);
 };

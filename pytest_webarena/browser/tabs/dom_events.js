@@ -129,6 +129,7 @@ const isAnnounced = (writing, event) => {
 };
 let press = null;  // where the pointer went down, and what is to be said if the page takes that away before it is clicked
 let told = null;  // what was said to be clicked then; a click may still come
+let swept = null;  // such a press that went on elsewhere: it may have selected something
 let pressed = null;  // what the latest trusted click went through
 let entered = null;  // the field in which Enter was pressed last
 
@@ -152,11 +153,21 @@ const tellGone = () => {
   writing = null;
   send(JSON.stringify(said));
 };
+// Both ends of what is selected in the page; null for nothing. Of what is in a field the page's own tells nothing.
+const selectionOf = method('Document', 'getSelection');
+const selectedNow = () => {
+  const all = selectionOf(document);
+  return all && !all.isCollapsed ? [all.anchorNode, all.anchorOffset, all.focusNode, all.focusOffset] : null;
+};
+const hasSelected = by => {
+  const now = selectedNow();
+  return now !== null && !(by.selected && by.selected.every((each, n) => each === now[n]));
+};
 const onPointer = (event, el) => {
   if (event.type === 'pointerdown') {
     const said = event.button === 0 && !isText(el) ? sayingOf(el, 'click', isBox(el) ? null : valueOf(el)) : null;
-    told = null;
-    press = said && {el: el, x: event.clientX, y: event.clientY, said: said};
+    told = swept = null;
+    press = said && {el: el, x: event.clientX, y: event.clientY, said: said, selected: selectedNow()};
   } else if (press && Math.hypot(event.clientX - press.x, event.clientY - press.y) <= NEAR) {
     const done = press;
     setTimeout(() => {  // after the click, if there is one
@@ -165,6 +176,7 @@ const onPointer = (event, el) => {
       press = null;
     });
   } else {
+    swept = press;
     press = null;
   }
 };
@@ -304,6 +316,8 @@ const onEvent = event => {
     if (isBox(el)) trusted ? clicked.add(el) : clicked.delete(el);
     const value = isBox(el) ? null : valueOf(el);  // a box may yet be what it was
     if (ready) ready.value = value;
+    if (trusted && swept && event.detail && hasSelected(swept)) (ready = sayingOf(el, type, value)).selects = true;
+    if (trusted) swept = null;
     if (trusted && el !== told) tell(el, type, value, undefined, false, ready);
     if (BY_SCRIPT && trusted) through = asked = null;
     if (BY_SCRIPT && !trusted) onScript(event, el, path, inside);

@@ -214,6 +214,7 @@ class DomEvents:
             size=size,
             maker=maker,
             by_script="scripted" in said,
+            selects="selects" in said,
             done_at=said.get("scripted", 0),
             rows=tuple((str(tag), str(text)) for tag, text in said.get("rows", ())),
         )

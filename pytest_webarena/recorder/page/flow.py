@@ -58,6 +58,8 @@ class PageOptions:
     answer: str = ""
     annotate: Path | None = None
     noise: Mapping[str, Sequence[str]]
+    accounts: Sequence[str] = ()
+    """Of sites: a line that says who is signed in, and who else could be."""
     name: Callable[[str], str]
     """The id of a task with that intent."""
     say: Callable[[str], None]
@@ -67,12 +69,14 @@ class PageOptions:
 
 def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     """Serve the page until its author leaves it. 0 if the task passed in its last trial, else 1."""
-    panel = Panel(task.intent, options.answer, task.sites)
+    panel = Panel(task.intent, options.answer, task.sites, options.accounts)
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
     keeper = Keeper(place, files, options.say)
     with PageServer(panel, port=options.port, live=options.live) as server:
         options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
+        for line in options.accounts:
+            options.say(line)
         options.open(server.address)
         recording = _Recording(task, runtime, options, panel, server, files, keeper)
         with contextlib.suppress(KeyboardInterrupt):

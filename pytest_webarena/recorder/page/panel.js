@@ -111,6 +111,7 @@ const draw = () => {
   const phase = state.phase, busy = ['starting', 'proving', 'trying', 'over'].includes(phase);
   document.body.dataset.phase = phase;
   $('phase').textContent = PHASES[phase] || phase;
+  $('accounts').replaceChildren(...state.accounts.map(each => make('li', each)));
   $('sites').textContent = `on ${state.sites.join(', ')}`;
   for (const [id, value] of [['intent', state.intent], ['answer', state.answer]]) {
     if (document.activeElement !== $(id)) $(id).value = value;

@@ -73,8 +73,8 @@ class _State:
 class Panel:
     """Made by `flow`; the server tells it what the author does."""
 
-    def __init__(self, intent: str, answer: str, sites: Sequence[str]) -> None:
-        self._sites = tuple(sites)
+    def __init__(self, intent: str, answer: str, sites: Sequence[str], accounts: Sequence[str] = ()) -> None:
+        self._sites, self._accounts = tuple(sites), tuple(accounts)
         self._lock = threading.Lock()
         self._state = _State(intent=intent, edits=Edits(answer=answer))
         self._asked: queue.Queue[Asked] = queue.Queue()
@@ -153,6 +153,7 @@ class Panel:
                 "phase": state.phase,
                 "intent": state.intent,
                 "sites": list(self._sites),
+                "accounts": list(self._accounts),
                 "answer": state.edits.answer,
                 "answer_name": names.get(ANSWER, ""),
                 "steps": [_shown(step, state) for step in state.edits.applied(state.steps)],

@@ -20,13 +20,13 @@ from packaging.requirements import Requirement
 from pytest_webarena.errors import SiteError, closest
 from pytest_webarena.sites.catalogues.embedded_sites import image_contents
 from pytest_webarena.sites.container_images.bases import Base, candidates
-from pytest_webarena.sites.container_images.debian_images import DEBIAN_RECIPES, ensure_debian_image
+from pytest_webarena.sites.container_images.debian_images import DEBIAN_RECIPES, debian_reference, ensure_debian_image
 from pytest_webarena.sites.container_images.host_python import required_packages
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["IMAGE_LABEL", "RECIPES", "Recipe", "ensure_image"]
+__all__ = ["IMAGE_LABEL", "RECIPES", "Recipe", "ensure_image", "find_built"]
 
 _DISTRIBUTION = "pytest-webarena"
 _ALWAYS = ("flask", "pyyaml", "waitress")
@@ -89,12 +89,8 @@ def ensure_image(
     wanted = os.environ.get("WEBARENA_BASE_IMAGE", "") if base is None else base
     context = _Context(recipe)
     bases = candidates(wanted, RECIPES[recipe].packages, note)
-    for option in bases:
-        found = context.reference(option, client)
-        if found is not None and _present(client, found):
-            return found
-        if found is not None and not option.offline:
-            break  # the slim image is there, only the build is missing
+    if found := _there(context, bases, client):
+        return found
     for option in bases:
         try:
             name = option.provide(client)
@@ -107,6 +103,26 @@ def ensure_image(
             continue
         return context.build(option, name, client, note)
     raise AssertionError("candidates() is never empty")
+
+
+def find_built(client: DockerClient, recipe: str) -> str:
+    """What `ensure_image` returns for a recipe whose image is on the engine already; empty where it would have to be
+    built. Nothing is built or pulled. `SiteError` where this installation lacks what goes into it."""
+    if recipe in DEBIAN_RECIPES:
+        found = debian_reference(recipe)
+        return found if _present(client, found) else ""
+    wanted = os.environ.get("WEBARENA_BASE_IMAGE", "")
+    return _there(_Context(recipe), candidates(wanted, RECIPES[recipe].packages, lambda _: None), client)
+
+
+def _there(context: _Context, bases: Sequence[Base], client: DockerClient) -> str:
+    for option in bases:
+        found = context.reference(option, client)
+        if found is not None and _present(client, found):
+            return found
+        if found is not None and not option.offline:
+            break  # the slim image is there, only the build is missing
+    return ""
 
 
 def _present(client: DockerClient, reference: str) -> bool:

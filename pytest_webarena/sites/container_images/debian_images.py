@@ -26,7 +26,7 @@ from pytest_webarena.errors import SiteError
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["DEBIAN_RECIPES", "DebianRecipe", "ensure_debian_image"]
+__all__ = ["DEBIAN_RECIPES", "DebianRecipe", "debian_reference", "ensure_debian_image"]
 
 _RELEASE = "bookworm"
 _REGISTRY = "debian:12"
@@ -58,6 +58,8 @@ class DebianRecipe:
 
     folder: str
     """In the folder ``debian``: a Dockerfile, and what it copies."""
+    about: str
+    """What it is, in a few words."""
     content: str
     """``module:function`` that gives the other files: name to content. Loaded when needed, as the apps of manifests
     are: the invented world belongs to the embedded sites."""
@@ -70,11 +72,19 @@ _PHP = ("visitor.php",)
 DEBIAN_RECIPES: Mapping[str, DebianRecipe] = MappingProxyType(
     {
         "debian-mediawiki": DebianRecipe(
-            folder="mediawiki", content="pytest_webarena.embedded.handbook:content", shared=_PHP
+            folder="mediawiki",
+            about="wiki: MediaWiki",
+            content="pytest_webarena.embedded.handbook:content",
+            shared=_PHP,
         ),
-        "debian-redmine": DebianRecipe(folder="redmine", content="pytest_webarena.embedded.works:content"),
+        "debian-redmine": DebianRecipe(
+            folder="redmine", about="tracker: Redmine", content="pytest_webarena.embedded.works:content"
+        ),
         "debian-wordpress": DebianRecipe(
-            folder="wordpress", content="pytest_webarena.embedded.courier:content", shared=_PHP
+            folder="wordpress",
+            about="courier: WordPress",
+            content="pytest_webarena.embedded.courier:content",
+            shared=_PHP,
         ),
     }
 )
@@ -87,17 +97,25 @@ def ensure_debian_image(client: DockerClient, recipe: str, *, base: str | None =
     makes with this machine's apt sources. Raises `SiteError` with the end of the build's log.
     """
     files = _files(DEBIAN_RECIPES[recipe])
-    repository = f"localhost/pytest-webarena-{recipe}"
+    reference = _reference(recipe, files, base)
+    if not _present(client, reference):
+        note(f"building {reference}; that takes a few minutes")
+        _build(client, reference, recipe, base or _base(client, note), files, note)
+        _forget_older(client, reference.rpartition(":")[0])
+    return reference
+
+
+def debian_reference(recipe: str) -> str:
+    """Name and tag of the image as runs want it, whether it is on an engine or not."""
+    return _reference(recipe, _files(DEBIAN_RECIPES[recipe]), None)
+
+
+def _reference(recipe: str, files: Mapping[str, bytes], base: str | None) -> str:
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)
     digest.update((base or "").encode())
-    reference = f"{repository}:{digest.hexdigest()[:12]}"
-    if not _present(client, reference):
-        note(f"building {reference}; that takes a few minutes")
-        _build(client, reference, recipe, base or _base(client, note), files, note)
-        _forget_older(client, repository)
-    return reference
+    return f"localhost/pytest-webarena-{recipe}:{digest.hexdigest()[:12]}"
 
 
 def _files(recipe: DebianRecipe) -> dict[str, bytes]:

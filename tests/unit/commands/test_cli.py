@@ -108,3 +108,14 @@ def test_words_of_other_programs_are_told_in_ours(tmp_path: Path, capsys: pytest
     )
     assert main(["validate", str(tmp_path / "a.yaml")]) == 1
     assert capsys.readouterr().out.count("found 'equals' (did you mean 'exact'?)") == 2
+
+
+def test_the_recipes_of_images_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_webarena.sites.container_images import DEBIAN_RECIPES, RECIPES
+
+    with pytest.raises(SystemExit) as ended:
+        main(["images", "build", "--help"])
+    assert ended.value.code == 0
+    listed = capsys.readouterr().out.partition("recipes:\n")[2].splitlines()
+    assert {line.split()[0] for line in listed} == {*RECIPES, *DEBIAN_RECIPES, "debian"}
+    assert "  debian-redmine    tracker: Redmine" in listed

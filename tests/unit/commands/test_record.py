@@ -90,3 +90,19 @@ def test_a_task_that_was_made_needs_no_recording(
     assert main(COMMAND) == 0
     assert "is kept" not in capsys.readouterr().out
     assert [*tmp_path.iterdir()] == []
+
+
+def test_as_whom_one_is_signed_in_and_who_else_there_is(
+    watched: Callable[[Callable[[], object]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(record, "_make", lambda *_: 0)
+    watched(lambda: SimpleNamespace(steps=("a step",), answer=""))
+    command = ["record", "tracker", "wiki", "--intent", "Look.", "--sites", "debian"]
+    assert main([*command, "--user", "wiki=desmond.pell"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("tracker: nobody is signed in; --user tracker=NAME for hamish.dorrow (manager), ")
+    assert said[0].endswith(", desmond.pell (admin)")
+    assert said[1].startswith("wiki: signed in as desmond.pell; --user wiki=NAME for mara.linden, ")
+    assert "desmond.pell (" not in said[1]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.actions import AcceptDialog, Action, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
+from pytest_webarena.actions import AcceptDialog, Action, Check, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
 from pytest_webarena.browser.by_hand import ByHand, Key, Offer, Pointer, ShownTab, Shows
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.page.hand import Hand
@@ -18,6 +18,8 @@ from pytest_webarena.recorder.page.panel import Panel, Result
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.proposing import ProposedCheck
 from pytest_webarena.recorder.steps import RecordedStep
+from pytest_webarena.recorder.variables import in_action
+from pytest_webarena.recorder.variables import shown as in_file
 
 
 class Browser(ByHand):
@@ -247,6 +249,19 @@ def test_steps_are_edited_named_left_out_and_taken_back(panel: Panel) -> None:
     panel.change({"take_back": True})
     assert steps(panel)[1] == ("type css=#title 'Rye'", "")
     assert panel.snapshot()["can_undo"] is False
+
+
+def test_what_was_ticked_has_a_name_to_stand_for(panel: Panel) -> None:
+    box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), ways=("d",), time=4.0)
+    bare = RecordedStep(action=Check(Selector("css=#t")), ways=("e",), time=5.0)
+    panel.steps_are((box, bare))
+    shown = panel.snapshot()["steps"]
+    assert [(each["value"], each["editable"]) for each in shown] == [("Gift wrap", False), (None, False)]
+    panel.change({"name": key(panel, 0), "variable": "extra"})
+    variables = panel.snapshot()["variables"]
+    assert variables == {"extra": "Gift wrap"}
+    written: Any = in_action(box.action, variables, own="extra")
+    assert in_file(written.target.selector) == 'role=checkbox[name="{{ extra }}"s]'
 
 
 def test_an_edit_is_of_what_was_typed_then(panel: Panel) -> None:

@@ -24,6 +24,7 @@ from pytest_webarena.signals import (
 )
 
 FIELD = {"id": "title"}
+LABEL = ControlRecord(place=1, name="Size", text="Size")
 ROLES = {"input": "textbox", "textarea": "textbox", "select": "combobox", "button": "button", "a": "link"}
 
 
@@ -42,6 +43,7 @@ class Browser:
         """``tab``, ``role``, ``name``, ``around`` and ``control`` of the event, and the element's attributes."""
         name, around = more.pop("name", ""), more.pop("around", ())
         role, tab, control = more.pop("role", ""), more.pop("tab", 0), more.pop("control", None)
+        selects = more.pop("selects", False)
         attributes: dict[str, str] = more
         selector = f"#{attributes['id']}" if "id" in attributes else tag
         target = TargetRecord(selector=selector, role=role or ROLES.get(tag, "generic"), name=name, tag=tag, text=name)
@@ -49,7 +51,7 @@ class Browser:
         self.signals.append(
             DomEvent(
                 time=next(self.clock), tab=tab, url="http://a.test/", event=event, target=target, value=value,
-                chain=chain, control=control,
+                chain=chain, control=control, selects=selects,
             )
         )  # fmt: skip
 
@@ -87,6 +89,19 @@ def test_what_is_typed_is_one_text_and_no_click(browser: Browser) -> None:
         browser.dom("input", "input", text, **FIELD)
     browser.dom("change", "input", "Rye", **FIELD)
     assert browser.steps() == [{"fill": {"css=#title": "Rye"}}]
+
+
+def test_text_that_is_selected_is_no_step_unless_the_page_goes_on_by_it(browser: Browser) -> None:
+    browser.dom("click", "p", selects=True)
+    browser.dom("click", "button", selects=True, name="Save")
+    browser.dom("click", "b", selects=True, control=LABEL, around=[ElementRecord(tag="label")])
+    browser.dom("click", "div", selects=True, id="text", contenteditable="")
+    browser.dom("click", "td", selects=True, id="row")
+    browser.shows("http://a.test/over")
+    browser.dom("click", "p", selects=True)
+    browser.wait(6)
+    browser.shows("http://a.test/later")
+    assert browser.steps() == [{"click": step} for step in ('role=button[name="Save"s]', "css=#text", "css=#row")]
 
 
 def test_two_fields_and_back_are_three_texts(browser: Browser) -> None:

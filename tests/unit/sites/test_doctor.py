@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from docker.errors import ImageNotFound
 
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.sites import doctor
@@ -13,6 +16,7 @@ from pytest_webarena.sites.backends.docker import survey
 from pytest_webarena.sites.catalogues.external import external_app
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest
+from pytest_webarena.sites.container_images.debian_images import debian_reference
 from pytest_webarena.sites.doctor import examine
 
 
@@ -74,6 +78,28 @@ def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatc
     assert found(app)["shop"][1].endswith("pip install 'pytest-webarena[shop]'")
     monkeypatch.setattr(doctor, "importable", lambda name: True)
     assert found(app)["shop"] == ("note", f"the image {app.docker.image} is built when it is needed")
+
+
+def test_an_image_that_was_built_here_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = replace(load_catalogue("debian").apps["wiki"], depends_on=())
+    here: dict[str, Any] = {}
+
+    def get(reference: str) -> Any:
+        if reference not in here:
+            raise ImageNotFound(reference)
+        return here[reference]
+
+    client = SimpleNamespace(
+        api=SimpleNamespace(base_url="http://here"), images=SimpleNamespace(get=get), info=dict, close=lambda: None
+    )
+    monkeypatch.setattr(survey, "connect", lambda: client)
+    monkeypatch.setattr(survey, "require_local", lambda _: None)
+    assert app.docker is not None
+    assert found(app)["wiki"] == ("note", f"the image {app.docker.image} is built when it is needed")
+    reference = debian_reference("debian-mediawiki")
+    here[reference] = SimpleNamespace(id="sha256:1", attrs={"Size": 900_000_000, "Config": {}})
+    here["sha256:1"] = here[reference]
+    assert found(app)["wiki"] == ("ok", f"image {reference}, 0.9 GB")
 
 
 def test_sites_elsewhere_have_to_answer() -> None:

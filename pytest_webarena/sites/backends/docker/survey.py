@@ -7,6 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from docker import DockerClient
+
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.obtain import find_image, is_pulled, is_small, require_pinned
@@ -46,6 +48,16 @@ class AppNeeds:
     """What is missing and does not come by itself, with the commands that get it."""
 
 
+def _built(client: DockerClient, recipe: str) -> str:
+    """The image of a recipe, if it is here as a run would want it; else empty."""
+    from pytest_webarena.sites.container_images import find_built
+
+    try:
+        return find_built(client, recipe)
+    except SiteError:  # what it lacks is told by others
+        return ""
+
+
 def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
     """Look at the engine and at what ``apps`` need there. `SiteError` when no engine that can be used answers."""
     with closing(connect()) as client:
@@ -59,16 +71,19 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
         )
         needs = []
         apps = tuple(apps)
+        recipes = {app.docker.build for app in apps if app.docker is not None and app.docker.build}
+        built = {recipe: _built(client, recipe) for recipe in recipes}
         units = units_of({app.name: app for app in apps})
         for app in apps:
             docker = app.docker
             if docker is None:
                 continue
-            image = find_image(client, docker.image) if not docker.build else None
+            reference = built[docker.build] if docker.build else docker.image
+            image = find_image(client, reference) if reference else None
             size = int(client.images.get(image).attrs.get("Size", 0)) if image else 0
             comes = problem = ""
             to_pull: int | None = 0
-            if docker.build:
+            if docker.build and image is None:
                 comes = "is built when it is needed"
             elif image is None:
                 if docker.tar and Path(docker.tar).is_file():
@@ -91,6 +106,13 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
             except SiteError as error:
                 problem = "\n".join(filter(None, [problem, str(error)]))
             needs.append(
-                AppNeeds(app=app.name, image=docker.image, size=size, comes=comes, to_pull=to_pull, problem=problem)
+                AppNeeds(
+                    app=app.name,
+                    image=reference or docker.image,
+                    size=size,
+                    comes=comes,
+                    to_pull=to_pull,
+                    problem=problem,
+                )
             )
     return engine, tuple(needs)

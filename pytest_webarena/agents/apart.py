@@ -13,7 +13,7 @@ from pytest_webarena.agents.recording import Recording
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.text import clip
 
-__all__ = ["where_apart"]
+__all__ = ["sent_apart", "where_apart"]
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS", "CONNECT"})
 _TOKEN = 16
@@ -30,6 +30,12 @@ def where_apart(recording: Recording, verdict: Mapping[str, Any], folder: Path) 
     for said in (*_key_nodes(recording, verdict), *_requests(recording, folder), *_checks(recording, verdict)):
         return said
     return ""
+
+
+def sent_apart(recording: Recording, folder: Path) -> str:
+    """What was sent this time otherwise than in the recorded trial, the first of it; empty where nothing was. A verdict
+    may be the same all the same: checks need not ask how often."""
+    return next(iter(_requests(recording, folder)), "")
 
 
 def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
@@ -67,7 +73,8 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
     before = Counter(sent for _, sent, _ in then)
     for _, sent, _ in now:
         if not before[sent]:
-            yield f"{_words(sent)} was sent this time, and not in the recorded trial"
+            many, once = Counter(which for _, which, _ in now)[sent], Counter(which for _, which, _ in then)[sent]
+            yield f"{_words(sent)} was sent {_times(many)} this time, and {_times(once)} in the recorded trial"
         before[sent] -= 1
 
 
@@ -130,6 +137,10 @@ def _unlike(one: str, other: str) -> Iterator[tuple[str, str, str]]:
         tokens = all(len(value) >= _TOKEN and " " not in value for value in (then[name], two))
         if then[name] != two and not tokens:
             yield name, then[name], two
+
+
+def _times(count: int) -> str:
+    return {0: "not", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _words(sent: Sent) -> str:

@@ -23,7 +23,7 @@ from pytest_webarena.actions import (
     as_record,
 )
 from pytest_webarena.agents.acts import acts_of, ways_to
-from pytest_webarena.agents.apart import where_apart
+from pytest_webarena.agents.apart import sent_apart, where_apart
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.fields import field_value, named_elements, written_anew
 from pytest_webarena.agents.finding_again import missing, targets_of
@@ -392,8 +392,11 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
             recording = find_recording(run, task=task.id, agent=keys.agent, trial=trial)
         except AgentError:  # it was there when the replay began; without it there is nothing to compare with
             return ""
+        otherwise = ""
         if outcome == (then := recording.outcome):
-            said = f"the replay's verdict is the recorded one: {outcome}"
+            otherwise = sent_apart(recording, folder)
+            but = f"; but {otherwise}" if otherwise else ""
+            said = f"the replay's verdict is the recorded one: {outcome}{but}"
         else:
             why = _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
             why = why or where_apart(recording, verdict.to_json(), folder)
@@ -401,7 +404,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
             said = f"the replay {outcome}, and the recorded trial had {then}: {why}"
         with (folder / _FILE).open("a", encoding="utf-8") as file:
             file.write(f"{said}\n")
-        return "" if outcome == then else said
+        return said if outcome != then or otherwise else ""
 
     recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
     files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []

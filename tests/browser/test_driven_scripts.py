@@ -96,7 +96,8 @@ def test_a_field_that_a_page_keeps_changing_hides_no_other(page: Page, watched: 
     assert watched.session.signals.lost == 0
 
 
-FORM = """<form id=form action=/sent><label id=label for=box>Gift</label><input type=checkbox id=box>
+FORM = """<form id=form action=/sent><label id=label for=box>Gift</label>
+  <label>In <input type=checkbox id=inner></label><input type=checkbox id=box>
   <input id=note name=note><input type=radio name=r id=first checked><input type=radio name=r id=second>
   <button id=go>Go</button></form>
   <button id=plain>Plain</button><p id=text>Text</p>"""
@@ -112,6 +113,10 @@ CASES: dict[str, Case] = {
     "a key": ("", "note.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))",
               [("keydown", "#note", "Enter", True)]),
     "a label": ("", "label.click()", [("click", "#label", None, True)]),
+    "a label, and its box": (
+        "", "label.click(); box.click()", [("click", "#label", None, True), ("click", "#box", None, True)]
+    ),
+    "a box in its label, twice": ("", "inner.click(); inner.click()", [("click", "#inner", None, True)] * 2),
     "a box that is clicked": ("", "box.click()", [("click", "#box", None, True)]),
     "a box that is set": ("", "box.checked = true", [("set", "#box", "on", True)]),
     "a box that is set and announced": (

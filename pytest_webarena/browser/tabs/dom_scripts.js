@@ -144,14 +144,19 @@ let formedAt = 0;
 let skipped = null;  // a form that was sent by what an event of it led to
 let skippedAt = 0;
 const AGAIN = 2000;  // milliseconds until a page goes on: the browser collects the values once more then
-const isLabelled = el => through !== null && through.some(node => isElement(node) && is(node, 'label') && labelControl(node) === el);
+const isLabelled = el => through !== null && through[0] !== el && through.some(node => isElement(node) && is(node, 'label') && labelControl(node) === el);
 const onScript = (event, el, path, inside) => {
   const type = event.type;
   if (type === 'change' || type === 'input') {
     tellScripted(el, inside ? 0 : Date.now());
     return;
   }
-  if (inside || (type === 'click' && isLabelled(el))) return;
+  if (inside) return;
+  if (type === 'click' && isLabelled(el)) {
+    through = null;  // that once
+    touch(el);
+    return;
+  }
   if (POINTED.has(type)) {
     touch(el);  // a box is ticked already when its click comes
     sweep();

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.apart import where_apart
+from pytest_webarena.agents.apart import sent_apart, where_apart
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.evidence import StepRecord, TargetRecord
 
@@ -78,7 +78,7 @@ def test_what_was_sent_tells_the_step_that_had_sent_it(tmp_path: Path) -> None:
     twice = apart(tmp_path, [star, SAVED, {**SAVED, "time": 102.9}], [star, SAVED])
     assert twice == "step 2 of 3 (stop): it had sent POST s.test/save, and nothing did this time"
     more = apart(tmp_path, [SAVED], [SAVED, star])
-    assert more == "POST s.test/star was sent this time, and not in the recorded trial"
+    assert more == "POST s.test/star was sent once this time, and not in the recorded trial"
 
 
 def test_a_time_that_was_not_kept_names_no_step(tmp_path: Path) -> None:
@@ -98,3 +98,10 @@ def test_where_the_same_was_sent_the_check_is_told(tmp_path: Path) -> None:
     told = apart(tmp_path, [SAVED], [SAVED], results=[result(1)], results_now=[result(0)])
     assert told == "the same was sent, and checks[0] (state) fails now: expected 1, found 2"
     assert apart(tmp_path, [], [], results=[result(1)], results_now=[result(1)]) == ""
+
+
+def test_what_was_sent_once_more_is_told_whatever_the_verdict(tmp_path: Path) -> None:
+    replay = recording(tmp_path / "now", SAVED, {**SAVED, "time": 103.0})
+    told = sent_apart(recording(tmp_path / "then", SAVED), replay.folder)
+    assert told == "POST s.test/save was sent twice this time, and once in the recorded trial"
+    assert sent_apart(replay, replay.folder) == ""

@@ -250,3 +250,16 @@ def test_checks_of_a_replay_hear_of_scripts_if_those_of_the_recorded_trial_did(
     assert definition.hears_scripts(task, 1) is hears
     plan = TrialPlan(task=task, agent=definition, trial=1, limits=EpisodeLimits())
     assert plan.tailored(SessionConfig()).hears_scripts is hears
+
+
+def test_a_verdict_that_is_the_same_hides_nothing_that_was_sent_otherwise(recorded: RunDir, tmp_path: Path) -> None:
+    make_trial(recorded, steps=[CLICK, STOP], outcome="passed")
+    replay(recorded, tmp_path)
+    (tmp_path / "network.jsonl").write_text(json.dumps({"time": 1.0, "method": "POST", "url": "http://s.test/star"}))
+    definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
+    verdict = Verdict(score=1.0, passed=True, results=())
+    told = definition.judged(Task(id="t", intent="i", sites=()), 1, tmp_path, "passed", verdict)
+    assert told.startswith(
+        "the replay's verdict is the recorded one: passed; but POST s.test/star was sent once this time"
+    )
+    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told

@@ -46,6 +46,7 @@ __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 _FILE = "replay.txt"
 _MARK_ALL = frozenset({"Control+A", "Control+a", "Meta+A", "Meta+a"})
 _NO_STEP = "no step diverged; the checks, or what the site answered, were others"
+_ANSWERS = frozenset({AcceptDialog.kind, DismissDialog.kind})
 _COVERED = " is covered by "
 """In what is said of an action at an element that something lies over."""
 
@@ -94,8 +95,11 @@ class ReplayAgent:
         done = [step for step in recording.steps if step.action.get("kind") != "invalid"]
         self._total = len(done)
         self._rest: list[StepRecord] = []
-        for before, step in zip((None, *done), done, strict=False):
+        before: StepRecord | None = None
+        for step in done:
             self._rest += (*acts_of(step, before), replace(step, by_script=()))
+            if before is None or step.action.get("kind") not in _ANSWERS:  # below a dialog no page is shown
+                before = step
 
     def act(self, observation: Observation) -> Reply:
         """The next step, or the same one at another target when its last try had no effect."""
@@ -381,10 +385,10 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         return found(task.id, trial).self_driven
 
     def dialogs(task: Task, trial: int) -> DialogPolicy | None:
-        """Open until they are answered where an answer was recorded."""
-        recorded = found(task.id, trial).steps
-        answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
-        return "hold" if answers else None
+        """Open until they are answered where an answer was recorded, or an agent with a client of its own had to."""
+        recording = found(task.id, trial)
+        answers = {step.action.get("kind") for step in recording.steps} & _ANSWERS
+        return "hold" if answers or recording.self_driven else None
 
     def judged(task: Task, trial: int, folder: Path, outcome: str, verdict: Verdict) -> str:
         """Whether the replay came to the recorded verdict, and if not, where it went another way first."""

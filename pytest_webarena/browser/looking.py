@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from playwright.async_api import Error as PlaywrightError
@@ -28,7 +29,7 @@ from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, WebArenaError
 from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 
-__all__ = ["html_of", "look", "screenshot_of", "states_of", "unread"]
+__all__ = ["glance", "html_of", "look", "screenshot_of", "states_of", "unread"]
 
 T = TypeVar("T")
 _Read = tuple[Extraction, dict[str, tuple[str, ...]]]
@@ -183,6 +184,12 @@ async def unread(tabs: Tabs, why: str) -> Observation:
         tabs=infos,
         viewport=_viewport(tab),
     )
+
+
+async def glance(tabs: Tabs) -> Observation:
+    """The current tab without its page, which is not asked anything: it may stand still."""
+    seen = await _dialog_observation(tabs)
+    return seen if tabs.current.dialogs.open is not None else replace(seen, text=tab_line(seen.tabs), dialog=None)
 
 
 async def _dialog_observation(tabs: Tabs) -> Observation:

@@ -70,6 +70,11 @@ class Session(SessionWork):
         """What the agent sees now. Changes nothing; `Observation.notes` tells what happened since the last call."""
         return self._call(self._observe(), self._limits.step, "observing the page")
 
+    def glance(self) -> Observation:
+        """What can be told of the current tab without asking its page, which stands still while a dialog is open: the
+        tabs, the address and the dialog. What `observe` has to tell is left for it."""
+        return self._call(self._glance(), self._limits.step, "looking at a dialog")
+
     def execute(self, action: Action) -> Outcome:
         """Carry out ``action`` and wait until the page has dealt with it. What failed is in ``Outcome.error``."""
         return self._call(self._execute(action), self._limits.step, f"executing {action.kind}")

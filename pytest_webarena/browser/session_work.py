@@ -31,8 +31,8 @@ from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
-from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, ScriptFailed, TabGone, Unresponsive
-from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
+from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
+from pytest_webarena.browser.looking import glance, html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
@@ -230,6 +230,10 @@ class SessionWork:
         self._told = len(self._events)
         return observation.with_news(error=self._error, notes=news)
 
+    async def _glance(self) -> Observation:
+        await self._tabs.sync()
+        return await glance(self._tabs)
+
     async def _execute(self, action: Action) -> Outcome:
         budget = self._budget()
         await self._tabs.sync()
@@ -337,8 +341,11 @@ class SessionWork:
             return None
 
     async def _sweep(self) -> None:
-        with contextlib.suppress(DialogBlocks, TabGone, Unresponsive, PlaywrightError):
-            await self._tabs.current.dom_events.sweep(self._limits.hang)
+        tab, seconds = self._tabs.current, self._limits.hang
+        if tab.dialogs.open is not None:  # its documents would tell once it is answered
+            return
+        with contextlib.suppress(DialogBlocks, TabGone, PageCrashed, Unresponsive, PlaywrightError):
+            await tab.run(tab.dom_events.sweep(seconds), seconds, "looking at fields")
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:

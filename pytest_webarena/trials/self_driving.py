@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
-from pytest_webarena.actions import Stop, as_record
+from pytest_webarena.actions import AcceptDialog, Stop, as_record
 from pytest_webarena.agents.fields import named_elements
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
@@ -40,8 +40,9 @@ def run_self_driven(
 ) -> Episode:
     """Let ``agent`` drive until it returns its answer or runs into a limit; then its access ends.
 
-    A step is a navigation, a click, a text, a key or a scroll, as the filter saw it; and a navigation that none of them
-    explains. Each waits until what was there before it has been recorded. Rules about repetition don't apply.
+    A step is a navigation, a click, a text, a key, a scroll or the answer to a dialog, as the filter saw it; and a
+    navigation that none of them explains. Each waits until what was there before it has been recorded. Rules about
+    repetition don't apply.
     """
     while not driven.events.empty():  # what opening the first pages set off
         driven.events.get()
@@ -92,7 +93,8 @@ class _Open:
     started: float
     observed: float
     value: str | None = None
-    """Of a step without a command; of one that typed, what the field made of it, if that is no text."""
+    """Of a step without a command; of one that typed, what the field made of it, if that is no text; of one that
+    accepted a prompt without a text, the empty one that it gets then."""
     by_script: tuple[ScriptAct, ...] = ()
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
@@ -258,8 +260,11 @@ class _Watch:
         look = _Look(started=self._now())
         try:
             self._session.follow(begun.target if begun is not None else "")
-            look.observation = self._session.observe()
-            self._session.sweep()
+            if begun is not None and begun.move.answers_dialog:
+                look.observation = self._session.glance()  # its page stands still until it is answered
+            else:
+                look.observation = self._session.observe()
+                self._session.sweep()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
@@ -287,7 +292,8 @@ class _Watch:
         acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=look.target, by_script=acts, tab=tab, started=look.started, observed=look.seconds,
+            target=look.target, value=_said_nothing(begun, look), by_script=acts, tab=tab,
+            started=look.started, observed=look.seconds,
         )  # fmt: skip
 
     def _finish(self, usage: Usage | None = None, *, until: float | None = None) -> None:
@@ -331,4 +337,13 @@ def _written(step: _Open) -> dict[str, Any]:
         return step.action
     if step.value is None:
         return step.begun.action
-    return {**step.begun.action, "text": step.value, "clear": True}
+    action = {**step.begun.action, "text": step.value}
+    return {**action, "clear": True} if action["kind"] == "type" else action
+
+
+def _said_nothing(begun: Begun | None, look: _Look) -> str | None:
+    """The empty text where a prompt is accepted without one: browsers don't take what it proposes then."""
+    if begun is None or look.observation is None or begun.move.action["kind"] != AcceptDialog.kind:
+        return None
+    prompts = (look.observation.dialog or "").startswith("prompt ")
+    return "" if prompts and begun.move.value is None else None

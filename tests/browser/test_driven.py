@@ -104,6 +104,23 @@ def test_dialogs_are_the_agents_to_answer(page: Page, watched: Watched) -> None:
     assert page.title() == "ada"
     wait_until(lambda: watched.session.observe().dialog is None)  # nothing is left hanging on the harness's side
     assert watched.session.observe().title == "ada"
+    assert [step.action for step in watched.steps[1:]] == [{"kind": "accept_dialog", "text": "ada"}]
+
+
+def test_what_is_below_a_dialog_is_not_asked_for_anything(page: Page, watched: Watched) -> None:
+    session = watched.session
+    with page.expect_event("dialog") as opened:
+        page.evaluate("setTimeout(() => document.title = prompt('who?', 'x'))")
+    wait_until(lambda: session.glance().dialog is not None)
+    seen, tab = session.glance(), session._tabs.current
+    assert (seen.url, seen.dialog) == ("http://a.test/", "prompt 'who?' (proposed answer: 'x')")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tab.dom_events, "sweep", lambda seconds: pytest.fail("it would wait until its time is over"))
+        session.sweep()
+    opened.value.accept()
+    assert page.title() == ""  # accepted without a text, it gets none, whatever it proposes
+    wait_until(lambda: session.glance().dialog is None)
+    assert session.glance().text == session.observe().text.splitlines()[0]
 
 
 def test_clients_that_begin_with_http_find_the_endpoint(

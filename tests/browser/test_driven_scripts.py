@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page
 
-from pytest_webarena.actions import ByScript, Selector
+from pytest_webarena.actions import AcceptDialog, ByScript, DismissDialog, Element, Selector
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import DomEvent
 from pytest_webarena.trials.by_script import act_of
@@ -279,6 +280,29 @@ def test_a_replay_leaves_a_field_alone_that_holds_it(session: Session, web: Web)
     assert session.observe().title == "-"
     assert session.execute(ByScript(Selector("css=#note"), "change", "x")).error == ""
     assert session.observe().title == "changed"
+
+
+def test_a_replay_answers_the_dialogs_that_its_scripts_open(open_session: OpenSession, web: Web) -> None:
+    """One after the other; none is answered by itself."""
+    web.put(
+        "/sure",
+        "<title>-</title><button id=del onclick=\"document.title = [confirm('Sure?'), prompt('Why?', 'x'), "
+        "confirm('Really?')]\">Delete</button>",
+    )
+    session = open_session(dialogs="hold")
+    session.open_tabs(["http://a.test/sure"])
+    button = re.search(r"\[(\d+)\] button 'Delete'", session.observe().text)
+    assert button is not None
+    for target in (Selector("css=#del"), Element(button[1])):
+        assert session.execute(ByScript(target, "click")).error == ""
+        for asked, answer in (
+            ("confirm 'Sure?'", DismissDialog()),
+            ("prompt 'Why?' (proposed answer: 'x')", AcceptDialog("done")),
+            ("confirm 'Really?'", AcceptDialog()),
+        ):
+            assert session.observe().dialog == asked
+            assert session.execute(answer).error == ""
+        assert session.observe().title == "false,done,true"
 
 
 def test_a_replay_says_why_it_can_not(session: Session, web: Web) -> None:

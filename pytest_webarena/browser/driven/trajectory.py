@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_webarena.actions import AcceptDialog, DismissDialog, as_record
 from pytest_webarena.browser.driven.hub import Command
 
 __all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_move"]
@@ -44,6 +45,11 @@ class Move:
     focused: bool = False
     """It goes to the element with the keyboard focus."""
 
+    @property
+    def answers_dialog(self) -> bool:
+        """It answers a native dialog, and until then nothing can be seen of the page below it."""
+        return self.action["kind"] in (AcceptDialog.kind, DismissDialog.kind)
+
 
 def read_move(command: Command) -> Move | None:
     """What ``command`` does, None if it only looks or is part of another one (a mouse that moves, a key let go)."""
@@ -59,8 +65,7 @@ def read_move(command: Command) -> Move | None:
         case "Target.closeTarget" | "Page.close":
             return _move("close_tab")
         case "Page.handleJavaScriptDialog":
-            keys = "Enter" if params.get("accept") else "Escape"
-            return _move("press", keys=keys, target=None, value=keys)
+            return _answered(params)
         case "Input.insertText" | "Input.imeSetComposition":
             return _typed(str(params.get("text", "")))
         case "Input.dispatchKeyEvent":
@@ -81,6 +86,14 @@ def read_move(command: Command) -> Move | None:
 
 def _move(kind: str, *, value: str | None = None, **fields: Any) -> Move:
     return Move(action={"kind": kind, **fields}, value=value)
+
+
+def _answered(params: Mapping[str, Any]) -> Move:
+    if not params.get("accept"):
+        return Move(action=as_record(DismissDialog()))
+    text = params.get("promptText")
+    said = None if text is None else str(text)
+    return Move(action=as_record(AcceptDialog(said)), value=said)
 
 
 def _typed(text: str) -> Move:

@@ -239,6 +239,26 @@ def test_a_scroll_that_moves_nothing_ends_no_replay(recorded: RunDir) -> None:
     assert agent.act(seen("", error="Nothing moved.")).action == Stop("rye")
 
 
+ANSWER = {"action": {"kind": "accept_dialog", "text": "Bo"}, "target": None}
+
+
+@pytest.mark.parametrize(
+    ("steps", "policy"),
+    [
+        ([CLICK, ANSWER], "hold"),
+        ([{**CLICK, "raw": "Input.dispatchMouseEvent(type='mousePressed')"}], "hold"),  # one it answered would be told
+        ([CLICK], None),
+    ],
+)
+def test_dialogs_stay_open_in_a_replay_if_they_did_in_the_recorded_trial(
+    recorded: RunDir, steps: list[dict[str, Any]], policy: str | None
+) -> None:
+    make_trial(recorded, steps=[*steps, STOP])
+    replay(recorded)
+    definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
+    assert definition.dialogs(Task(id="t", intent="i", sites=()), 1) == policy
+
+
 @pytest.mark.parametrize(("raw", "hears"), [("Input.insertText(text='Bo')", True), ("type [4] [Bo]", False)])
 def test_checks_of_a_replay_hear_of_scripts_if_those_of_the_recorded_trial_did(
     recorded: RunDir, raw: str, hears: bool

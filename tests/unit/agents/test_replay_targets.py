@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import (
+    AcceptDialog,
     Action,
+    ByScript,
     Click,
     Element,
+    Noop,
     Point,
     Selector,
 )
-from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
 from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, replay, seen
@@ -298,3 +301,18 @@ def test_a_recorded_selector_that_counts_others_is_not_believed_where_they_chang
     reply = first(recorded, *now)
     assert (reply.action == Click(Selector(counts["selector"]))) is found
     assert (reply.ended is None) is found
+
+
+def test_what_a_script_did_after_a_dialog_is_found_by_what_was_shown_before_it(recorded: RunDir) -> None:
+    """Of what is below a dialog nothing is shown; and of several that are called alike it is told by its neighbours."""
+    selector = "css=#list > li:nth-of-type(2) > button"
+    act = ScriptAct(event="click", target=ROW, selector=selector, commanded=True)
+    stay = {"url_after": "", "target": None}
+    answer = {"action": {"kind": "accept_dialog", "text": None}, **stay}
+    make_trial(recorded, steps=[{"action": {"kind": "noop"}, **stay}, answer, {**STOP, "by_script": (act,)}])
+    observed(recorded, "\n".join(rows("Basil", "Fern")), "Tab 0 (current): t\n\nA dialog is open: confirm 'Sure?'")
+    for now, believed in ((rows("Basil", "Fern"), True), (rows("Fern", "Basil"), False)):
+        agent = replay(recorded)
+        done = [agent.act(seen(*now)).action for _ in range(3)]
+        assert done[:2] == [Noop(), AcceptDialog()]
+        assert (done[2] == ByScript(Selector(selector), "click")) is believed

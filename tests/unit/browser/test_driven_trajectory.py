@@ -38,7 +38,10 @@ def key(type: str, key: str, **params: Any) -> Command:
         (mouse("mouseWheel", deltaX=50, deltaY=2), {"kind": "scroll", "direction": "right", "target": None}),
         (key("keyDown", "Enter", text="\r"), {"kind": "press", "keys": "Enter", "target": None}),
         (key("rawKeyDown", "a", modifiers=2), {"kind": "press", "keys": "Control+a", "target": None}),
-        (command("Page.handleJavaScriptDialog", accept=False), {"kind": "press", "keys": "Escape", "target": None}),
+        (command("Page.handleJavaScriptDialog", accept=False), {"kind": "dismiss_dialog"}),
+        (command("Page.handleJavaScriptDialog", accept=False, promptText="x"), {"kind": "dismiss_dialog"}),
+        (command("Page.handleJavaScriptDialog", accept=True), {"kind": "accept_dialog", "text": None}),
+        (command("Page.handleJavaScriptDialog", accept=True, promptText="x"), {"kind": "accept_dialog", "text": "x"}),
         (
             command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": 1, "y": 2}]),
             {"kind": "click", "target": {"x": 1, "y": 2}, "button": "left", "count": 1, "modifiers": []},

@@ -112,6 +112,12 @@ class FakeSession:
         tabs = (SimpleNamespace(active=True),)
         return SimpleNamespace(url="http://a.test/", text="page", tabs=tabs, focused=self.focused)
 
+    dialog: str | None = "confirm 'Sure?'"
+
+    def glance(self) -> Any:
+        tabs = (SimpleNamespace(active=True),)
+        return SimpleNamespace(url="http://a.test/dialog", text="a dialog", tabs=tabs, dialog=self.dialog)
+
     def focused_element(self) -> TargetRecord | None:
         return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
 
@@ -192,6 +198,63 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     assert session.followed[:3] == ["A", "A", "B"]
     assert session.acted == 1  # what its last commands have put off is waited for
     assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
+
+
+@pytest.mark.parametrize(("accept", "kind"), [(True, "accept_dialog"), (False, "dismiss_dialog")])
+def test_the_answer_to_a_dialog_does_not_wait_for_the_page_below_it(
+    driven: FakeDriven, accept: bool, kind: str
+) -> None:
+    class Blocked(FakeSession):
+        """A page with a dialog: whoever asks it for anything waits."""
+
+        answered = False
+
+        def observe(self) -> Any:
+            assert self.answered
+            return super().observe()
+
+        def sweep(self) -> None:
+            assert self.answered
+            super().sweep()
+
+        def element_at(self, x: float, y: float) -> TargetRecord:
+            raise AssertionError
+
+    session = Blocked()
+
+    def drive(url: str) -> str:
+        session.signals.come.append(dom("click"))  # a script's, that opened it
+        assert driven.say("Page.handleJavaScriptDialog", target="B", accept=accept) == ""
+        session.answered = True
+        return "done"
+
+    episode = run(driven, drive, session)
+    assert kinds(episode) == [kind, "stop"]
+    step = episode.steps[0]
+    assert (step.url_before, step.target, step.by_script) == ("http://a.test/dialog", None, (act("click"),))
+    assert session.followed[0] == "B"
+
+
+@pytest.mark.parametrize(
+    ("dialog", "said", "text"),
+    [
+        ("confirm 'Sure?'", {}, None),
+        ("prompt 'Who?' (proposed answer: 'Ada')", {"promptText": "Bo"}, "Bo"),
+        ("prompt 'Who?' (proposed answer: 'Ada')", {}, ""),  # not what it proposes
+        (None, {}, None),
+    ],
+)
+def test_what_a_prompt_gets_is_recorded(
+    driven: FakeDriven, dialog: str | None, said: dict[str, str], text: str | None
+) -> None:
+    def drive(url: str) -> str:
+        driven.say("Page.handleJavaScriptDialog", accept=True, **said)
+        return "done"
+
+    session = FakeSession()
+    session.dialog = dialog
+    step = run(driven, drive, session).steps[0]
+    assert (step.action, step.value) == ({"kind": "accept_dialog", "text": text}, text)
 
 
 CORN = ElementRecord(tag="select", attributes={"id": "corn"})

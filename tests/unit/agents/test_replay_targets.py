@@ -12,6 +12,8 @@ from pytest_webarena.actions import (
     Element,
     Point,
     Selector,
+    Stop,
+    Wait,
 )
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results.rundir import RunDir
@@ -298,3 +300,31 @@ def test_a_recorded_selector_that_counts_others_is_not_believed_where_they_chang
     reply = first(recorded, *now)
     assert (reply.action == Click(Selector(counts["selector"]))) is found
     assert (reply.ended is None) is found
+
+
+def test_what_its_page_shows_late_is_waited_for_once(recorded: RunDir) -> None:
+    """Agents are slower than a replay: a list may come some time after its page."""
+    make_trial(recorded, steps=[CLICK, STOP])
+    observed(recorded, "[4] button 'Save'")
+    agent = replay(recorded)
+    assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
+    reply = agent.act(seen("[3] link 'Home'", "[9] button 'Save'"))
+    assert (reply.action, reply.thought) == (Click(Element("9")), "")
+    agent = replay(recorded)
+    assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
+    reply = agent.act(seen("[3] link 'Home'"))
+    assert reply.action == Click(Selector('role=button[name="Save"s]'))
+    assert "expected button 'Save', found nothing shown that is called so" in reply.thought
+
+
+def test_one_of_several_is_not_looked_for_by_its_name_outside_of_what_is_shown(recorded: RunDir) -> None:
+    """The first that comes may be another row's."""
+    target = TargetRecord(role="button", name="Save", selector="li:nth-of-type(2) > button", x=5, y=6)
+    point = {"kind": "click", "target": {"x": 5.0, "y": 6.0}}
+    make_trial(recorded, steps=[{**CLICK, "action": point, "target": target}, STOP])
+    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    agent = replay(recorded)
+    agent.act(seen("[3] link 'Home'"))
+    reply = agent.act(seen("[3] link 'Home'"))
+    assert reply.action == Stop("")
+    assert "its target is not there" in reply.thought

@@ -84,10 +84,10 @@ def _whole(text: str, before: str | None, now: str | None, left: str) -> str | N
     """What to write so that the field holds ``left``; empty where ``text`` alone does that, None where nobody knows."""
     if before == now == "" and text:
         return ""
-    if text and text in left:
+    whole = bool(signs := _signs(text)) and signs == _signs(left)
+    if text and text in left and (before is not None or not whole):
         return left if before is None or _is_part(left.replace(text, "", 1), before) else None
-    # A mask: what the page makes of the text it makes of it again.
-    return text if (signs := _signs(text)) and signs == _signs(left) else None
+    return text if whole or text == left != "" else None  # of which a mask makes again what it has made
 
 
 def _signs(text: str) -> str:

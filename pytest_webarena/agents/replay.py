@@ -76,10 +76,6 @@ class _LookAgain(Wait):
     """One of which nothing is recorded."""
 
 
-class _OtherTab(FocusTab):
-    """The same."""
-
-
 class ReplayAgent:
     """Repeats the steps of one recording. What it finds differently is told in each step's thought and at the end;
     ``replay.txt`` has a line for each step: as recorded, healed by what, not found, or in what the page differs.
@@ -135,7 +131,7 @@ class ReplayAgent:
             if self._is_elsewhere(self._rest[0], observation):
                 self._looked_for_tab = self._rest[0]
                 self._current = None
-                return Reply(_OtherTab(self._rest[0].tab), thought="; ".join(thoughts))
+                return Reply(FocusTab(self._rest[0].tab), thought="; ".join(thoughts))
             if self._comes_late(self._rest[0], observation):
                 self._looked_again = (self._rest[0].index, bool(self._rest[0].by_script))
                 self._current = None
@@ -439,7 +435,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         files=files,
         viewport_of=viewport,
         hears_scripts=hears_scripts,
-        uncounted=lambda action: isinstance(action, ByScript | _LookAgain | _OtherTab),
+        uncounted=lambda action: isinstance(action, ByScript | _LookAgain),
         dialogs=dialogs,
         check=check,
         judged=judged,

@@ -18,7 +18,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, patient, replay, seen
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_called_otherwise_by_now_is_not_found(recorded: RunDir, now: str
     observed(recorded, "[4] button 'Save'")
     agent = replay(recorded)
     page = [f"[9] button '{now}'"]
-    assert agent.act(seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
+    assert patient(agent, seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
     assert agent.act(seen(*page, error="nothing is there")).ended[0] == "invalid"
 
 
@@ -206,7 +206,7 @@ def test_a_name_with_another_count_is_the_same_where_it_stands_in_its_place(reco
     make_trial(recorded, steps=[{**CLICK, "target": comments}, STOP])
     observed(recorded, "[4] link '3 comments'")
     agent = replay(recorded)
-    agent.act(seen("[9] link '4 comments'"))
+    patient(agent, seen("[9] link '4 comments'"))
     reply = agent.act(seen("[9] link '4 comments'", error="nothing is there"))
     assert reply.action == Click(Selector('css=#c >> internal:and="role=link[name=\\"4 comments\\"s]"'))
     assert "role and name but for numbers ('4 comments')" in reply.thought
@@ -224,7 +224,7 @@ def test_a_link_that_leads_where_it_led_is_the_same_whatever_it_is_called(
     make_trial(recorded, steps=[{**CLICK, "target": notes}, STOP])
     observed(recorded, "[4] link 'Notes'")
     agent = replay(recorded)
-    agent.act(seen("[9] link 'Jottings'"))
+    patient(agent, seen("[9] link 'Jottings'"))
     reply = agent.act(seen("[9] link 'Jottings'", error="nothing is there"))
     assert ("its address" in reply.thought, reply.ended is None) == (found, found)
 
@@ -235,7 +235,7 @@ def test_by_its_address_one_link_is_found_that_does_nothing_else(recorded: RunDi
     make_trial(recorded, steps=[{**CLICK, "target": issue}, STOP])
     observed(recorded, "[4] link 'Issue 5'")
     agent = replay(recorded)
-    agent.act(seen("[9] link 'Delete'"))
+    patient(agent, seen("[9] link 'Delete'"))
     said = agent.act(seen("[9] link 'Delete'", error="nothing is there")).action.target.selector
     here = """//a[@href='/issues/5?by="me"']"""
     assert said.startswith(f"xpath={here}[not(")
@@ -266,7 +266,7 @@ def test_what_a_selector_finds_is_told_where_its_name_is_shown_no_more(recorded:
     make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#save"}}}, STOP])
     observed(recorded, "[4] button 'Save'")
     agent = replay(recorded)
-    reply = agent.act(seen("[9] button 'Drop'"))
+    reply = patient(agent, seen("[9] button 'Drop'"))
     assert (reply.action, reply.thought) == (
         Click(Selector("css=#save")),
         "before step 0 expected button 'Save', found nothing shown that is called so",

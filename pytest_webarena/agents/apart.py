@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from pytest_webarena.agents.fields import field_value
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.text import clip
@@ -18,6 +20,10 @@ __all__ = ["sent_apart", "where_apart"]
 _READS = frozenset({"GET", "HEAD", "OPTIONS", "CONNECT"})
 _TOKEN = 16
 """Letters and digits without a space: a value that differs and is as long is one that each page makes anew."""
+_SECRET = re.compile(
+    r"(?i:pass(?!enger)|pwd|secret|token|key|pincode|auth(?!or(?!i[sz])))|(?:(?<![A-Za-z])[Pp]in|Pin|PIN)(?![a-z])"
+)
+"""In names of fields of which nobody should read the value in a file."""
 Sent = tuple[str, str, str]
 """Method, host and path."""
 
@@ -69,6 +75,8 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
         if other is not None and then.count((time, sent, body)) == 1 == sum(which == sent for _, which, _ in now):
             for name, one, two in _unlike(body, other):
                 said = f"{name!r} {clip(repr(one), 60)}, and now {clip(repr(two), 60)}"
+                if _SECRET.search(name) or {one, two} & _hidden(recording):
+                    said = f"another value of {name!r}"
                 yield f"{step}: {_words(sent)} had sent {said}"
     before = Counter(sent for _, sent, _ in then)
     for _, sent, _ in now:
@@ -141,6 +149,21 @@ def _unlike(one: str, other: str) -> Iterator[tuple[str, str, str]]:
 
 def _times(count: int) -> str:
     return {0: "not", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _hidden(recording: Recording) -> set[str]:
+    """Texts that were written where the page shows none: passwords, whatever their fields are called."""
+    typed = [step for step in recording.steps if step.action.get("kind") == "type" and step.target is not None]
+    return {str(step.action.get("text", "")) for step in typed if _hides(recording, step)} - {""}
+
+
+def _hides(recording: Recording, step: StepRecord) -> bool:
+    """Whether the step's field shows signs in place of its text in what was seen after it."""
+    later = next((each for each in recording.steps if each.index > step.index), None)
+    if later is None or step.target is None:
+        return False
+    held = field_value(recording.seen(later), step.target.role, step.target.name)
+    return bool(held) and set(held or "") <= {"•"}
 
 
 def _words(sent: Sent) -> str:

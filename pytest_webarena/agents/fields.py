@@ -44,11 +44,16 @@ def field_value(text: str, role: str, name: str) -> str | None:
 
 
 def written_anew(
-    action: Mapping[str, Any], before: str | None, after: str | None, now: str | None = None
+    action: Mapping[str, Any],
+    before: str | None,
+    after: str | None,
+    now: str | None = None,
+    left: str | None = None,
 ) -> dict[str, Any] | None:
     """The typing or erasing ``action`` so that its field holds ``after`` again, whatever was marked or where the cursor
     was, and whatever a script had put there ``before``; None where it is that already, or the page made something else
-    of the text. ``now`` is what the field holds in the repetition, None where there is no telling.
+    of the text. ``now`` is what the field holds in the repetition, ``left`` what it held when the text was in; None
+    where there is no telling.
 
     >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
@@ -56,6 +61,8 @@ def written_anew(
     {'kind': 'type', 'text': 'AdaBo', 'clear': True}
     >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
+    >>> written_anew({"kind": "type", "text": "6", "clear": False}, None, None, left="6")
+    {'kind': 'type', 'text': '6', 'clear': True}
     >>> written_anew({"kind": "press", "keys": "Backspace"}, "Ada", "")
     {'kind': 'type', 'text': '', 'clear': True, 'enter': False}
     """
@@ -63,12 +70,28 @@ def written_anew(
         erased = action.get("keys") in _ERASING and after == "" and len(before or "") > 1
         return {"kind": "type", "text": "", "clear": True, "enter": False} | _target_of(action) if erased else None
     text = str(action.get("text", ""))
+    if left is not None and not action.get("clear") and (whole := _whole(text, before, now, left)) is not None:
+        return {**action, "text": whole, "clear": True} if whole else None
     if action.get("clear") or not after or text not in after or set(after) <= {"•"}:
         return None
     if not before and not (now and now != before):
         return None
     rest = after.replace(text, "", 1)
     return {**action, "text": after, "clear": True} if _is_part(rest, before or "") else None
+
+
+def _whole(text: str, before: str | None, now: str | None, left: str) -> str | None:
+    """What to write so that the field holds ``left``; empty where ``text`` alone does that, None where nobody knows."""
+    if before == now == "" and text:
+        return ""
+    whole = bool(signs := _signs(text)) and signs == _signs(left)
+    if text and text in left and (before is not None or not whole):
+        return left if before is None or _is_part(left.replace(text, "", 1), before) else None
+    return text if whole or text == left != "" else None  # of which a mask makes again what it has made
+
+
+def _signs(text: str) -> str:
+    return "".join(each for each in text.casefold() if each.isalnum())
 
 
 def _target_of(action: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
     if any(each[1:] == called for each in shown):
         yield from _by_name(hit, before, shown, str(recorded.get("id", "")), how)
         return  # where it was, something else may be by now, or lie over it
-    if hit.role and hit.name:
+    if hit.role and hit.name and sum(each[1:] == called for each in before) < 2:  # else it may be another one
         yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
     if any(each[1:] == called for each in before):
         yield from _in_its_place(hit, _but_for_numbers(hit, before, shown))

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.actions import Action
 from pytest_webarena.agents.memory import MemoryKeys, MemoryScope
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits, Assignment, IsolationTier, SelfDriving
 from pytest_webarena.browser.config import DialogPolicy
@@ -119,6 +120,7 @@ class Common:
         viewport: tuple[int, int] | None = None,
         viewport_of: Callable[[Task, int], tuple[int, int] | None] = lambda task, trial: None,
         hears_scripts: Callable[[Task, int], bool] = lambda task, trial: False,
+        uncounted: Callable[[Action], bool] = lambda action: False,
         limits: AgentLimits | None = None,
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
@@ -148,6 +150,7 @@ class Common:
             observation=self.observation if observation is None else observation,
             viewport=viewport or self.keys.viewport,
             hears_scripts=hears_scripts,
+            uncounted=uncounted,
             viewport_of=viewport_of if not self.keys.viewport else lambda task, trial: None,
             limits=limits or self.keys.limits,
             dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,

@@ -255,6 +255,8 @@ class AgentDefinition:
     """That of this trial of the task; None: ``viewport``."""
     hears_scripts: Callable[[Task, int], bool] = field(default=lambda task, trial: False)
     """Whether checks of this trial of the task hear of what scripts do (`SessionConfig.hears_scripts`)."""
+    uncounted: Callable[[Action], bool] = field(default=lambda action: False)
+    """Which of its actions are no steps to the limit of steps and to the rules about repetition."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
     """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""

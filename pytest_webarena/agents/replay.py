@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.actions import (
     AcceptDialog,
     Action,
+    ByScript,
     Click,
     DismissDialog,
     FocusTab,
@@ -20,6 +21,7 @@ from pytest_webarena.actions import (
     Point,
     Stop,
     Target,
+    Wait,
     as_record,
 )
 from pytest_webarena.agents.acts import acts_of, ways_to
@@ -47,6 +49,9 @@ _FILE = "replay.txt"
 _MARK_ALL = frozenset({"Control+A", "Control+a", "Meta+A", "Meta+a"})
 _NO_STEP = "no step diverged; the checks, or what the site answered, were others"
 _ANSWERS = frozenset({AcceptDialog.kind, DismissDialog.kind})
+_LOOK_AGAIN = 2.0
+"""Seconds, at most, for what a page shows late."""
+_ENDED = {"max_steps": "the limit of steps (--max-steps)", "time": "the limit of time (--time-limit)"}
 _COVERED = " is covered by "
 """In what is said of an action at an element that something lies over."""
 
@@ -68,6 +73,10 @@ class _Try:
     """How its target was found again; empty for the recorded one."""
 
 
+class _LookAgain(Wait):
+    """One of which nothing is recorded."""
+
+
 class ReplayAgent:
     """Repeats the steps of one recording. What it finds differently is told in each step's thought and at the end;
     ``replay.txt`` has a line for each step: as recorded, healed by what, not found, or in what the page differs.
@@ -87,6 +96,8 @@ class ReplayAgent:
         self._self_driven = recording.self_driven
         self._looked_for_tab: StepRecord | None = None
         """The step before which another tab was made current."""
+        self._looked_again: tuple[int, bool] | None = None
+        """The step before which what its page shows late was waited for, and whether it was a script's."""
         self._before = ""
         """What was shown before the step that was done last."""
         self._why = ""
@@ -125,6 +136,10 @@ class ReplayAgent:
                 self._looked_for_tab = self._rest[0]
                 self._current = None
                 return Reply(FocusTab(self._rest[0].tab), thought="; ".join(thoughts))
+            if self._comes_late(self._rest[0], observation):
+                self._looked_again = (self._rest[0].index, bool(self._rest[0].by_script))
+                self._current = None
+                return Reply(_LookAgain(_LOOK_AGAIN), thought="; ".join(thoughts))
             self._number += not self._rest[0].by_script
             self._current, self._why = self._rest.pop(0), ""
             step = self._current
@@ -147,6 +162,12 @@ class ReplayAgent:
         if self._looked_for_tab is step or not self._self_driven:
             return False
         return step.tab < len(observation.tabs) and not observation.tabs[step.tab].active
+
+    def _comes_late(self, step: StepRecord, observation: Observation) -> bool:
+        """Whether its target was shown and is not yet: agents are slower than this one."""
+        if self._looked_again == (step.index, bool(step.by_script)):
+            return False
+        return bool(missing(step, self._recording.seen(step), observation.text))
 
     def _reply(self, attempt: _Try, thoughts: list[str]) -> Reply:
         self._how = attempt.how
@@ -278,7 +299,7 @@ class ReplayAgent:
         elif kind in ("type", "press") and step.target is not None:
             before, after = self._held(step)
             now = field_value(observation.text, step.target.role, step.target.name)
-            if (anew := written_anew(record, before, after, now)) is not None:
+            if (anew := written_anew(record, before, after, now, step.left)) is not None:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
                     self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; written anew"
@@ -402,9 +423,12 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
             but = f"; but {otherwise}" if otherwise else ""
             said = f"the replay's verdict is the recorded one: {outcome}{but}"
         else:
-            why = _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
-            why = why or where_apart(recording, verdict.to_json(), folder)
-            why = why or _first_line(folder, ": healed: ") or _NO_STEP
+            if verdict.stop_reason in _ENDED:
+                why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
+            else:
+                why = _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
+                why = why or where_apart(recording, verdict.to_json(), folder)
+                why = why or _first_line(folder, ": healed: ") or _NO_STEP
             said = f"the replay {outcome}, and the recorded trial had {then}: {why}"
         with (folder / _FILE).open("a", encoding="utf-8") as file:
             file.write(f"{said}\n")
@@ -417,6 +441,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         files=files,
         viewport_of=viewport,
         hears_scripts=hears_scripts,
+        uncounted=lambda action: isinstance(action, ByScript | _LookAgain),
         dialogs=dialogs,
         check=check,
         judged=judged,

@@ -48,7 +48,7 @@ record of requests had no room for; 5 signals; 6 that a check found more than ca
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
 have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
 11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed;
-13 what scripts did between steps."""
+13 what scripts did between steps, and what text had left in its field."""
 
 LONGEST_REPLY = 1_000_000
 """Characters of a reply in which an action is looked for."""

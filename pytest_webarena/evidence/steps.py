@@ -59,6 +59,9 @@ class StepRecord:
     target: TargetRecord | None = None
     value: str | None = None
     """Typed text, chosen option or pressed keys."""
+    left: str | None = None
+    """Of text that an agent wrote which drives the browser itself: what the field held when it was in, as the page's
+    own event tells. None of other steps, of a password's field, and where nothing tells."""
     tab: int = 0
     """The tab acted on, from 0."""
     observation: str = ""
@@ -83,7 +86,8 @@ class StepRecord:
 
     def bounded(self) -> StepRecord:
         """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
-        parts = ("action", "raw", "error", "url_before", "url_after", "value", "observation", "thought", "exchange")
+        said = ("action", "raw", "error", "value", "left", "thought")
+        parts = (*said, "url_before", "url_after", "observation", "exchange")
         acts = tuple(replace(each, value=_cut_all(each.value)) for each in self.by_script)
         return replace(self, by_script=acts, **{name: _cut_all(getattr(self, name)) for name in parts})
 

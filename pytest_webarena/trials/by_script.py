@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_webarena.element_paths import path_of, way_in
-from pytest_webarena.evidence import ScriptAct
+from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
-__all__ = ["ScriptActs", "Signals"]
+__all__ = ["Entered", "ScriptActs", "Signals"]
 
 _MOST = 1000
 """Acts before one step."""
 _SHAPED = frozenset({"color", "date", "datetime-local", "month", "range", "time", "week"})
 """Kinds of fields of which the value is not what keys write in them."""
+_TICKED = frozenset({"checkbox", "password", "radio"})
+"""Kinds of fields of which the value is no text, or none to be told."""
 
 
 class Signals(Protocol):
@@ -22,6 +25,24 @@ class Signals(Protocol):
     def since(self, number: int = 0) -> tuple[Signal, ...]:
         """All but the first ``number``."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What input has made of fields, in order; none of a password."""
+
+    events: tuple[DomEvent, ...] = ()
+
+    @property
+    def shaped(self) -> str | None:
+        """The value that it has given to a date or the like, if it has: the last."""
+        return next((each.value for each in reversed(self.events) if _is_shaped(each)), None)
+
+    def left_in(self, target: TargetRecord | None) -> str | None:
+        """What it has left in the field ``target``; None where nothing was written there."""
+        if target is None or not target.selector:
+            return None
+        return next((each.value for each in reversed(self.events) if _is_text(each, target.selector)), None)
 
 
 class ScriptActs:
@@ -33,15 +54,14 @@ class ScriptActs:
         self._waiting: list[DomEvent | AddressChanged] = []
         """What scripts did, and where that led, that no step has yet."""
 
-    def read(self) -> str | None:
-        """Read what has come; the value that input has given to a date or the like meanwhile, if it has: the last."""
+    def read(self) -> Entered:
+        """Read what has come; what input has entered meanwhile."""
         new = self._signals.since(self._read)
         self._read += len(new)
         self._waiting += [
             each for each in new if isinstance(each, AddressChanged) or (isinstance(each, DomEvent) and each.by_script)
         ]
-        shaped = [each.value for each in new if isinstance(each, DomEvent) and _is_shaped(each)]
-        return shaped[-1] if shaped else None
+        return Entered(tuple(each for each in new if isinstance(each, DomEvent) and not each.by_script))
 
     def take(self, url: str = "") -> tuple[ScriptAct, ...]:
         """What they did before a step that begins now; with ``url``, before a page came to that address by itself: what
@@ -70,7 +90,13 @@ def act_of(event: DomEvent) -> ScriptAct:
 
 
 def _is_shaped(event: DomEvent) -> bool:
-    kind = event.chain[0].attributes.get("type", "").lower() if event.chain else ""
-    return (
-        not event.by_script and event.target.tag == "input" and kind in _SHAPED and event.event in ("input", "change")
-    )
+    return event.target.tag == "input" and _kind(event) in _SHAPED and event.event in ("input", "change")
+
+
+def _is_text(event: DomEvent, selector: str) -> bool:
+    written = event.target.tag == "textarea" or (event.target.tag == "input" and _kind(event) not in _TICKED)
+    return written and event.event == "input" and event.target.selector == selector
+
+
+def _kind(event: DomEvent) -> str:
+    return event.chain[0].attributes.get("type", "").lower() if event.chain else ""

@@ -90,6 +90,8 @@ class Ending:
     detail: str
 
 
+_UNCOUNTED = 2000
+"""Actions that are no steps, in one episode."""
 _BY_CONTENT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What working with values raises, as opposed to writing them down and to asking browser and sites."""
 
@@ -170,6 +172,7 @@ def run_episode(
     clock: Callable[[], float] = time.monotonic,
     spend: Callable[[Usage], Ending | None] = lambda usage: None,
     arrive: Callable[[], float] = lambda: 0.0,
+    uncounted: Callable[[Action], bool] = lambda action: False,
 ) -> Episode:
     """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
 
@@ -177,7 +180,8 @@ def run_episode(
     crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
     ``spend`` is told what each step's model calls used and may say that the run has no more money for another one.
     ``arrive`` waits for what an action has asked for and the environment has yet to bring; the seconds that it tells
-    are not the agent's.
+    are not the agent's. Actions that are ``uncounted`` are no steps to the limit and the stop rule; they have a limit
+    of their own.
     """
     rule = stop_rule(limits.rule)
     began = clock()
@@ -206,6 +210,8 @@ def run_episode(
     while True:
         if len(turns) >= limits.steps:
             return over(Ending("max_steps", f"the limit of {limits.steps} steps"))
+        if len(steps) - len(turns) >= _UNCOUNTED:
+            return over(Ending("max_steps", f"the limit of {_UNCOUNTED:,} acts that count as no steps"))
         if (ending := rule(turns) or limits.reached(usage) or broke) is not None:
             return over(_with_reason(ending, steps))
         started = clock() - began
@@ -266,7 +272,8 @@ def run_episode(
             exchange=reply.exchange,
         ).bounded()
         steps.append(step)
-        turns.append(TakenStep(action, observation.text))
+        if not uncounted(action):
+            turns.append(TakenStep(action, observation.text))
         if isinstance(action, Stop):
             answer = action.answer
         if isinstance(action, Invalid):

@@ -95,6 +95,8 @@ class _Open:
     value: str | None = None
     """Of a step without a command; of one that typed, what the field made of it, if that is no text; of one that
     accepted a prompt without a text, the empty one that it gets then."""
+    left: str | None = None
+    """Of one that typed, what the field held then."""
     by_script: tuple[ScriptAct, ...] = ()
     url_after: str = ""
     """Of the first navigation since; a second one is a step of its own."""
@@ -200,6 +202,7 @@ class _Watch:
                 self._open.url_after = event.url
             return None
         before = self._open.url_after if self._open is not None else ""
+        self._read()
         self._finish()
         if (ending := self._too_many()) is not None:
             return ending
@@ -275,11 +278,19 @@ class _Watch:
             # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
             # browser is gone, reading the final state says so.
             pass
-        shaped = self._scripts.read()
-        if self._open is not None and self._open.action["kind"] == "type":
-            self._open.value = shaped  # what keys have made of a date
+        self._read()
         look.seconds = self._now() - look.started
         return look
+
+    def _read(self) -> None:
+        """Read on what pages have signalled: what was typed has made something of its field."""
+        entered, typed = self._scripts.read(), self._open
+        if typed is None or typed.action["kind"] != "type":
+            return
+        if (shaped := entered.shaped) is not None:  # what keys have made of a date
+            typed.value = shaped
+        if (left := entered.left_in(typed.target)) is not None:
+            typed.left = left
 
     def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
         look = look or self._look(begun)
@@ -309,6 +320,7 @@ class _Watch:
             url_after=step.url_after or step.url_before,
             target=step.target,
             value=step.begun.value if step.begun is not None and step.value is None else step.value,
+            left=step.left,
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,

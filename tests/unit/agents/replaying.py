@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from pytest_webarena.actions import Wait
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.browser.observation import TabInfo
@@ -13,7 +14,7 @@ from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["CLICK", "SAVE", "STOP", "first", "observed", "replay", "seen"]
+__all__ = ["CLICK", "SAVE", "STOP", "first", "observed", "patient", "replay", "seen"]
 
 
 SAVE = TargetRecord(role="button", name="Save", selector="#save", x=5, y=6)
@@ -38,8 +39,14 @@ def seen(*lines: str, url: str = "http://s.test/", error: str = "", tabs: tuple[
 
 
 def first(run: RunDir, *lines: str) -> Reply:
-    reply: Reply = replay(run).act(seen(*lines))
-    return reply
+    """What is done first where nothing comes any more for which it waits."""
+    return patient(replay(run), seen(*lines))
+
+
+def patient(agent: Any, observation: Any) -> Reply:
+    """What is done when what the page may show late has been waited for, which showed nothing else."""
+    reply: Reply = agent.act(observation)
+    return agent.act(observation) if isinstance(reply.action, Wait) else reply
 
 
 def observed(run: RunDir, *texts: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,26 @@ def test_what_was_sent_once_more_is_told_whatever_the_verdict(tmp_path: Path) ->
     told = sent_apart(recording(tmp_path / "then", SAVED), replay.folder)
     assert told == "POST s.test/save was sent twice this time, and once in the recorded trial"
     assert sent_apart(replay, replay.folder) == ""
+
+
+def test_values_of_fields_that_look_secret_are_not_told(tmp_path: Path) -> None:
+    for name in ("pass", "user[pwd]", "api_key", "userPin", "pin"):
+        then, now = ({**SAVED, "request_body": f"{name}={value}"} for value in ("hush", "quiet"))
+        told = apart(tmp_path, [then], [now])
+        assert told == f"step 1 of 3 (click button 'Save'): POST s.test/save had sent another value of {name!r}"
+    then, now = ({**SAVED, "request_body": f"shipping={value}"} for value in ("sea", "air"))
+    assert apart(tmp_path, [then], [now]).endswith("'shipping' 'sea', and now 'air'")
+
+
+def test_a_text_that_its_field_did_not_show_is_told_of_no_field(tmp_path: Path) -> None:
+    action = {"kind": "type", "text": "hush"}
+    target = TargetRecord(role="textbox", name="Word")
+    typed = replace(STEPS[0], action=action, target=target, observation="0.txt")
+    steps = (typed, replace(STEPS[1], observation="1.txt"), STEPS[2])
+    then, now = ({**SAVED, "request_body": f"word={value}"} for value in ("hush", ""))
+    made = replace(recording(tmp_path / "then", then), steps=steps)
+    recording(tmp_path / "now", now)
+    (made.folder / "1.txt").write_text("[4] textbox 'Word' value: '••••'")
+    assert where_apart(made, {}, tmp_path / "now").endswith("POST s.test/save had sent another value of 'word'")
+    (made.folder / "1.txt").write_text("[4] textbox 'Word' value: 'hush'")
+    assert where_apart(made, {}, tmp_path / "now").endswith("had sent 'word' 'hush', and now ''")

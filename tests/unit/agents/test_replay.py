@@ -19,12 +19,13 @@ from pytest_webarena.actions import (
     Press,
     Stop,
     Type,
+    Wait,
 )
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import AgentError, UsageError
-from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.model import Task
@@ -283,3 +284,33 @@ def test_a_verdict_that_is_the_same_hides_nothing_that_was_sent_otherwise(record
         "the replay's verdict is the recorded one: passed; but POST s.test/star was sent once this time"
     )
     assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told
+
+
+def test_a_limit_that_ended_it_is_told_rather_than_a_step(recorded: RunDir, tmp_path: Path) -> None:
+    make_trial(recorded, steps=[CLICK, CLICK, STOP])
+    agent = replay(recorded, tmp_path)
+    agent.act(seen("[9] button 'Save'"))
+    agent.act(seen("[9] button 'Save'", url="http://s.test/elsewhere"))
+    definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
+    verdict = Verdict(score=0.0, passed=False, results=(), stop_reason="max_steps")
+    told = definition.judged(Task(id="t", intent="i", sites=()), 1, tmp_path, "failed", verdict)
+    assert told == (
+        "the replay failed, and the recorded trial had passed: the limit of steps (--max-steps) ended it before it had "
+        "repeated all"
+    )
+    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told
+
+
+def test_what_a_replay_does_beside_the_recorded_steps_counts_as_none(recorded: RunDir) -> None:
+    late = ScriptAct(event="click", target=SAVE, selector="css=#save", commanded=True)
+    make_trial(recorded, steps=[CLICK, {**CLICK, "by_script": (late,)}, STOP])
+    (folder,) = recorded.trials.iterdir()
+    (folder / "attempt-1" / "observations" / "000.txt").write_text("[4] button 'Save'")
+    agent = replay(recorded)
+    uncounted = resolve_agent(str(recorded.path.parent / "again.yaml")).uncounted
+    shown = seen("[9] button 'Save'", url="http://s.test/done")
+    did = [agent.act(observation).action for observation in (seen(), shown, shown, shown, shown)]
+    assert [(each.kind, uncounted(each)) for each in did] == [
+        ("wait", True), ("click", False), ("by_script", True), ("click", False), ("stop", False)
+    ]  # fmt: skip
+    assert not uncounted(Wait(2.0))  # one that was recorded

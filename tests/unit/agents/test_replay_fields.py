@@ -237,3 +237,33 @@ def test_what_is_written_over_a_nameless_field_that_was_marked_replaces_it(
     agent = replay(recorded)
     agent.act(seen("[1] spinbutton '' value: 9"))
     assert agent.act(seen("[1] spinbutton '' value: 9")).action == Type(Selector("css=#price"), "9.80", clear=clear)
+
+
+@pytest.mark.parametrize(
+    ("left", "text", "clear"),
+    [
+        ("6", "6", True),  # Playwright's `fill`: all of it was marked by script
+        ("16", "16", True),  # written behind what was there
+        ("6-", "6", True),  # a mask
+        ("7", "6", False),  # the page made something else of it
+        (None, "6", False),
+    ],
+)
+def test_what_a_field_held_when_it_was_written_is_known_of_fields_called_alike(
+    recorded: RunDir, left: str | None, text: str, clear: bool
+) -> None:
+    qty = TargetRecord(role="textbox", name="Qty", selector="tr:nth-of-type(2) > input")
+    typed = {"action": {**TYPE, "text": "6"}, "target": qty, "left": left, "url_after": "http://s.test/"}
+    make_trial(recorded, steps=[typed, STOP])
+    shown = "[3] textbox 'Qty' value: '1'", "[4] textbox 'Qty' value: '1'"
+    observed(recorded, "\n".join(shown))
+    action = first(recorded, *shown).action
+    assert isinstance(action, Type)
+    assert (action.text, action.clear) == (text, clear)
+
+
+def test_a_form_that_is_sent_right_after_does_not_hide_what_its_field_held(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{**TYPED[0], "left": "Bo", "url_after": "http://s.test/rows"}, STOP])
+    observed(recorded, "[4] textbox 'Name' value: 'Ada'", "[1] link 'Home'")
+    action = first(recorded, "[9] textbox 'Name' value: 'Ada'").action
+    assert action == Type(Element("9"), "Bo", clear=True)

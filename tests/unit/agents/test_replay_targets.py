@@ -15,11 +15,13 @@ from pytest_webarena.actions import (
     Noop,
     Point,
     Selector,
+    Stop,
+    Wait,
 )
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, patient, replay, seen
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_what_is_called_otherwise_by_now_is_not_found(recorded: RunDir, now: str
     observed(recorded, "[4] button 'Save'")
     agent = replay(recorded)
     page = [f"[9] button '{now}'"]
-    assert agent.act(seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
+    assert patient(agent, seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
     assert agent.act(seen(*page, error="nothing is there")).ended[0] == "invalid"
 
 
@@ -207,7 +209,7 @@ def test_a_name_with_another_count_is_the_same_where_it_stands_in_its_place(reco
     make_trial(recorded, steps=[{**CLICK, "target": comments}, STOP])
     observed(recorded, "[4] link '3 comments'")
     agent = replay(recorded)
-    agent.act(seen("[9] link '4 comments'"))
+    patient(agent, seen("[9] link '4 comments'"))
     reply = agent.act(seen("[9] link '4 comments'", error="nothing is there"))
     assert reply.action == Click(Selector('css=#c >> internal:and="role=link[name=\\"4 comments\\"s]"'))
     assert "role and name but for numbers ('4 comments')" in reply.thought
@@ -225,7 +227,7 @@ def test_a_link_that_leads_where_it_led_is_the_same_whatever_it_is_called(
     make_trial(recorded, steps=[{**CLICK, "target": notes}, STOP])
     observed(recorded, "[4] link 'Notes'")
     agent = replay(recorded)
-    agent.act(seen("[9] link 'Jottings'"))
+    patient(agent, seen("[9] link 'Jottings'"))
     reply = agent.act(seen("[9] link 'Jottings'", error="nothing is there"))
     assert ("its address" in reply.thought, reply.ended is None) == (found, found)
 
@@ -236,7 +238,7 @@ def test_by_its_address_one_link_is_found_that_does_nothing_else(recorded: RunDi
     make_trial(recorded, steps=[{**CLICK, "target": issue}, STOP])
     observed(recorded, "[4] link 'Issue 5'")
     agent = replay(recorded)
-    agent.act(seen("[9] link 'Delete'"))
+    patient(agent, seen("[9] link 'Delete'"))
     said = agent.act(seen("[9] link 'Delete'", error="nothing is there")).action.target.selector
     here = """//a[@href='/issues/5?by="me"']"""
     assert said.startswith(f"xpath={here}[not(")
@@ -267,7 +269,7 @@ def test_what_a_selector_finds_is_told_where_its_name_is_shown_no_more(recorded:
     make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#save"}}}, STOP])
     observed(recorded, "[4] button 'Save'")
     agent = replay(recorded)
-    reply = agent.act(seen("[9] button 'Drop'"))
+    reply = patient(agent, seen("[9] button 'Drop'"))
     assert (reply.action, reply.thought) == (
         Click(Selector("css=#save")),
         "before step 0 expected button 'Save', found nothing shown that is called so",
@@ -316,3 +318,31 @@ def test_what_a_script_did_after_a_dialog_is_found_by_what_was_shown_before_it(r
         done = [agent.act(seen(*now)).action for _ in range(3)]
         assert done[:2] == [Noop(), AcceptDialog()]
         assert (done[2] == ByScript(Selector(selector), "click")) is believed
+
+
+def test_what_its_page_shows_late_is_waited_for_once(recorded: RunDir) -> None:
+    """Agents are slower than a replay: a list may come some time after its page."""
+    make_trial(recorded, steps=[CLICK, STOP])
+    observed(recorded, "[4] button 'Save'")
+    agent = replay(recorded)
+    assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
+    reply = agent.act(seen("[3] link 'Home'", "[9] button 'Save'"))
+    assert (reply.action, reply.thought) == (Click(Element("9")), "")
+    agent = replay(recorded)
+    assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
+    reply = agent.act(seen("[3] link 'Home'"))
+    assert reply.action == Click(Selector('role=button[name="Save"s]'))
+    assert "expected button 'Save', found nothing shown that is called so" in reply.thought
+
+
+def test_one_of_several_is_not_looked_for_by_its_name_outside_of_what_is_shown(recorded: RunDir) -> None:
+    """The first that comes may be another row's."""
+    target = TargetRecord(role="button", name="Save", selector="li:nth-of-type(2) > button", x=5, y=6)
+    point = {"kind": "click", "target": {"x": 5.0, "y": 6.0}}
+    make_trial(recorded, steps=[{**CLICK, "action": point, "target": target}, STOP])
+    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    agent = replay(recorded)
+    agent.act(seen("[3] link 'Home'"))
+    reply = agent.act(seen("[3] link 'Home'"))
+    assert reply.action == Stop("")
+    assert "its target is not there" in reply.thought

@@ -80,7 +80,12 @@ def parse(text: str) -> Any:
 
 
 def run(
-    act: Any, *, session: FakeSession | None = None, raises: tuple[Any, ...] = (), **limits: Any
+    act: Any,
+    *,
+    session: FakeSession | None = None,
+    raises: tuple[Any, ...] = (),
+    uncounted: Any = lambda action: False,
+    **limits: Any,
 ) -> tuple[Any, Recorder, FakeSession]:
     session, recorder = session or FakeSession(), Recorder()
     agent = SimpleNamespace(act=act)
@@ -92,6 +97,7 @@ def run(
             limits=EpisodeLimits(**limits),
             recorder=recorder,
             clock=session.clock,
+            uncounted=uncounted,
         )
     return episode, recorder, session
 
@@ -116,6 +122,19 @@ def test_the_step_limit_counts_every_action() -> None:
     assert episode.ending.reason == "max_steps"
     assert len(recorder.steps) == 7
     assert episode.answer is None
+
+
+def test_what_is_no_step_has_a_limit_of_its_own() -> None:
+    def of_a_script(action: Any) -> bool:
+        return isinstance(action, Noop)
+
+    acts = [*[Noop()] * 9, CLICK, Stop("42")]
+    same = FakeSession(same_page=True)  # nor is it a repetition
+    episode, recorder, _ = run(scripted(*acts), session=same, uncounted=of_a_script, steps=2)
+    assert (episode.ending.reason, len(recorder.steps)) == ("answered", 11)
+    episode, recorder, _ = run(lambda observation: Noop(), uncounted=of_a_script, steps=2)
+    assert (episode.ending.reason, len(recorder.steps)) == ("max_steps", 2000)
+    assert episode.ending.detail == "the limit of 2,000 acts that count as no steps"
 
 
 def test_the_time_limit_ends_the_episode_between_steps() -> None:

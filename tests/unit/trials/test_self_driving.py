@@ -297,6 +297,36 @@ def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
     assert (step.action["text"], step.action["clear"], step.value) == ("2026-01-31", True, "2026-01-31")
 
 
+def wrote(value: str | None, selector: str = "#name", tag: str = "input", kind: str = "text", **more: Any) -> DomEvent:
+    target = TargetRecord(selector=selector, role="textbox", name="Name", tag=tag)
+    chain = (ElementRecord(tag=tag, attributes={"type": kind}),)
+    plain = {"time": 1.0, "tab": 0, "url": "http://a.test/", "event": "input"}
+    return DomEvent(target=target, value=value, chain=chain, **{**plain, **more})
+
+
+@pytest.mark.parametrize(
+    ("events", "left"),
+    [
+        ((wrote("A"), wrote("Ada"), wrote("ADA", event="change")), "Ada"),
+        ((wrote("Ada"), wrote("Bo", "#other")), "Ada"),
+        ((wrote("Ada"), wrote("Bo", by_script=True, commanded=True)), "Ada"),
+        ((wrote("Ada", tag="select"),), None),
+        ((wrote("Ada", kind="password"),), None),
+        ((wrote(None, kind="password"),), None),
+        ((), None),
+    ],
+)
+def test_what_a_field_held_when_text_was_in_is_kept(driven: FakeDriven, events: Any, left: str | None) -> None:
+    def drive(url: str) -> str:
+        driven.say("Input.insertText", text="da")
+        driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    episode = run(driven, drive, FakeSession((), events))
+    assert [step.left for step in episode.steps] == [left, None, None]
+    assert (episode.steps[0].action["text"], episode.steps[0].value) == ("da", "da")
+
+
 def test_what_scripts_did_is_told_with_the_next_step_and_is_none_itself(driven: FakeDriven) -> None:
     session = FakeSession((dom("change"),), (dom("click"), dom("click", by_script=False)), (dom("set"),))
     episode = run(driven, clicks(driven, 2), session)

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import (
-    AcceptDialog,
     Action,
     ByScript,
     Click,
     Element,
-    Noop,
     Point,
     Selector,
     Stop,
@@ -305,19 +303,20 @@ def test_a_recorded_selector_that_counts_others_is_not_believed_where_they_chang
     assert (reply.ended is None) is found
 
 
-def test_what_a_script_did_after_a_dialog_is_found_by_what_was_shown_before_it(recorded: RunDir) -> None:
-    """Of what is below a dialog nothing is shown; and of several that are called alike it is told by its neighbours."""
+def test_what_a_script_did_in_a_row_is_done_where_that_reads_as_it_did(recorded: RunDir) -> None:
+    """Its page finds out. By its name it is looked for only where nothing else is called so."""
     selector = "css=#list > li:nth-of-type(2) > button"
-    act = ScriptAct(event="click", target=ROW, selector=selector, commanded=True)
-    stay = {"url_after": "", "target": None}
-    answer = {"action": {"kind": "accept_dialog", "text": None}, **stay}
-    make_trial(recorded, steps=[{"action": {"kind": "noop"}, **stay}, answer, {**STOP, "by_script": (act,)}])
-    observed(recorded, "\n".join(rows("Basil", "Fern")), "Tab 0 (current): t\n\nA dialog is open: confirm 'Sure?'")
-    for now, believed in ((rows("Basil", "Fern"), True), (rows("Fern", "Basil"), False)):
-        agent = replay(recorded)
-        done = [agent.act(seen(*now)).action for _ in range(3)]
-        assert done[:2] == [Noop(), AcceptDialog()]
-        assert (done[2] == ByScript(Selector(selector), "click")) is believed
+    act = ScriptAct(event="click", target=ROW, selector=selector, rows=(("li", "Fern Delete"),), commanded=True)
+    make_trial(recorded, steps=[{**STOP, "by_script": (act,)}])
+    agent = replay(recorded)
+    done = agent.act(seen(*rows("Fern", "Basil"))).action
+    assert done == ByScript(Selector(selector), "click", alone=selector.removeprefix("css="), rows=act.rows)
+    assert agent.act(seen(*rows("Fern", "Basil"), error="it is not here")).action == Stop("rye")
+
+    agent = replay(recorded)
+    agent.act(seen(*rows("Fern")))
+    by_name = agent.act(seen(*rows("Fern"), error="it is not here")).action
+    assert (by_name.kind, type(by_name.target), by_name.rows) == ("by_script", Element, act.rows)
 
 
 def test_what_its_page_shows_late_is_waited_for_once(recorded: RunDir) -> None:

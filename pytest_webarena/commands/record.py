@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments"]
 
+_SHOWN = 6
+"""Users of a site that are told of by name: the catalogue has the others."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
@@ -294,7 +297,8 @@ def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
         user = task.user.get(name, site.default_user)
         others = [f"{each} ({one.role})" if one.role else each for each, one in app.users.items() if each != user]
         line = f"{name}: signed in as {user}" if user else f"{name}: nobody is signed in"
-        lines.append(line + (f"; --user {name}=NAME for {', '.join(others)}" if others else ""))
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        lines.append(line + (f"; --user {name}=NAME for {', '.join(others[:_SHOWN])}{more}" if others else ""))
     return tuple(lines)
 
 

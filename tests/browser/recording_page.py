@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -73,9 +74,11 @@ class Person:
         """Type, into whatever has the focus."""
         await self.page.keyboard.type(text)
 
-    async def steps(self, count: int) -> list[str]:
-        """The steps that the panel shows, once there are so many."""
-        await self.until(f"state.steps.length === {count}")
+    async def steps(self, count: int, last: str = "") -> list[str]:
+        """The steps that the panel shows, once there are so many, and ``last`` begins the last: what was typed may come
+        in parts, and be as many for a moment."""
+        begins = f"state.steps.at(-1).text.startsWith({json.dumps(last)})" if last else "true"
+        await self.until(f"state.steps.length === {count} && {begins}")
         found: list[str] = await self.page.evaluate("state.steps.map(step => step.text)")
         return found
 

@@ -73,7 +73,11 @@ def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Pop
     assert "expected to be told what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
     assert ask(address, "ask", {"what": "leave"}) == {}
     told, _ = recording.communicate(timeout=60)
-    assert (recording.returncode, told) == (1, "nothing was made\n")
+    who, made = told.splitlines()
+    assert who.startswith("homepage: signed in as mara.linden; --user homepage=NAME for tobin.ashgrove, ")
+    assert who.endswith(" more")
+    assert len(who) < 200
+    assert (recording.returncode, made) == (1, "nothing was made")
 
 
 def test_what_was_done_before_it_was_killed_is_gone_on_with(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
@@ -41,6 +40,7 @@ from pytest_webarena.actions import (
     Wait,
 )
 from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting.by_script import BY_SCRIPT, why_not
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
@@ -394,9 +394,9 @@ class _Hand:
         target = self._find(action.target)
         record = TargetRecord(**await target.call(scripts.DESCRIBE))
         how = action.unless_held, action.alone, [list(row) for row in action.rows]
-        found = await target.call(scripts.BY_SCRIPT, action.event, action.value, *how)
+        found = await target.call(BY_SCRIPT, action.event, action.value, *how)
         if isinstance(found, dict):
-            raise ActionFailed(_not_by_script(action, found))
+            raise ActionFailed(why_not(action, found))
         return Performed(target=record, value=action.value)
 
     async def _check(self, action: Check) -> Performed:
@@ -422,25 +422,6 @@ class _Hand:
             raise ActionFailed(f"There is no tab {index}: {tabs}.")
         self._tabs.focus(index)
         return Performed(value=str(index))
-
-
-def _not_by_script(action: ByScript, found: dict[str, Any]) -> str:
-    if "missing" in found:
-        listed = ", ".join(repr(option) for option in found["options"])
-        return f"The list has no option {found['missing']!r}. It has: {listed}."
-    if "several" in found:
-        return f"{action.alone} found one element, and now {found['several']}."
-    if "elsewhere" in found:
-        was = action.rows[-1][1]
-        return (
-            f"It stood in what read {shorten(was, 80)!r}; that is not here, or more than once: there is now "
-            f"{shorten(str(found['elsewhere']), 80)!r}."
-        )
-    if "files" in found:
-        return f"A script had put files there ({found['files']!r}), and what is in them was not recorded."
-    if "refused" in found:
-        return f"The field does not take {action.value!r}; it holds {found['refused']!r} instead."
-    return f"There is nothing here to which a script could do that ({action.event})."
 
 
 def typable(text: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 __all__ = [
-    "BY_SCRIPT",
     "CHOOSE",
     "DESCRIBE",
+    "ELEMENT_OF",
     "FOCUSED",
     "IS_CHECKED",
     "IS_HIDDEN_FILE_FIELD",
-    "ONLY_ONCE",
     "POINT_TARGET",
     "PREPARE",
     "SCROLL",
@@ -19,7 +18,7 @@ __all__ = [
     "TWO_FRAMES",
 ]
 
-_ELEMENT_OF = """
+ELEMENT_OF = """
 const elementOf = node =>
   node.nodeType === 1 ? node : node.nodeType === 9 ? node.documentElement
     : node.parentElement || node.getRootNode().host;
@@ -27,7 +26,7 @@ const elementOf = node =>
 
 # Who an element is, so that another run can find it again. Never the value of a field: it may be a password.
 _RECORD = (
-    _ELEMENT_OF
+    ELEMENT_OF
     + r"""
 const squeeze = (text, length) => (text || '').replace(/\s+/g, ' ').trim().slice(0, length);
 const selectorOf = el => {
@@ -282,7 +281,7 @@ const announce = (el, sign) => {
 
 CHOOSE = (
     "(node, wanted, sign) => {"
-    + _ELEMENT_OF
+    + ELEMENT_OF
     + _ANNOUNCE
     + r"""
   const el = elementOf(node), select = el.localName === 'select' ? el : el.closest('select');
@@ -329,105 +328,6 @@ SET_VALUE = (
 )
 """Give a date, colour or range field a value; false when it does not take it."""
 
-BY_SCRIPT = (
-    "(node, event, value, unlessHeld, alone, rows) => {"
-    + _ELEMENT_OF
-    + r"""
-  const found = elementOf(node), root = found.getRootNode();
-  if (alone && root.querySelectorAll(alone).length !== 1) return {several: root.querySelectorAll(alone).length};
-  const bare = text => (text || '').replace(/\s+/g, ''), unnumbered = text => bare(text).replace(/\d+/g, '#');
-  const texts = new Map();
-  const read = each => {
-    if (!texts.has(each)) texts.set(each, each.innerText ?? each.textContent);
-    return texts.get(each);
-  };
-  const within = (each, stop) => {
-    const all = [];
-    for (let n = each; n && n.nodeType === 1; n = n.parentElement) {
-      all.push(n);
-      if (n === stop) break;
-    }
-    return all;
-  };
-  const reads = (each, how) => {
-    const around = within(each);
-    return rows.every(([tag, text]) => around.some(n => n.localName === tag && how(read(n)) === how(text)));
-  };
-  const place = () => {
-    if (!rows.length || reads(found, bare)) return found;
-    for (const how of [bare, unnumbered]) {
-      const [tag, text] = rows[rows.length - 1];
-      const outer = [...root.querySelectorAll(CSS.escape(tag))].filter(each => how(read(each)) === how(text));
-      const those = outer.flatMap(each => [each, ...each.querySelectorAll(found.localName)])
-        .filter(each => each.localName === found.localName && reads(each, how));
-      const alike = [...new Set(those)];
-      if (alike.length === 1) return alike[0];
-      if (alike.length > 1) break;  // nobody knows which
-    }
-    return null;
-  };
-  const el = place();
-  if (!el) return {elsewhere: read(within(found).find(n => n.localName === rows[rows.length - 1][0]) || found)};
-  const view = el.ownerDocument.defaultView, tag = el.localName;
-  const Pointer = event.startsWith('pointer') ? view.PointerEvent : view.MouseEvent;
-  const made = {bubbles: true, cancelable: true, composed: true, view: view};
-  const announce = () => {
-    el.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
-    el.dispatchEvent(new view.Event('change', {bubbles: true}));
-  };
-  const give = (kind, name, what) => Object.getOwnPropertyDescriptor(view[kind].prototype, name).set.call(el, what);
-  const fill = () => {
-    if (tag === 'select') {
-      const plain = text => text.replace(/\s+/g, ' ').trim(), options = [...el.options];
-      const labels = () => options.filter(option => option.selected).map(option => plain(option.label)).join('\n');
-      if (unlessHeld && labels() === value) return true;
-      const wanted = value === '' ? [] : value.split('\n');
-      if (wanted.some(label => !options.some(option => plain(option.label) === label))) {
-        return {missing: wanted.find(label => !options.some(option => plain(option.label) === label)),
-                options: options.slice(0, 30).map(option => plain(option.label))};
-      }
-      if (!el.multiple) el.selectedIndex = options.findIndex(option => plain(option.label) === value);
-      else for (const option of options) option.selected = wanted.includes(plain(option.label));
-      return false;
-    }
-    if (tag === 'input' && el.type === 'file') return {files: value};
-    if (tag === 'input' && ['checkbox', 'radio'].includes(el.type)) {
-      if (unlessHeld && el.checked === (value === 'on')) return true;
-      give('HTMLInputElement', 'checked', value === 'on');
-      return false;
-    }
-    const kind = {input: 'HTMLInputElement', textarea: 'HTMLTextAreaElement'}[tag];
-    if (!kind) return {nothing: true};
-    if (unlessHeld && el.value === value) return true;
-    give(kind, 'value', value);
-    return el.value === value ? false : {refused: el.value};
-  };
-  if (['change', 'put', 'set'].includes(event)) {
-    const filled = fill();
-    if (filled === true || typeof filled === 'object') return filled;
-    if (event !== 'set') announce();
-  } else if (event === 'submit' || event === 'sent') {
-    const form = tag === 'form' ? el : el.form;
-    if (!form) return {nothing: true};
-    if (event === 'submit') view.HTMLFormElement.prototype.requestSubmit.call(form, tag === 'form' ? undefined : el);
-    else view.HTMLFormElement.prototype.submit.call(form);
-  } else if (event === 'keydown') {
-    const held = value.split('+'), key = value.endsWith('+') ? '+' : held[held.length - 1];
-    const keys = {...made, key: key, code: key.length === 1 && /[a-z]/i.test(key) ? `Key${key.toUpperCase()}` : key,
-      ctrlKey: held.includes('Control'), altKey: held.includes('Alt'), metaKey: held.includes('Meta'),
-      shiftKey: held.includes('Shift'), keyCode: key === 'Enter' ? 13 : key === 'Escape' ? 27 : key === 'Tab' ? 9 : 0};
-    for (const type of ['keydown', 'keyup']) el.dispatchEvent(new view.KeyboardEvent(type, keys));
-  } else if (event === 'click' && typeof el.click === 'function') {
-    el.click();
-  } else {
-    el.dispatchEvent(new Pointer(event, made));
-  }
-  return false;
-}"""
-)
-"""Do what a script did: ``event`` as `DomEvent.event`. False when it was done, true when there was nothing to do; else
-an object that says why not."""
-
 SELECT_CONTENT = """node => {
   let active = node.ownerDocument.activeElement;
   while (active && active.shadowRoot && active.shadowRoot.activeElement) active = active.shadowRoot.activeElement;
@@ -456,7 +356,7 @@ INSERT = """text => {
 
 IS_CHECKED = (
     "node => {"
-    + _ELEMENT_OF
+    + ELEMENT_OF
     + """
   let el = elementOf(node);
   if (el.localName === 'label' && el.control) el = el.control;
@@ -472,7 +372,7 @@ IS_CHECKED = (
 
 SCROLL = (
     "(node, across, down, pixels) => {"
-    + _ELEMENT_OF
+    + ELEMENT_OF
     + r"""
   const own = node && elementOf(node), doc = own ? own.ownerDocument : document, view = doc.defaultView;
   const page = doc.scrollingElement || doc.documentElement;
@@ -529,7 +429,3 @@ FOCUSED = (
 }"""
 )
 """The record of what the keyboard writes in; null where that is in another document, or nothing. No node."""
-
-ONLY_ONCE = frozenset({BY_SCRIPT, CHOOSE, SCROLL, SET_VALUE})
-"""Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
-they may be run anew where that one went while they ran."""

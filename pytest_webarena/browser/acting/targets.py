@@ -10,6 +10,7 @@ from playwright.async_api import Locator
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting.by_script import BY_SCRIPT
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, went_elsewhere
@@ -23,6 +24,9 @@ __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
 Purpose = Literal["click", "hover", "type"]
 
+_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.SCROLL, scripts.SET_VALUE})
+"""Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
+they may be run anew where that one went while they ran."""
 _LAST_LOOK = 0.5
 """Seconds."""
 
@@ -250,7 +254,7 @@ class _BySelector:
 
     async def _ask(self, selector: str, script: str, *args: Any) -> Any:
         first = self._tab.page.locator(selector).first
-        anew = script not in scripts.ONLY_ONCE
+        anew = script not in _ONLY_ONCE
         if anew and (found := await self._at_once(first, script, args)) is not None:
             return found[0]
         while True:

@@ -1,0 +1,127 @@
+"""Does to an element what a script did to it, as scripts do it, in the row that reads as it did then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_webarena.actions import ByScript
+from pytest_webarena.browser.acting.scripts import ELEMENT_OF
+from pytest_webarena.text import shorten
+
+__all__ = ["BY_SCRIPT", "why_not"]
+
+BY_SCRIPT = (
+    "(node, event, value, unlessHeld, alone, rows) => {"
+    + ELEMENT_OF
+    + r"""
+  const found = elementOf(node), root = found.getRootNode();
+  if (alone && root.querySelectorAll(alone).length !== 1) return {several: root.querySelectorAll(alone).length};
+  const bare = text => (text || '').replace(/\s+/g, ''), unnumbered = text => bare(text).replace(/\d+/g, '#');
+  const texts = new Map();
+  const read = each => {
+    if (!texts.has(each)) texts.set(each, each.innerText ?? each.textContent);
+    return texts.get(each);
+  };
+  const around = each => {
+    const all = [];
+    for (let n = each; n && n.nodeType === 1; n = n.parentElement) all.push(n);
+    return all;
+  };
+  const reads = (each, how) => {
+    const all = around(each);
+    return rows.every(([tag, text]) => all.some(n => n.localName === tag && how(read(n)) === how(text)));
+  };
+  const place = () => {
+    if (!rows.length || reads(found, bare)) return found;
+    for (const how of [bare, unnumbered]) {
+      const [tag, text] = rows[rows.length - 1];
+      const outer = [...root.querySelectorAll(CSS.escape(tag))].filter(each => how(read(each)) === how(text));
+      const those = outer.flatMap(each => [each, ...each.querySelectorAll(found.localName)])
+        .filter(each => each.localName === found.localName && reads(each, how));
+      const alike = [...new Set(those)];
+      if (alike.length === 1) return alike[0];
+      if (alike.length > 1) break;  // nobody knows which
+    }
+    return null;
+  };
+  const el = place();
+  if (!el) return {elsewhere: read(around(found).find(n => n.localName === rows[rows.length - 1][0]) || found)};
+  const view = el.ownerDocument.defaultView, tag = el.localName;
+  const Pointer = event.startsWith('pointer') ? view.PointerEvent : view.MouseEvent;
+  const made = {bubbles: true, cancelable: true, composed: true, view: view};
+  const announce = () => {
+    el.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
+    el.dispatchEvent(new view.Event('change', {bubbles: true}));
+  };
+  const give = (kind, name, what) => Object.getOwnPropertyDescriptor(view[kind].prototype, name).set.call(el, what);
+  const fill = () => {
+    if (tag === 'select') {
+      const plain = text => text.replace(/\s+/g, ' ').trim(), options = [...el.options];
+      const labels = () => options.filter(option => option.selected).map(option => plain(option.label)).join('\n');
+      if (unlessHeld && labels() === value) return true;
+      const wanted = value === '' ? [] : value.split('\n');
+      if (wanted.some(label => !options.some(option => plain(option.label) === label))) {
+        return {missing: wanted.find(label => !options.some(option => plain(option.label) === label)),
+                options: options.slice(0, 30).map(option => plain(option.label))};
+      }
+      if (!el.multiple) el.selectedIndex = options.findIndex(option => plain(option.label) === value);
+      else for (const option of options) option.selected = wanted.includes(plain(option.label));
+      return false;
+    }
+    if (tag === 'input' && el.type === 'file') return {files: value};
+    if (tag === 'input' && ['checkbox', 'radio'].includes(el.type)) {
+      if (unlessHeld && el.checked === (value === 'on')) return true;
+      give('HTMLInputElement', 'checked', value === 'on');
+      return false;
+    }
+    const kind = {input: 'HTMLInputElement', textarea: 'HTMLTextAreaElement'}[tag];
+    if (!kind) return {nothing: true};
+    if (unlessHeld && el.value === value) return true;
+    give(kind, 'value', value);
+    return el.value === value ? false : {refused: el.value};
+  };
+  if (['change', 'put', 'set'].includes(event)) {
+    const filled = fill();
+    if (filled === true || typeof filled === 'object') return filled;
+    if (event !== 'set') announce();
+  } else if (event === 'submit' || event === 'sent') {
+    const form = tag === 'form' ? el : el.form;
+    if (!form) return {nothing: true};
+    if (event === 'submit') view.HTMLFormElement.prototype.requestSubmit.call(form, tag === 'form' ? undefined : el);
+    else view.HTMLFormElement.prototype.submit.call(form);
+  } else if (event === 'keydown') {
+    const held = value.split('+'), key = value.endsWith('+') ? '+' : held[held.length - 1];
+    const keys = {...made, key: key, code: key.length === 1 && /[a-z]/i.test(key) ? `Key${key.toUpperCase()}` : key,
+      ctrlKey: held.includes('Control'), altKey: held.includes('Alt'), metaKey: held.includes('Meta'),
+      shiftKey: held.includes('Shift'), keyCode: key === 'Enter' ? 13 : key === 'Escape' ? 27 : key === 'Tab' ? 9 : 0};
+    for (const type of ['keydown', 'keyup']) el.dispatchEvent(new view.KeyboardEvent(type, keys));
+  } else if (event === 'click' && typeof el.click === 'function') {
+    el.click();
+  } else {
+    el.dispatchEvent(new Pointer(event, made));
+  }
+  return false;
+}"""
+)
+"""Do what a script did: ``event`` as `DomEvent.event`. False when it was done, true when there was nothing to do; else
+an object that says why not."""
+
+
+def why_not(action: ByScript, found: dict[str, Any]) -> str:
+    """What `BY_SCRIPT` found that can't be done, in a sentence."""
+    if "missing" in found:
+        listed = ", ".join(repr(option) for option in found["options"])
+        return f"The list has no option {found['missing']!r}. It has: {listed}."
+    if "several" in found:
+        return f"{action.alone} found one element, and now {found['several']}."
+    if "elsewhere" in found:
+        was = action.rows[-1][1]
+        return (
+            f"It stood in what read {shorten(was, 80)!r}; that is not here, or more than once: there is now "
+            f"{shorten(str(found['elsewhere']), 80)!r}."
+        )
+    if "files" in found:
+        return f"A script had put files there ({found['files']!r}), and what is in them was not recorded."
+    if "refused" in found:
+        return f"The field does not take {action.value!r}; it holds {found['refused']!r} instead."
+    return f"There is nothing here to which a script could do that ({action.event})."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.agents.fields import named_elements
-from pytest_webarena.tasks.syntax import DOES_MORE, ROLES
+from pytest_webarena.tasks.syntax import CONTROLS, DOES_MORE, ROLES
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord, TargetRecord
@@ -23,11 +23,6 @@ __all__ = ["missing", "targets_of"]
 
 _ADDRESS = re.compile(r'a\[href=("(?!#!?"|javascript:)(?:[^"\\]|\\.)+")\]$', re.IGNORECASE)
 """At the end of an element's selector: no other link of the page led there."""
-_CALLED = frozenset(
-    {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
-     "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem"}
-)  # fmt: skip
-"""Roles of elements that are found by their name, if they have one."""
 _LONGEST = 80
 Shown = list[tuple[str, str, str]]
 Marks = tuple[tuple[str, str] | None, tuple[str, str] | None]
@@ -57,7 +52,7 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
         yield from _in_its_place(hit, _but_for_numbers(hit, before, shown))
         yield from _by_address(hit)
         return
-    known = hit.role in _CALLED and 0 < len(hit.name) < _LONGEST and step.action.get("kind") != "upload"
+    known = hit.role in CONTROLS and 0 < len(hit.name) < _LONGEST and step.action.get("kind") != "upload"
     if known:
         yield from _by_address(hit)
     if hit.selector and (not known or hit.text):

@@ -12,17 +12,13 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.reports import Beside, ListOption
 from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.tasks.syntax import CONTROLS
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["beside"]
 
-_ACTED_ON = frozenset(
-    {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
-     "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem"}
-)  # fmt: skip
-"""Roles of what one acts on: of these anything else of the same role will do where no list is to be seen."""
 _INTO_FRAME = "internal:control=enter-frame"
 
 _OPTIONS = """el => el.localName !== 'select' ? [] : [...el.options].filter(o => !o.matches(':disabled')).map(
@@ -90,7 +86,7 @@ async def _neighbour(
 ) -> tuple[str, TargetRecord | None]:
     """A selector of the neighbour, and what it is: of the same role where it has one, else of the same tag, in a place
     that is alike."""
-    kinds = [(f"role={record.role}", True)] if record.role in _ACTED_ON else []
+    kinds = [(f"role={record.role}", True)] if record.role in CONTROLS else []
     for kind, any_will_do in (*kinds, (f"css={record.tag}", False)):
         listed = tab.page.locator(f"{frame}{kind}")
         number = await tab.run(listed.evaluate_all(_NEXT, [handle, any_will_do]), hang, "looking at neighbours")

@@ -18,6 +18,7 @@ from pytest_webarena.signals import (
     Signal,
     TabClosed,
 )
+from pytest_webarena.tasks.syntax import CONTROLS
 
 __all__ = ["RecordedStep", "steps_of"]
 
@@ -35,12 +36,7 @@ _BROWSER = frozenset(
     | {"Alt+ArrowLeft", "Alt+ArrowRight", "Alt+Home", "F1", "F3", "F6", "F7", "F10", "F11", "F12"}
 )
 """Keys with which the browser does something that pages are told in other ways, or not at all."""
-_CONTROLS = frozenset(
-    {
-        "button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
-        "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem", "DisclosureTriangle",
-    }
-)  # fmt: skip
+_CONTROLS = CONTROLS | {"DisclosureTriangle"}
 _RELOADS = frozenset({"F5", "Shift+F5", "Control+F5", "Control+r", "Meta+r", "Control+Shift+R", "Meta+Shift+R"})
 
 

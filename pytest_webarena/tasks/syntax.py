@@ -11,7 +11,7 @@ from pytest_webarena.tasks.nodes import near
 from pytest_webarena.tasks.shapes import Fault, Text
 from pytest_webarena.text import clip
 
-__all__ = ["DOES_MORE", "LOCATE", "QUERY", "REGEX", "ROLES", "SELECTOR", "STATEMENT"]
+__all__ = ["CONTROLS", "DOES_MORE", "LOCATE", "QUERY", "REGEX", "ROLES", "SELECTOR", "STATEMENT"]
 
 _ENGINES = (
     "css", "css:light", "data-test", "data-test-id", "data-test-id:light", "data-test:light", "data-testid",
@@ -32,6 +32,11 @@ ROLES = frozenset({
     "superscript", "switch", "tab", "table", "tablist", "tabpanel", "term", "textbox", "time", "timer", "toolbar",
     "tooltip", "tree", "treegrid", "treeitem",
 })  # fmt: skip
+CONTROLS = frozenset({
+    "button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
+    "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
+})  # fmt: skip
+"""Roles of what one acts on, and calls by its name."""
 DOES_MORE = (
     "data-method", "data-remote", "data-confirm", "data-turbo-method", "data-turbo-confirm", "data-toggle",
     "data-bs-toggle", "hx-post", "hx-put", "hx-patch", "hx-delete", "onclick", "download",

@@ -6,18 +6,27 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from pytest_webarena.agents.fields import field_value
 from pytest_webarena.agents.recording import Recording
+from pytest_webarena.agents.replay_agent import FILE
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.text import clip
 
-__all__ = ["sent_apart", "where_apart"]
+if TYPE_CHECKING:
+    from pytest_webarena.checks.verdict import Verdict
 
-_READS = frozenset({"GET", "HEAD", "OPTIONS", "CONNECT"})
+__all__ = ["sent_apart", "verdict_told", "where_apart"]
+
+_NO_STEP = "no step diverged; the checks, or what the site answered, were others"
+_ENDED = {"max_steps": "the limit of steps (--max-steps)", "time": "the limit of time (--time-limit)"}
+_READS = SAFE_METHODS | {"CONNECT"}
 _TOKEN = 16
 """Letters and digits without a space: a value that differs and is as long is one that each page makes anew."""
 _SECRET = re.compile(
@@ -28,20 +37,50 @@ Sent = tuple[str, str, str]
 """Method, host and path."""
 
 
+def verdict_told(recording: Recording, folder: Path, outcome: str, verdict: Verdict) -> tuple[str, bool]:
+    """The last line of a replay: whether it came to the recorded verdict, and if not, where it went another way first;
+    and whether that is worth telling beside. ``folder``: the replay's attempt."""
+    if outcome == recording.outcome:
+        said = f"the replay's verdict is the recorded one: {outcome}"
+        otherwise = sent_apart(recording, folder)
+        return (f"{said}; but {otherwise}", True) if otherwise else (said, False)
+    if verdict.stop_reason in _ENDED:
+        why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
+    else:
+        why = (
+            _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
+            or where_apart(recording, verdict.to_json(), folder)
+            or _first_line(folder, ": healed: ")
+            or _NO_STEP
+        )
+    return f"the replay {outcome}, and the recorded trial had {recording.outcome}: {why}", True
+
+
 def where_apart(recording: Recording, verdict: Mapping[str, Any], folder: Path) -> str:
     """The first step whose effect was another one, and which, in a sentence without an end; empty where nothing tells.
 
     ``verdict``: the replay's, as `Verdict.to_json`; ``folder``: its attempt's.
     """
-    for said in (*_key_nodes(recording, verdict), *_requests(recording, folder), *_checks(recording, verdict)):
-        return said
-    return ""
+    told = chain(_key_nodes(recording, verdict), _requests(recording, folder), _checks(recording, verdict))
+    return next(told, "")
 
 
 def sent_apart(recording: Recording, folder: Path) -> str:
     """What was sent this time otherwise than in the recorded trial, the first of it; empty where nothing was. A verdict
     may be the same all the same: checks need not ask how often."""
-    return next(iter(_requests(recording, folder)), "")
+    return next(_requests(recording, folder), "")
+
+
+def _first_line(folder: Path, *signs: str) -> str:
+    """The first line with the first of ``signs`` that there is; empty where there is none."""
+    try:
+        lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    for sign in signs:
+        if found := next((line for line in lines if sign in line), ""):
+            return found
+    return ""
 
 
 def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
@@ -64,26 +103,33 @@ def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str
 
 
 def _requests(recording: Recording, folder: Path) -> Iterator[str]:
-    then, now = (list(_sent(each)) for each in (recording.folder, folder))
-    left = Counter(sent for _, sent, _ in now)
+    """What was sent less often, with other values, or more often; the recorded ones first, in their order."""
+    then, now = list(_sent(recording.folder)), list(_sent(folder))
+    often, left = Counter(sent for _, sent, _ in then), Counter(sent for _, sent, _ in now)
+    made = Counter(left)
+    bodies = {sent: body for _, sent, body in now}
     for time, sent, body in then:
         step = _named(recording, _step_at(recording, time))
         if not left[sent]:
-            yield f"{step}: it had sent {_words(sent)}, and nothing did this time"
+            found = f"it was sent {_times(made[sent])} this time" if made[sent] else "nothing did this time"
+            yield f"{step}: it had sent {_words(sent)}, and {found}"
         left[sent] -= 1
-        other = next((each for _, which, each in now if which == sent), None)
-        if other is not None and then.count((time, sent, body)) == 1 == sum(which == sent for _, which, _ in now):
-            for name, one, two in _unlike(body, other):
-                said = f"{name!r} {clip(repr(one), 60)}, and now {clip(repr(two), 60)}"
-                if _SECRET.search(name) or {one, two} & _hidden(recording):
-                    said = f"another value of {name!r}"
+        if often[sent] == made[sent] == 1:
+            for said in _values_apart(recording, body, bodies[sent]):
                 yield f"{step}: {_words(sent)} had sent {said}"
-    before = Counter(sent for _, sent, _ in then)
-    for _, sent, _ in now:
-        if not before[sent]:
-            many, once = Counter(which for _, which, _ in now)[sent], Counter(which for _, which, _ in then)[sent]
-            yield f"{_words(sent)} was sent {_times(many)} this time, and {_times(once)} in the recorded trial"
-        before[sent] -= 1
+    for sent, count in made.items():
+        if count > often[sent]:
+            yield f"{_words(sent)} was sent {_times(count)} this time, and {_times(often[sent])} in the recorded trial"
+
+
+def _values_apart(recording: Recording, then: str, now: str) -> Iterator[str]:
+    unlike = list(_unlike(then, now))
+    hidden = _hidden(recording) if unlike else set()
+    for name, one, two in unlike:
+        if _SECRET.search(name) or {one, two} & hidden:
+            yield f"another value of {name!r}"
+        else:
+            yield f"{name!r} {clip(repr(one), 60)}, and now {clip(repr(two), 60)}"
 
 
 def _checks(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
@@ -138,13 +184,20 @@ def _sent(folder: Path) -> Iterator[tuple[float, Sent, str]]:
 
 
 def _unlike(one: str, other: str) -> Iterator[tuple[str, str, str]]:
-    """The fields of two forms that hold something else: name, then, now."""
-    then, now = (dict(parse_qsl(body, keep_blank_values=True)) for body in (one, other))
+    """The fields of two forms, or objects of JSON, that hold something else: name, then, now."""
+    then, now = _fields(one), _fields(other)
     for name in then:
         two = now.get(name, "")
         tokens = all(len(value) >= _TOKEN and " " not in value for value in (then[name], two))
         if then[name] != two and not tokens:
             yield name, then[name], two
+
+
+def _fields(body: str) -> dict[str, str]:
+    with suppress(ValueError):
+        if isinstance(told := json.loads(body), dict):
+            return {name: value if isinstance(value, str) else json.dumps(value) for name, value in told.items()}
+    return dict(parse_qsl(body, keep_blank_values=True))
 
 
 def _times(count: int) -> str:

@@ -77,7 +77,7 @@ def test_what_was_sent_tells_the_step_that_had_sent_it(tmp_path: Path) -> None:
     told = apart(tmp_path, [read, kept_back, star, SAVED], [star])
     assert told == "step 1 of 3 (click button 'Save'): it had sent POST s.test/save, and nothing did this time"
     twice = apart(tmp_path, [star, SAVED, {**SAVED, "time": 102.9}], [star, SAVED])
-    assert twice == "step 2 of 3 (stop): it had sent POST s.test/save, and nothing did this time"
+    assert twice == "step 2 of 3 (stop): it had sent POST s.test/save, and it was sent once this time"
     more = apart(tmp_path, [SAVED], [SAVED, star])
     assert more == "POST s.test/star was sent once this time, and not in the recorded trial"
 
@@ -129,3 +129,9 @@ def test_a_text_that_its_field_did_not_show_is_told_of_no_field(tmp_path: Path) 
     assert where_apart(made, {}, tmp_path / "now").endswith("POST s.test/save had sent another value of 'word'")
     (made.folder / "1.txt").write_text("[4] textbox 'Word' value: 'hush'")
     assert where_apart(made, {}, tmp_path / "now").endswith("had sent 'word' 'hush', and now ''")
+
+
+def test_values_in_json_are_compared_too(tmp_path: Path) -> None:
+    then, now = ({**SAVED, "request_body": json.dumps({"id": row, "on": True})} for row in (2, 1))
+    told = apart(tmp_path, [then], [now])
+    assert told == "step 1 of 3 (click button 'Save'): POST s.test/save had sent 'id' '2', and now '1'"

@@ -15,7 +15,7 @@ _MOST = 1000
 """Acts before one step."""
 _SHAPED = frozenset({"color", "date", "datetime-local", "month", "range", "time", "week"})
 """Kinds of fields of which the value is not what keys write in them."""
-_TICKED = frozenset({"checkbox", "password", "radio"})
+_NO_TEXT = frozenset({"checkbox", "password", "radio"})
 """Kinds of fields of which the value is no text, or none to be told."""
 
 
@@ -94,7 +94,7 @@ def _is_shaped(event: DomEvent) -> bool:
 
 
 def _is_text(event: DomEvent, selector: str) -> bool:
-    written = event.target.tag == "textarea" or (event.target.tag == "input" and _kind(event) not in _TICKED)
+    written = event.target.tag == "textarea" or (event.target.tag == "input" and _kind(event) not in _NO_TEXT)
     return written and event.event == "input" and event.target.selector == selector
 
 

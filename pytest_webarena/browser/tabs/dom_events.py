@@ -81,6 +81,7 @@ class DomEvents:
         receive = self._receiver(_Session(session), ())
         for name in (
             "Page.frameAttached",
+            "Page.frameDetached",
             "Page.frameNavigated",
             "Runtime.bindingCalled",
             "Runtime.executionContextCreated",
@@ -134,6 +135,8 @@ class DomEvents:
                         self._in_background(self._frames.follow(early, its))
             elif method == "Page.frameAttached":
                 self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
+            elif method == "Page.frameDetached" and params.get("reason") != "swap":  # else into another process
+                self._frames.detached(str(params.get("frameId", "")))
             elif method == "Page.frameNavigated":
                 shown = params.get("frame", {})
                 # What comes back has its listener still; in a browser's own page about an error there is nothing to do.

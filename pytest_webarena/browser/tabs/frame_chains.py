@@ -67,6 +67,10 @@ class FrameChains:
         """A frame is within another one."""
         _keep(self._parents, frame, parent)
 
+    def detached(self, frame: str) -> None:
+        """A frame has gone, and nobody is asked in it. What was told of its place stays: events of it may be late."""
+        self._contexts.pop(frame, None)
+
     def listened(self, frame: str, channel: Channel, context: int) -> list[tuple[str, Channel]]:
         """There is a world for the listener in a frame's new document. What is to be followed now: frames in it that
         were there before, each with its channel."""

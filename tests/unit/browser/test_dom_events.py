@@ -22,11 +22,13 @@ class Protocol:
 
     def __init__(self) -> None:
         self.handlers: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self.sent: list[tuple[str, object]] = []
 
     def on(self, event: str, handler: Callable[[dict[str, Any]], None]) -> None:
         self.handlers[event] = handler
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
+        self.sent.append((method, params.get("contextId")))
         return {}
 
     def navigated(self, frame: str, type: str = "Navigation", **more: str) -> None:
@@ -126,3 +128,15 @@ def test_an_act_is_the_agents_while_a_command_of_its_runs() -> None:
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
     times.ended(beside)
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
+
+
+def test_frames_that_have_gone_are_asked_nothing() -> None:
+    protocol, log = Protocol(), SignalLog(dom_events=True)
+    events = DomEvents(log.of_tab(), lambda awaitable: None)
+    asyncio.run(events.listen(cast(CDPSession, protocol)))
+    for context, frame in ((1, "F"), (2, "G"), (3, "H")):
+        protocol.says(context, frame, '{"listening": true}')
+    protocol.handlers["Page.frameDetached"]({"frameId": "F", "reason": "remove"})
+    protocol.handlers["Page.frameDetached"]({"frameId": "G", "reason": "swap"})  # to another process
+    asyncio.run(events.sweep(1.0))
+    assert [context for method, context in protocol.sent if method == "Runtime.evaluate" and context] == [2, 3]

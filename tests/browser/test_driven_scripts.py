@@ -376,6 +376,31 @@ def test_a_row_is_found_by_what_stands_in_it(
     assert session.observe().title == starred
 
 
+@pytest.mark.parametrize("other", ["", "<input>"])
+def test_in_its_row_it_is_the_one_that_it_was(
+    page: Page, watched: Watched, session: Session, web: Web, other: str
+) -> None:
+    """Of several of its kind, by its number there; if they are as many."""
+    row = "<tr><td>{}<td><input><td><input type=checkbox onchange='document.title += this.closest(`tr`).innerText'>"
+    web.put("/ticks", ROWS % "".join(map(row.format, ("Alpha", "Beta"))))
+    page.goto("http://a.test/ticks")
+    before = len(watched.session.signals.since())
+    page.evaluate("() => document.querySelectorAll('tr')[1].querySelectorAll('input')[1].click()")
+
+    def acts() -> list[DomEvent]:
+        found = watched.session.signals.since(before)
+        return [each for each in found if isinstance(each, DomEvent) and each.by_script]
+
+    wait_until(lambda: len(acts()) == 1)
+    act = act_of(acts()[0])
+    web.put("/now", "<title>-</title>" + ROWS % "".join(map((row + other).format, ("Aaron", "Alpha", "Beta"))))
+    session.open_tabs(["http://a.test/now"])
+    target = Selector(act.selector)
+    outcome = session.execute(ByScript(target, "click", alone=act.target.selector, rows=act.rows))
+    assert bool(outcome.error) is bool(other)
+    assert "".join(session.observe().title.split()) == ("-" if other else "-Beta")
+
+
 def test_what_was_alone_and_is_so_no_more_is_left_alone(session: Session, web: Web) -> None:
     web.put("/two", "<title>-</title><p><button onclick='document.title = 1'>A</button><p><button>B</button>")
     session.open_tabs(["http://a.test/two"])

@@ -31,16 +31,18 @@ BY_SCRIPT = (
     const all = around(each);
     return rows.every(([tag, text]) => all.some(n => n.localName === tag && how(read(n)) === how(text)));
   };
+  const kinOf = row => [...row.querySelectorAll(CSS.escape(found.localName))];
   const place = () => {
     if (!rows.length || reads(found, bare)) return found;
     for (const how of [bare, unnumbered]) {
       const [tag, text] = rows[rows.length - 1];
       const outer = [...root.querySelectorAll(CSS.escape(tag))].filter(each => how(read(each)) === how(text));
-      const those = outer.flatMap(each => [each, ...each.querySelectorAll(found.localName)])
-        .filter(each => each.localName === found.localName && reads(each, how));
-      const alike = [...new Set(those)];
-      if (alike.length === 1) return alike[0];
-      if (alike.length > 1) break;  // nobody knows which
+      if (outer.length > 1) break;  // nobody knows which
+      if (!outer.length) continue;
+      const own = around(found).find(n => n.localName === tag), inside = row => row && row !== found ? kinOf(row) : [];
+      const then = inside(own), now = inside(outer[0]), at = then.indexOf(found);
+      const there = own === found ? outer[0] : then.length === now.length ? now[at] : now.length === 1 ? now[0] : null;
+      if (there && reads(there, how)) return there;
     }
     return null;
   };

@@ -10,7 +10,7 @@ import contextlib
 import gc
 import importlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -37,8 +37,10 @@ for _module in ("plugin.hooks", "suites.loading"):
     importlib.import_module(f"pytest_webarena.{_module}")
 
 _HERE = Path(__file__).parent
-_WITH_OTHER_PROCESSES = {"browser": 1.0, "docker": 2.0, "plugin": 1.0}
-"""Rooms whose tests start browsers, containers or pytest, and about how dear one of these is."""
+_SECONDS = {"browser": 3, "docker": 7, "plugin": 2, "ray": 25}
+"""Rooms whose tests start browsers, containers, pytest or a cluster, and about how long one of these takes."""
+_OF_ITS_LIMIT = 0.1
+"""How much of the time that it may take at the most is added to the time of a module: who asks for it needs it."""
 
 
 @pytest.fixture(autouse=True)
@@ -118,8 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             limit = item.get_closest_marker("timeout")
             longest[item.path] = max(longest.get(item.path, 0), limit.args[0] if limit else 0)
-        items.sort(key=lambda item: -longest[item.path])  # nobody may wait at the end for who asks for more time
-        items[:] = spread(items, workers)
+        items[:] = spread(items, workers, longest)
 
 
 def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
@@ -134,21 +135,26 @@ def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
     return kept
 
 
-def spread(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+def spread(items: list[pytest.Item], workers: int, limits: Mapping[Path, float]) -> list[pytest.Item]:
     """The same items in an order of which each worker gets an even part, with whole modules of slow tests at its front.
 
-    Workers that are done steal from the end of another's part: one by one quick tests fill the gaps, no module and no
-    fixture of one is torn apart, and none waits for a slow test that happened to be last.
+    The dearest come first, each to who has least to do yet, by what modules take about (``limits``: the longest
+    time-out in one). Workers that are done steal from the end of another's part: one by one quick tests fill the gaps,
+    no module and no fixture of one is torn apart, and nobody waits at the end for a slow test that came last.
     """
-    slow = [item for item in items if room_of(item) in _WITH_OTHER_PROCESSES]
-    quick = [item for item in items if room_of(item) not in _WITH_OTHER_PROCESSES]
-    total = sum(_WITH_OTHER_PROCESSES[room_of(item)] for item in slow)
+    slow = [item for item in items if room_of(item) in _SECONDS]
+    quick = [item for item in items if room_of(item) not in _SECONDS]
+    modules = [list(tests) for _, tests in groupby(slow, key=lambda item: item.path)]
     parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    before = 0.0
-    for _, module in groupby(slow, key=lambda item: item.path):
-        tests = list(module)
-        parts[min(int(before / total * workers), workers - 1)].extend(tests)
-        before += sum(_WITH_OTHER_PROCESSES[room_of(item)] for item in tests)
+    taken = [0.0] * workers
+
+    def cost(tests: Sequence[pytest.Item]) -> float:
+        return len(tests) * _SECONDS[room_of(tests[0])] + _OF_ITS_LIMIT * limits.get(tests[0].path, 0)
+
+    for tests in sorted(modules, key=cost, reverse=True):
+        least = taken.index(min(taken))
+        parts[least] += tests
+        taken[least] += cost(tests)
     for number, part in enumerate(parts):
         left = workers - number
         fill = max(0, (len(quick) + sum(map(len, parts[number:]))) // left - len(part)) if left > 1 else len(quick)

@@ -28,7 +28,7 @@ def room_with(room: str, modules: int, each: int) -> list[Any]:
 def test_each_worker_begins_with_slow_tests_and_ends_with_quick_ones(workers: int) -> None:
     items = [*room_with("browser", 40, 15), *room_with("docker", 10, 7), *room_with("plugin", 10, 14)]
     items += room_with("unit", 200, 25)
-    order = spread(items, workers)
+    order = spread(items, workers, {})
     assert sorted(map(id, order)) == sorted(map(id, items))
     slow_modules = [path for path, _ in groupby(order, key=lambda item: item.path) if "unit" not in path.parts]
     assert len(slow_modules) == len(set(slow_modules)) == 60  # none is torn apart
@@ -40,10 +40,15 @@ def test_each_worker_begins_with_slow_tests_and_ends_with_quick_ones(workers: in
         assert sum(slow) >= 10 * 7
 
 
-def test_slow_tests_alone_keep_their_order() -> None:
-    items = room_with("browser", 9, 5)
-    assert spread(items, 2) == items
-    assert spread([], 2) == []
+def test_the_dearest_come_first_and_each_worker_gets_as_much_to_do() -> None:
+    few = room_with("ray", 1, 6)
+    items = [*room_with("browser", 20, 5), *few, *room_with("docker", 1, 3)]
+    limits = {HERE / "docker" / "test_0.py": 2400.0}  # as long as 80 tests with a browser
+    order = spread(items, 4, limits)
+    assert sorted(map(id, order)) == sorted(map(id, items))
+    modules = [(path.parent.name, len(list(tests))) for path, tests in groupby(order, key=lambda item: item.path)]
+    assert modules == [("docker", 3), ("ray", 6), *[("browser", 5)] * 20]  # and ten of those for each of the others
+    assert spread([], 2, {}) == []
 
 
 def test_of_many_cases_some_of_all_parts_are_run() -> None:

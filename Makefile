@@ -14,9 +14,10 @@ DEMO_MORE := candles or socks or windbreaker or teapot or lantern or steam
 DEMO_TASKS := ($(DEMO_KINDS)) and not ($(DEMO_MORE))
 DEMO_FILES := $(addprefix tasks/, homepage/navigation.yaml $(addprefix shopping/, content.yaml navigation.yaml products.yaml))
 DEMO ?= $(DEMO_FILES) -k "$(DEMO_TASKS)" --agent=oracle --agent=reader -n 2 --tb=no -rN
-# The suite: which tests, and how; more workers than two cores, for tests with a browser or an engine wait a good deal.
-# For a part of it, call pytest (CONTRIBUTING.md).
-SUITE ?= tests -n 4
+# The suite: which tests, and how; two workers more than cores, for tests with a browser or an engine wait a good deal,
+# and at most eight: each has browsers of its own. For a part of it, call pytest (CONTRIBUTING.md).
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+SUITE ?= tests -n $(shell echo $$(($(CORES) > 6 ? 8 : $(CORES) + 2)))
 
 # The audit: which tasks, and how.
 AUDIT ?= tasks -n 2

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
 
 from pytest_webarena.agents.fields import field_value
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import FILE
+from pytest_webarena.agents.sent import Place, Sent, paired, read_sent, unlike
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
@@ -26,15 +22,10 @@ __all__ = ["sent_apart", "verdict_told", "where_apart"]
 
 _NO_STEP = "no step diverged; the checks, or what the site answered, were others"
 _ENDED = {"max_steps": "the limit of steps (--max-steps)", "time": "the limit of time (--time-limit)"}
-_READS = SAFE_METHODS | {"CONNECT"}
-_TOKEN = 16
-"""Letters and digits without a space: a value that differs and is as long is one that each page makes anew."""
 _SECRET = re.compile(
     r"(?i:pass(?!enger)|pwd|secret|token|key|pincode|auth(?!or(?!i[sz])))|(?:(?<![A-Za-z])[Pp]in|Pin|PIN)(?![a-z])"
 )
 """In names of fields of which nobody should read the value in a file."""
-Sent = tuple[str, str, str]
-"""Method, host and path."""
 
 
 def verdict_told(recording: Recording, folder: Path, outcome: str, verdict: Verdict) -> tuple[str, bool]:
@@ -104,32 +95,47 @@ def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str
 
 def _requests(recording: Recording, folder: Path) -> Iterator[str]:
     """What was sent less often, with other values, or more often; the recorded ones first, in their order."""
-    then, now = list(_sent(recording.folder)), list(_sent(folder))
-    often, left = Counter(sent for _, sent, _ in then), Counter(sent for _, sent, _ in now)
-    made = Counter(left)
-    bodies = {sent: body for _, sent, body in now}
-    for time, sent, body in then:
-        step = _named(recording, _step_at(recording, time))
-        if not left[sent]:
-            found = f"it was sent {_times(made[sent])} this time" if made[sent] else "nothing did this time"
-            yield f"{step}: it had sent {_words(sent)}, and {found}"
-        left[sent] -= 1
-        if often[sent] == made[sent] == 1:
-            for said in _values_apart(recording, body, bodies[sent]):
-                yield f"{step}: {_words(sent)} had sent {said}"
-    for sent, count in made.items():
-        if count > often[sent]:
-            yield f"{_words(sent)} was sent {_times(count)} this time, and {_times(often[sent])} in the recorded trial"
+    then, now = read_sent(recording.folder), read_sent(folder)
+    before, after = _by_place(then), _by_place(now)
+    instead = {
+        id(one): two for place in before for one, two in paired(before[place], after.get(place, ()))
+    }  # what was sent with other values
+    left = {place: len(requests) for place, requests in after.items()}
+    for each in then:
+        step = _named(recording, _step_at(recording, each.time))
+        often = len(after.get(each.place, ()))
+        if not left.get(each.place):
+            found = f"it was sent {_times(often)} this time" if often else "nothing did this time"
+            yield f"{step}: it had sent {_words(each.place)}, and {found}"
+        left[each.place] = left.get(each.place, 0) - 1
+        if id(each) in instead and len(before[each.place]) == often:
+            for said in _values_apart(recording, each, instead[id(each)]):
+                yield f"{step}: {_words(each.place)} had sent {said}"
+    for place, requests in after.items():
+        if len(requests) > (often := len(before.get(place, ()))):
+            made = _times(len(requests))
+            yield f"{_words(place)} was sent {made} this time, and {_times(often)} in the recorded trial"
 
 
-def _values_apart(recording: Recording, then: str, now: str) -> Iterator[str]:
-    unlike = list(_unlike(then, now))
-    hidden = _hidden(recording) if unlike else set()
-    for name, one, two in unlike:
+def _by_place(requests: Sequence[Sent]) -> dict[Place, list[Sent]]:
+    found: dict[Place, list[Sent]] = {}
+    for each in requests:
+        found.setdefault(each.place, []).append(each)
+    return found
+
+
+def _values_apart(recording: Recording, then: Sent, now: Sent) -> Iterator[str]:
+    apart = list(unlike(then, now))
+    hidden = _hidden(recording) if apart else set()
+    for name, one, two in apart:
         if _SECRET.search(name) or {one, two} & hidden:
             yield f"another value of {name!r}"
         else:
-            yield f"{name!r} {clip(repr(one), 60)}, and now {clip(repr(two), 60)}"
+            yield f"{name!r} {_value(one)}, and now {_value(two)}" if name else f"{_value(one)}, and now {_value(two)}"
+
+
+def _value(value: str | None) -> str:
+    return "not at all" if value is None else clip(repr(value), 60)
 
 
 def _checks(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
@@ -170,36 +176,6 @@ def _acted(step: StepRecord) -> float:
     return step.started + sum(step.seconds.get(name, 0.0) for name in ("observe", "act"))
 
 
-def _sent(folder: Path) -> Iterator[tuple[float, Sent, str]]:
-    """What may have changed something, in order: its time, what it was, its body."""
-    try:
-        lines = (folder / "network.jsonl").read_text("utf-8", errors="replace").splitlines()
-        requests: Sequence[dict[str, Any]] = [json.loads(line) for line in lines]
-    except (OSError, ValueError):
-        return
-    for each in requests:
-        if each.get("method") not in _READS and not each.get("refused"):
-            parts = urlsplit(str(each.get("url", "")))
-            yield float(each["time"]), (str(each["method"]), parts.netloc, parts.path), each.get("request_body") or ""
-
-
-def _unlike(one: str, other: str) -> Iterator[tuple[str, str, str]]:
-    """The fields of two forms, or objects of JSON, that hold something else: name, then, now."""
-    then, now = _fields(one), _fields(other)
-    for name in then:
-        two = now.get(name, "")
-        tokens = all(len(value) >= _TOKEN and " " not in value for value in (then[name], two))
-        if then[name] != two and not tokens:
-            yield name, then[name], two
-
-
-def _fields(body: str) -> dict[str, str]:
-    with suppress(ValueError):
-        if isinstance(told := json.loads(body), dict):
-            return {name: value if isinstance(value, str) else json.dumps(value) for name, value in told.items()}
-    return dict(parse_qsl(body, keep_blank_values=True))
-
-
 def _times(count: int) -> str:
     return {0: "not", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
@@ -219,6 +195,6 @@ def _hides(recording: Recording, step: StepRecord) -> bool:
     return bool(held) and set(held or "") <= {"•"}
 
 
-def _words(sent: Sent) -> str:
-    method, host, path = sent
+def _words(place: Place) -> str:
+    method, host, path = place
     return f"{method} {host}{path}"

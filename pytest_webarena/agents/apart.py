@@ -37,6 +37,8 @@ def verdict_told(recording: Recording, folder: Path, outcome: str, verdict: Verd
         return (f"{said}; but {otherwise}", True) if otherwise else (said, False)
     if verdict.stop_reason in _ENDED:
         why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
+    elif recording.verdict.get("stop_reason") == "agent_crash" and outcome == "passed":
+        why = "its agent had crashed at the end, and a replay of what it had done does not"
     else:
         why = (
             _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")

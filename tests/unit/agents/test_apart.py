@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.apart import sent_apart, where_apart
+from pytest_webarena.agents.apart import sent_apart, verdict_told, where_apart
 from pytest_webarena.agents.recording import Recording
+from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.evidence import StepRecord, TargetRecord
 
 SAVE = TargetRecord(role="button", name="Save")
@@ -135,3 +136,15 @@ def test_values_in_json_are_compared_too(tmp_path: Path) -> None:
     then, now = ({**SAVED, "request_body": json.dumps({"id": row, "on": True})} for row in (2, 1))
     told = apart(tmp_path, [then], [now])
     assert told == "step 1 of 3 (click button 'Save'): POST s.test/save had sent 'id' '2', and now '1'"
+
+
+def test_an_agent_that_had_crashed_is_the_reason_whatever_else_there_is(tmp_path: Path) -> None:
+    crashed = replace(recording(tmp_path / "then", SAVED), outcome="failed", verdict={"stop_reason": "agent_crash"})
+    recording(tmp_path / "now", SAVED, SAVED)
+    passed = Verdict(score=1.0, passed=True, results=())
+    told, otherwise = verdict_told(crashed, tmp_path / "now", "passed", passed)
+    assert told == (
+        "the replay passed, and the recorded trial had failed: its agent had crashed at the end, and a replay of what "
+        "it had done does not"
+    )
+    assert otherwise

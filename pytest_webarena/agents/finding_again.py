@@ -40,6 +40,8 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
         if "x" in recorded:
             yield Point(float(recorded["x"]), float(recorded["y"])), ""
         return
+    if hit.tag == "canvas" and "x" in recorded:  # its middle is another thing that is drawn there
+        yield Point(float(recorded["x"]), float(recorded["y"])), "its position, for where in it counts"
     before, shown = named_elements(then), named_elements(now)
     called = (hit.role, hit.name) if hit.name else None
     how = "role and name" if "selector" in recorded else ""

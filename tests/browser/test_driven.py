@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, Playwright
@@ -15,13 +15,11 @@ from websockets.sync.client import connect
 from pytest_webarena.browser.config import EngineConfig, Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.browser.driven import open_driven
 from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 from tests.browser.conftest import CALM, QUICK, Web
-from tests.processes import descendants, kill, name_of, of_command, still_running, wait_until
-
-if TYPE_CHECKING:
-    pass
 from tests.browser.watched import Raw, Watched, client, driven_processes, page, playwright, raw, watched, web
+from tests.processes import descendants, kill, name_of, of_command, still_running, wait_until
 
 __all__ = ["client", "page", "playwright", "raw", "watched", "web"]
 
@@ -234,3 +232,35 @@ def test_a_driver_that_ended_is_replaced_for_the_next_trial(browser_executable: 
         with open_driven(engine, config) as (session, _):
             session.open_tabs(["http://a.test/"])
             assert session.observe().title == "start"
+
+
+def test_what_is_at_a_point_in_a_frame_is_what_is_there_and_its_selector_leads_to_it(
+    show: Callable[[str], Session], web: Web
+) -> None:
+    inner = web.put("/inner", "<p>Rows</p>" + "".join(f"<p><button>{name}</button></p>" for name in ("One", "Two")))
+    outer = web.put("/outer", f"<h1>Outer</h1><iframe src='{inner}' style='border: 9px solid'></iframe>")
+    session = show(f"<h1>All</h1><iframe src='{outer}' width=500 height=400></iframe>")
+    x, y = str(session.read_page(open=None, locate=_MIDDLE_OF_TWO).value).split()
+    found = session.element_at(float(x), float(y))
+    assert found is not None
+    assert (found.role, found.name) == ("button", "Two")
+    assert found.selector.count(" >> internal:control=enter-frame >> css=") == 2
+    again = session.element_of(f"css={found.selector}")
+    assert again is not None
+    assert (again.role, again.name) == ("button", "Two")
+    beside = session.element_at(2, 2)
+    assert beside is not None
+    assert ">>" not in beside.selector
+
+
+_MIDDLE_OF_TWO = """js=(() => {
+  let doc = document, x = 0, y = 0;
+  for (let frame = doc.querySelector('iframe'); frame; frame = doc.querySelector('iframe')) {
+    const box = frame.getBoundingClientRect();
+    x += box.left + frame.clientLeft;
+    y += box.top + frame.clientTop;
+    doc = frame.contentDocument;
+  }
+  const box = doc.querySelectorAll('button')[1].getBoundingClientRect();
+  return `${x + box.left + box.width / 2} ${y + box.top + box.height / 2}`;
+})()"""

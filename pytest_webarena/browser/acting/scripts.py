@@ -254,11 +254,22 @@ POINT_TARGET = (
     + _RECORD
     + _PLACE
     + """
-  const el = hitAt(document, x, y);
-  return el ? {...recordOf(el), x, y} : null;
+  let el = hitAt(document, x, y), left = 0, top = 0, way = '';
+  while (el && ['iframe', 'frame'].includes(el.localName) && el.contentDocument) {
+    const box = el.getBoundingClientRect();
+    const [inX, inY] = [left + box.left + el.clientLeft, top + box.top + el.clientTop];
+    const inner = hitAt(el.contentDocument, x - inX, y - inY);
+    if (!inner || inner === el.contentDocument.documentElement) break;
+    way += `${selectorOf(el)} >> internal:control=enter-frame >> css=`;
+    [el, left, top] = [inner, inX, inY];
+  }
+  if (!el) return null;
+  const record = recordOf(el);
+  return {...record, selector: way + record.selector, x, y};
 }"""
 )
-"""The record of what is at a point; no node to call it on."""
+"""The record of what is at a point, in frames of the same site as well: its selector leads into them; no node to call
+it on."""
 
 DOUBLE = (
     "(x, y) => {"

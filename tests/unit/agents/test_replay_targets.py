@@ -191,6 +191,14 @@ def test_without_a_text_of_then_nothing_else_is_taken_for_what_has_a_name(record
     assert [action for action, _ in ways(recorded, field, "", [])] == [Click(Selector('role=textbox[name="Title"s]'))]
 
 
+def test_in_a_picture_that_is_drawn_the_point_counts_and_not_its_middle(recorded: RunDir) -> None:
+    drawn = TargetRecord(role="generic", tag="canvas", selector="#map", x=5, y=6)
+    said = "its position, for where in it counts"
+    assert ways(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
+    assert said in ways(recorded, drawn, "", [], AT)[0][1]
+    assert ways(recorded, drawn, "", [])[0][0] == Click(Selector("css=#map"))  # by an agent that meant the whole
+
+
 @pytest.mark.parametrize("shown", [["[9] button 'Save'"], []])
 def test_what_lies_over_its_target_is_not_hit(recorded: RunDir, shown: list[str]) -> None:
     for target in (SAVE, TargetRecord(role="button", selector="#save", x=5, y=6)):

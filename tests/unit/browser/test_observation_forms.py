@@ -41,7 +41,7 @@ async def nothing(page: forms.Page) -> Sequence[str]:
     return []
 
 
-OUTLINE = Form(name="outline", about="headings", title="Outline:", prompt="Headings.", lines=outline)
+OUTLINE = Form(name="of_tests", about="headings", title="Outline:", prompt="Headings.", lines=outline)
 NAMELESS = replace(OUTLINE, name="other")
 
 
@@ -49,7 +49,7 @@ NAMELESS = replace(OUTLINE, name="other")
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package with forms, as entry points name them."""
     here = __name__
-    points = {"outline": f"{here}:OUTLINE", "wrong": f"{here}:NAMELESS", "gone": f"{here}:NO_SUCH"}
+    points = {"of_tests": f"{here}:OUTLINE", "wrong": f"{here}:NAMELESS", "gone": f"{here}:NO_SUCH"}
     monkeypatch.setattr(forms, "offered", lambda group: points if group == "webarena.observations" else {})
     forms._installed.cache_clear()
     yield
@@ -72,20 +72,20 @@ def test_the_documentation_has_the_present_table() -> None:
 
 
 def test_a_form_of_another_package(installed: None) -> None:
-    config = ObservationConfig.from_plain({"kinds": ["html", "outline"]})
+    config = ObservationConfig.from_plain({"kinds": ["html", "of_tests"]})
     assert config.forms == (BUILTIN["html"], OUTLINE)
     assert not config.pictured()
     assert asyncio.run(lines_of(OUTLINE, Page())) == ("headings", "2")
-    text = compose("head", {"html": ("<p> x",), "outline": ("headings",)}, config)
+    text = compose("head", {"html": ("<p> x",), "of_tests": ("headings",)}, config)
     assert text == "head\n\nHTML:\n<p> x\n\nOutline:\nheadings"
     assert prompt_lines(config.kinds) == (BUILTIN["html"].prompt, "Headings.")
-    assert "outline" in forms.form_names()
+    assert "of_tests" in forms.form_names()
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("outlin", "there is no observation form 'outlin'; did you mean 'outline'? known: accessibility_tree, "),
+        ("of_test", "there is no observation form 'of_test'; did you mean 'of_tests'? known: accessibility_tree, "),
         ("wrong", "to be the observation form 'wrong' (a Form of that name), found "),
         ("gone", "the observation form 'gone' ("),
     ],
@@ -97,8 +97,8 @@ def test_a_form_that_there_is_not(installed: None, name: str, message: str) -> N
 
 
 def test_an_unknown_name_in_a_definition_lists_those_of_packages_too(installed: None) -> None:
-    with pytest.raises(UsageError, match=r"expected one or more of .*set_of_marks.*, outline.*found \['outlines'\]"):
-        ObservationConfig.from_plain({"kinds": ["outlines"]})
+    with pytest.raises(UsageError, match=r"expected one or more of .*set_of_marks.*, of_tests.*found \['of_test'\]"):
+        ObservationConfig.from_plain({"kinds": ["of_test"]})
 
 
 def test_a_form_without_text_and_picture_is_none() -> None:
@@ -109,7 +109,7 @@ def test_a_form_without_text_and_picture_is_none() -> None:
 
 
 def test_no_lines_are_an_error_that_names_the_form() -> None:
-    with pytest.raises(BrowserError, match=r"the observation form 'outline' gave no lines for http://a\.test/"):
+    with pytest.raises(BrowserError, match=r"the observation form 'of_tests' gave no lines for http://a\.test/"):
         asyncio.run(lines_of(replace(OUTLINE, lines=nothing), Page()))
     with pytest.raises(BrowserError, match="'accessibility_tree' gave no lines"):
         asyncio.run(lines_of(BUILTIN["accessibility_tree"], Page(replace(READ, lines=()))))
@@ -121,7 +121,7 @@ def test_one_text_is_no_lines() -> None:
     async def text(page: forms.Page) -> Any:
         return "all of it"
 
-    with pytest.raises(BrowserError, match="'outline': expected lines of text, found 'all of it'"):
+    with pytest.raises(BrowserError, match="'of_tests': expected lines of text, found 'all of it'"):
         asyncio.run(lines_of(replace(OUTLINE, lines=text), Page()))
 
 

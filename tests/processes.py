@@ -31,7 +31,7 @@ __all__ = [
 
 Process = psutil.Process
 """Equal to another of the same process, also when its number is given to a later one."""
-DEADLINE = 30.0
+DEADLINE = 60.0
 """Seconds within which anything must happen, on a busy machine too."""
 
 

@@ -42,7 +42,7 @@ for "leave this page?", which would keep the agent from ever leaving.
 class Deadlines:
     """How long the browser may take, in seconds. Every call to it ends within one of these."""
 
-    launch: float = 30.0
+    launch: float = 60.0
     """Start of Playwright and of a browser."""
     context: float = 10.0
     """A new context or tab, and its storage state."""

@@ -56,7 +56,7 @@ def test_what_is_asked_of_real_applications_can_be_done(
     shutil.copytree(TASKS, tmp_path / "tasks")
     result = run_pytest(
         tmp_path, "tasks/wiki.yaml", "tasks/tracker.yaml", "--sites=debian", "--agent=oracle", "-p", "no:cacheprovider",
-        "-n2", "-k", " or ".join(CHOSEN), timeout=1500,
+        "-n2", "-k", " or ".join(CHOSEN), timeout=2200,
     )  # fmt: skip
     result.assert_outcomes(passed=len(CHOSEN))
     # Of several trials that sign in as somebody, one did before the replicas started.

@@ -14,7 +14,7 @@ from pytest_webarena.sites.backends.docker.labels import OWNER
 if TYPE_CHECKING:
     from docker import DockerClient
 
-pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(700)]
+pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(1300)]
 
 TASKS = """
 defaults: {sites: [homepage]}
@@ -74,10 +74,10 @@ def test_containers_and_processes_agree_and_leave_nothing(
     (pytester.path / "demo.tasks.yaml").write_text(TASKS)
     agents = ("--agent=oracle", "--agent=null", "-k", "oracle or not mug")
     on_docker = pytester.runpytest_subprocess(
-        *agents, "-n2", "--sites=embedded-docker", "--run-dir=docker", timeout=300
+        *agents, "-n2", "--sites=embedded-docker", "--run-dir=docker", timeout=600
     )
     on_docker.assert_outcomes(passed=4, failed=3)
-    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=300).assert_outcomes(passed=4, failed=3)
+    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=600).assert_outcomes(passed=4, failed=3)
     assert verdicts(pytester, "docker") == verdicts(pytester, "process")
     records = [json.loads(file.read_text()) for file in (pytester.path / "docker" / "trials").glob("*/trial.json")]
     assert all(digest.startswith("sha256:") for record in records for digest in record["replicas"].values())
@@ -125,7 +125,7 @@ def test_a_site_that_breaks_is_tried_again_and_then_its_breakers_failure(
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)
     (pytester.path / "crash.tasks.yaml").write_text(CRASHES)
-    result = pytester.runpytest_subprocess("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", timeout=300)
+    result = pytester.runpytest_subprocess("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", timeout=600)
     result.assert_outcomes(failed=2)  # fresh ones stand without the agent
     records = {}
     for file in (pytester.path / "run" / "trials").glob("*/trial.json"):

@@ -216,7 +216,7 @@ def test_ready_means_what_the_manifest_says(backend: DockerBackend, shop: AppMan
     shop = docker_of(replace(shop, ready=ready), post_start=(), env={"BOOT_SECONDS": "0.3"})
     run(backend.prepare(shop))
     assert get(run(backend.start(shop, "shop-1"))) == (302, "http://baked.example:7770/")
-    never = replace(shop, ready=(ExecReady(run=("python3", "-c", "raise SystemExit('not yet')")),), start_timeout=5)
+    never = replace(shop, ready=(ExecReady(run=("python3", "-c", "raise SystemExit('not yet')")),), start_timeout=9)
     with pytest.raises(SiteError, match=r"(?s)not ready within .* python3: exit code 1\n  not yet.*serving"):
         run(backend.start(never, "shop-2"))
 

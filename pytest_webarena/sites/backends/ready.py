@@ -35,20 +35,23 @@ async def wait_ready(
     timeout: float,
     died: Callable[[], Awaitable[str]],
     execute: Execute | None = None,
+    of: float | None = None,
 ) -> None:
     """Return once all ``strategies`` hold for the app at ``host:port``, asked for as ``server_name``.
 
     ``execute`` is for those that run a program. Raises `SiteError` after ``timeout`` seconds, telling what was seen
-    last, and at once when ``died`` gives a reason.
+    last, and at once when ``died`` gives a reason. ``of``: the start time-out in seconds, where some of it is over.
     """
     deadline = time.monotonic() + timeout
+    whole = timeout if of is None else of
+    left = "" if whole - timeout < 1 else f", of which starting it left {timeout:.3g} s"
     for strategy in strategies:
         pause, problem = _FIRST_PAUSE, ""
         while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem):
             if why := await died():
                 raise SiteError(why)
             if time.monotonic() + pause >= deadline:
-                raise SiteError(f"it was not ready within {timeout:.3g} s (start_timeout): {problem}")
+                raise SiteError(f"it was not ready within {whole:.3g} s (start_timeout{left}): {problem}")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE)
 

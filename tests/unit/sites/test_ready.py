@@ -57,6 +57,16 @@ def test_the_time_out_tells_what_was_seen_last(strategy: HttpReady, answer: str,
         wait_for(strategy, [answer], timeout=1.0)
 
 
+def test_what_starting_it_has_taken_of_its_time_is_told() -> None:
+    said = r"it was not ready within 5 s \(start_timeout, of which starting it left 0\.05 s\): "
+
+    async def main() -> None:
+        await wait_ready([PortReady()], "127.0.0.1", 1, server_name="x", timeout=0.05, died=nobody_died, of=5)
+
+    with pytest.raises(SiteError, match=said):
+        asyncio.run(main())
+
+
 def test_a_last_question_that_is_cut_short_tells_nothing_new() -> None:
     """A busy machine may get no further than asking once more before the time is over."""
 

@@ -163,6 +163,7 @@ class Starter:
                 timeout=seconds,
                 died=died,
                 execute=execute,
+                of=app.start_timeout,
             )
         except SiteError as error:
             if await died():

@@ -6,6 +6,7 @@ __all__ = [
     "CHOOSE",
     "DESCRIBE",
     "ELEMENT_OF",
+    "FOCUS",
     "FOCUSED",
     "IS_CHECKED",
     "IS_HIDDEN_FILE_FIELD",
@@ -418,6 +419,20 @@ TWO_FRAMES = """() => new Promise(done => {
   setTimeout(done, 100);  // a page that is not painted has no frames
 })"""
 """Wait until two frames were painted; no node."""
+
+FOCUS = (
+    "node => {"
+    + _RECORD
+    + """
+  let el = elementOf(node);
+  while (el.isContentEditable && el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
+  const has = () => el.getRootNode().activeElement === el;
+  if (!has() || !el.ownerDocument.hasFocus()) el.focus();
+  const kind = el.localName === 'select' ? 'select' : el.localName === 'input' ? el.type : '';
+  return {record: recordOf(el), kind, has: has()};
+}"""
+)
+"""Give the focus to an element that has it not, without a click; whether it has it then."""
 
 FOCUSED = (
     "() => {\n  const describe = "

@@ -319,8 +319,9 @@ class PressFocused(Press):
 class TypeFocused(Type):
     """The same of a text, which is written over what is marked; ``clear`` marks all of the field."""
 
-    pieces: tuple[tuple[str, bool], ...] = ()
-    """The text in parts, and of each whether it is put in at once; empty: all of it key by key."""
+    pieces: tuple[tuple[str, bool | None], ...] = ()
+    """The text in parts, and of each whether it is put in at once; empty: all of it key by key. None: it stands there
+    already, and what stands between such parts is written over; where it does not, it is put in at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,25 +85,25 @@ def written_anew(
     return {**action, "text": after, "clear": True} if _is_part(rest, before or "") else None
 
 
-def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool], ...]:
-    """``text``, in which is what ``step`` wrote, in parts, and of each whether it is put in at once: what the step had
-    put in so, and what the field held beside it. Empty where all was typed key by key, and so is all of it now.
+def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool | None], ...]:
+    """``text``, in which is what ``step`` wrote, in parts, and of each whether the step put it in at once; None of what
+    the field held beside it. Empty where all of it was typed key by key.
     """
     wrote = str(step.action.get("text", ""))
     spans = step.at_once
     if not spans and step.raw.startswith("Input.insertText(") and f"text={wrote!r}"[:200] in step.raw:
         spans = ((0, len(wrote)),)  # of a record from before there was `at_once`
-    begins = text.find(wrote)
-    if not spans or not text:
+    begins = text.find(wrote) if wrote else -1
+    if begins < 0:  # the page makes it of it again
+        return ((text, True),) if text and wrote and spans == ((0, len(wrote)),) else ()
+    if not spans and text == wrote:
         return ()
-    if spans == ((0, len(wrote)),):
-        return ((text, True),)
-    if begins < 0:
-        return ()
-    cuts = sorted({0, len(text), begins, begins + len(wrote), *(begins + each for span in spans for each in span)})
+    ends = begins + len(wrote)
+    cuts = sorted({0, begins, ends, len(text), *(begins + each for span in spans for each in span)})
     inserted = {begins + start for start, _ in spans}
-    written = range(begins, begins + len(wrote))
-    return tuple((text[start:end], start in inserted or start not in written) for start, end in pairwise(cuts))
+    return tuple(
+        (text[start:end], start in inserted if begins <= start < ends else None) for start, end in pairwise(cuts)
+    )
 
 
 def _whole(text: str, before: str | None, now: str | None, left: str) -> str | None:

@@ -287,16 +287,21 @@ class _Hand:
 
     async def _write(self, action: TypeFocused) -> Performed:
         """Write where the focus is, over what is marked."""
-        record, done = None, False
+        record, done, there = None, False, False
         if action.target is not None:
             target, record, kind = await self._focus_on(action.target)
             if kind == "select":
                 return Performed(target=record, value=(await self._choose(target, (action.text,))).value)
             done = await self._set(target, kind, action.text)
-            if not done and action.clear and await target.call(scripts.SELECT_CONTENT) and not action.text:
-                await self._key("Delete")
+            if not done and action.clear:
+                held = [typable(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))]
+                there = any(held) and bool(await target.call(scripts.SELECT_BETWEEN, held[0], held[-1]))
+                if not there and await target.call(scripts.SELECT_CONTENT) and not action.text:
+                    await self._key("Delete")
         for text, at_once in () if done else action.pieces or ((action.text, False),):
-            await (self._insert(typable(text)) if at_once else self._text(text))
+            if at_once is None and there:
+                continue
+            await (self._text(text) if at_once is False else self._insert(typable(text)))
         if action.enter:
             await self._key("Enter")
         return Performed(target=record, value=action.text)

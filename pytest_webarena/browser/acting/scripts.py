@@ -13,6 +13,7 @@ __all__ = [
     "POINT_TARGET",
     "PREPARE",
     "SCROLL",
+    "SELECT_BETWEEN",
     "SELECT_CONTENT",
     "SET_VALUE",
     "THROUGH_FRAME",
@@ -341,6 +342,15 @@ SELECT_CONTENT = """node => {
   return false;
 }"""
 """Select everything in the field that has the focus; whether there is anything."""
+
+SELECT_BETWEEN = """(node, before, after) => {
+  const active = node.getRootNode().activeElement, value = active && active.value;
+  if (typeof value !== 'string' || typeof active.selectionStart !== 'number') return false;
+  if (value.length < before.length + after.length || !value.startsWith(before) || !value.endsWith(after)) return false;
+  active.setSelectionRange(before.length, value.length - after.length);
+  return true;
+}"""
+"""Select what the field with the focus holds between two texts; whether it does."""
 
 INSERT = """text => {
   let active = document.activeElement;

@@ -249,14 +249,20 @@ def test_keys_are_pressed_where_the_focus_is_and_what_was_marked_is_still_marked
         ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # a record from before that was noted
         ([], "Input.insertText(text='B')", "", "Bo", []),  # and the rest was typed, as far as it tells
         ([], "Input.dispatchKeyEvent(text='B')", "", "Bo", []),
-        ([(0, 2)], "", "Ada", "AdaBo", [("AdaBo", True)]),
+        ([(0, 2)], "", "Ada", "AdaBo", [("Ada", None), ("Bo", True)]),
+        ([], "", "Ada", "ABoda", [("A", None), ("Bo", False), ("da", None)]),  # where the cursor was
         ([(1, 2)], "", "", "Bo", [("B", False), ("o", True)]),
-        ([(1, 2)], "", "Ada", "AdaBo", [("Ada", True), ("B", False), ("o", True)]),
+        ([(1, 2)], "", "Ada", "AdaBo", [("Ada", None), ("B", False), ("o", True)]),
         ([(0, 1), (1, 2)], "", "", "Bo", [("B", True), ("o", True)]),
     ],
 )
 def test_what_was_put_in_at_once_is_put_in_at_once(
-    recorded: RunDir, said: list[tuple[int, int]], raw: str, before: str, left: str, pieces: list[tuple[str, bool]]
+    recorded: RunDir,
+    said: list[tuple[int, int]],
+    raw: str,
+    before: str,
+    left: str,
+    pieces: list[tuple[str, bool | None]],
 ) -> None:
     step = {**TYPED[0], "action": {**TYPE, "target": None}, "at_once": tuple(said), "raw": raw, "left": left}
     make_trial(recorded, steps=[step, STOP])

@@ -36,6 +36,7 @@ __all__ = [
     "Note",
     "Point",
     "Press",
+    "PressFocused",
     "Reload",
     "Scroll",
     "Search",
@@ -44,6 +45,7 @@ __all__ = [
     "Stop",
     "Target",
     "Type",
+    "TypeFocused",
     "Upload",
     "Wait",
     "answers_dialogs",
@@ -308,6 +310,21 @@ class ByScript:
 
 
 @dataclass(frozen=True, slots=True)
+class PressFocused(Press):
+    """Press a key where the focus is, once the target has it: given by script if need be, never by a click. Of no
+    grammar and no agent's but the replay, whose record has it as a key without a target, as it was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFocused(Type):
+    """The same of a text, which is written over what is marked; ``clear`` marks all of the field."""
+
+    pieces: tuple[tuple[str, bool | None], ...] = ()
+    """The text in parts, and of each whether it is put in at once; empty: all of it key by key. None: it stands there
+    already, and what stands between such parts is written over; where it does not, it is put in at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Invalid:
     """What the agent said is no action; ``reason`` is what it is told. Counts as a step."""
 
@@ -350,6 +367,10 @@ def as_record(action: Action) -> dict[str, Any]:
     {'kind': 'upload', 'target': None, 'files': ['report.csv']}
     """
     fields: dict[str, Any] = {}
+    if isinstance(action, PressFocused):
+        action = Press(action.keys)
+    if isinstance(action, TypeFocused):
+        action = Type(None, action.text, action.clear, action.enter)
     for key, value in asdict(action).items():
         if key in ("target", "to") and isinstance(value, dict):
             value.pop("also", None)

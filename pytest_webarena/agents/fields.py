@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["field_value", "named_elements", "written_anew"]
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+
+__all__ = ["field_value", "named_elements", "pieces_of", "written_anew"]
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
@@ -67,7 +71,8 @@ def written_anew(
     {'kind': 'type', 'text': '', 'clear': True, 'enter': False}
     """
     if action.get("kind") == "press":
-        erased = action.get("keys") in _ERASING and after == "" and len(before or "") > 1
+        least = 1 if action.get("target") is None else 2  # one character a click has before the cursor, no focus
+        erased = action.get("keys") in _ERASING and after == "" and len(before or "") >= least
         return {"kind": "type", "text": "", "clear": True, "enter": False} | _target_of(action) if erased else None
     text = str(action.get("text", ""))
     if left is not None and not action.get("clear") and (whole := _whole(text, before, now, left)) is not None:
@@ -78,6 +83,27 @@ def written_anew(
         return None
     rest = after.replace(text, "", 1)
     return {**action, "text": after, "clear": True} if _is_part(rest, before or "") else None
+
+
+def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool | None], ...]:
+    """``text``, in which is what ``step`` wrote, in parts, and of each whether the step put it in at once; None of what
+    the field held beside it. Empty where all of it was typed key by key.
+    """
+    wrote = str(step.action.get("text", ""))
+    spans = step.at_once
+    if not spans and step.raw.startswith("Input.insertText(") and f"text={wrote!r}"[:200] in step.raw:
+        spans = ((0, len(wrote)),)  # of a record from before there was `at_once`
+    begins = text.find(wrote) if wrote else -1
+    if begins < 0:  # the page makes it of it again
+        return ((text, True),) if text and wrote and spans == ((0, len(wrote)),) else ()
+    if not spans and text == wrote:
+        return ()
+    ends = begins + len(wrote)
+    cuts = sorted({0, begins, ends, len(text), *(begins + each for span in spans for each in span)})
+    inserted = {begins + start for start, _ in spans}
+    return tuple(
+        (text[start:end], start in inserted if begins <= start < ends else None) for start, end in pairwise(cuts)
+    )
 
 
 def _whole(text: str, before: str | None, now: str | None, left: str) -> str | None:

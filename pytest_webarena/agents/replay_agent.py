@@ -17,14 +17,18 @@ from pytest_webarena.actions import (
     Goto,
     Noop,
     Point,
+    Press,
+    PressFocused,
     Stop,
     Target,
+    Type,
+    TypeFocused,
     Wait,
     as_record,
 )
 from pytest_webarena.agents.acts import acts_of, ways_to
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.agents.fields import field_value, named_elements, written_anew
+from pytest_webarena.agents.fields import field_value, named_elements, pieces_of, written_anew
 from pytest_webarena.agents.finding_again import missing, targets_of
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
@@ -39,7 +43,6 @@ __all__ = ["ANSWERS", "FILE", "LookAgain", "ReplayAgent"]
 
 FILE = "replay.txt"
 """Of the attempt's folder: a line for each step."""
-_MARK_ALL = frozenset({"Control+A", "Control+a", "Meta+A", "Meta+a"})
 ANSWERS = frozenset({AcceptDialog.kind, DismissDialog.kind})
 _LOOK_AGAIN = 2.0
 """Seconds, at most, for what a page shows late."""
@@ -268,6 +271,9 @@ class ReplayAgent:
         if kind == "new_tab" and step.value:
             self._rest.insert(0, replace(step, action={"kind": "goto", "url": step.value}, value=None))
         if "target" not in record or (record["target"] is None and step.target is None):
+            if kind == "type" and (pieces := pieces_of(step, text := str(record.get("text", "")))):
+                yield _Try(TypeFocused(None, text, pieces=pieces), "")
+                return
             if kind == "type":  # nothing tells where: into whatever has the focus, key by key
                 keys = [replace(step, action={"kind": "press", "keys": key}) for key in str(record.get("text", ""))]
                 self._rest[:0] = keys
@@ -284,20 +290,11 @@ class ReplayAgent:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
                     self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; written anew"
-            elif kind == "type" and after is None and self._marked_all_before(step):
-                record["clear"] = True  # to write at a target is to click it, and nothing is marked any more
         then = self._recording.seen(step)
         if not self._unlike and (gone := missing(step, then, observation.text)):
             self._unlike = f"before {self._where(step)} expected {gone}, found nothing shown that is called so"
         for target, how in targets_of(step, then, observation.text):
-            yield _Try(_action(record, target), how)
-
-    def _marked_all_before(self, step: StepRecord) -> bool:
-        """Whether all that the field held was marked when this was written over it."""
-        before = next((each for each in self._recording.steps if each.index == step.index - 1), None)
-        if before is None or before.target is None or step.target is None or not step.target.selector:
-            return False
-        return before.action.get("keys") in _MARK_ALL and before.target.selector == step.target.selector
+            yield _Try(_action(record, target, step), how)
 
     def _id_now(self, id: str, step: StepRecord, observation: Observation) -> str:
         """The id of the only element with the role and name that ``id`` had then; the same id where that can't be told.
@@ -314,10 +311,16 @@ def _target(action: Action) -> Target | None:
     return target
 
 
-def _action(record: Mapping[str, Any], target: Target | None) -> Action:
-    """The recorded action at another target."""
+def _action(record: Mapping[str, Any], target: Target | None, step: StepRecord | None = None) -> Action:
+    """The recorded action at another target. Keys went to what had the focus: to click that may do something else."""
     if target is None:
         return action_from_record(record)
+    if step is not None and step.action.get("target") is None and record.get("kind") in (Press.kind, Type.kind):
+        keys = action_from_record({**record, "target": None})
+        if isinstance(keys, Press):
+            return PressFocused(keys.keys, target)
+        if isinstance(keys, Type):
+            return TypeFocused(target, keys.text, keys.clear, keys.enter, pieces_of(step, keys.text))
     return action_from_record({**record, "target": as_record(Click(target))["target"]})
 
 

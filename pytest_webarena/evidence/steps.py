@@ -62,6 +62,8 @@ class StepRecord:
     left: str | None = None
     """Of text that an agent wrote which drives the browser itself: what the field held when it was in, as the page's
     own event tells. None of other steps, of a password's field, and where nothing tells."""
+    at_once: tuple[tuple[int, int], ...] = ()
+    """Of such text: from where to where it was put in by one command each, not by keys."""
     tab: int = 0
     """The tab acted on, from 0."""
     observation: str = ""
@@ -97,7 +99,8 @@ class StepRecord:
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
         acts = tuple(ScriptAct.from_json(each) for each in data.get("by_script") or ())
-        return cls(**{**data, **parts, "by_script": acts})
+        at_once = tuple((int(start), int(end)) for start, end in data.get("at_once") or ())
+        return cls(**{**data, **parts, "by_script": acts, "at_once": at_once})
 
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> str:

@@ -321,6 +321,7 @@ class _Watch:
             target=step.target,
             value=step.begun.value if step.begun is not None and step.value is None else step.value,
             left=step.left,
+            at_once=step.begun.at_once if step.begun is not None and step.value is None else (),
             tab=step.tab,
             observation=step.observation,
             screenshot=step.screenshot,

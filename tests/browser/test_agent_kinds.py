@@ -256,6 +256,7 @@ def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(ever
         recorded = steps(everybody, name)
         assert [step["action"]["kind"] for step in recorded] == ["goto", "type", "type", "click", "stop"]
         assert [step["action"]["text"] for step in recorded[1:3]] == ["Rye", "and butter"]
+        assert [step["at_once"] for step in recorded[1:3]] == [[[0, 3]] if name == "driver" else [], [[0, 10]]]
         assert (recorded[3]["target"]["role"], recorded[3]["target"]["name"]) == ("button", "Save note")
         assert recorded[3]["url_before"] != recorded[3]["url_after"]
         assert all((attempt(everybody, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, Playwright
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from pytest_webarena.actions import Action, PressFocused, Selector, TypeFocused
 from pytest_webarena.browser.config import EngineConfig, Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.browser.driven import open_driven
 from pytest_webarena.browser.engine import BrowserEngine
@@ -264,3 +265,55 @@ _MIDDLE_OF_TWO = """js=(() => {
   const box = doc.querySelectorAll('button')[1].getBoundingClientRect();
   return `${x + box.left + box.width / 2} ${y + box.top + box.height / 2}`;
 })()"""
+
+
+KEYS = """<title>-</title><a href="/gone">Elsewhere</a><button onclick="document.title = 'deleted'">Delete</button>
+<input aria-label=Name value=oats><div contenteditable role=textbox aria-label=Body>Old</div><p id=text>Text</p>
+<script>let log = '';
+for (const type of ['keydown', 'input', 'click'])
+  document.addEventListener(type, ({target, key}) => {
+    log += ` ${type}${key ? `:${key}` : type === 'input' ? `:${target.value ?? target.innerText}` : ''}`;
+    document.title = log;
+  });</script>"""
+BODY, FIELD = Selector("css=div"), Selector("css=input")
+
+
+@pytest.mark.parametrize(
+    ("actions", "heard", "url"),
+    [
+        ([PressFocused("Tab", Selector("css=button")), PressFocused("Tab", Selector("css=a"))],
+         "keydown:Tab keydown:Tab", "/keys"),
+        ([PressFocused("Control+a", BODY), TypeFocused(BODY, "ab")],
+         "keydown:Control keydown:a keydown:a input:a keydown:b input:ab", "/keys"),
+        ([TypeFocused(FIELD, "rye", clear=True, pieces=(("rye", True),))], "input:rye", "/keys"),
+        ([TypeFocused(FIELD, "ab", clear=True)], "keydown:a input:a keydown:b input:ab", "/keys"),
+        ([TypeFocused(FIELD, "ryex", True, False, (("rye", True), ("x", False)))],
+         "input:rye keydown:x input:ryex", "/keys"),
+        ([TypeFocused(FIELD, "oatsab", True, False, (("oats", None), ("ab", False)))],
+         "keydown:a input:oatsa keydown:b input:oatsab", "/keys"),
+        ([TypeFocused(FIELD, "oxs", True, False, (("o", None), ("x", True), ("s", None)))], "input:oxs", "/keys"),
+        ([TypeFocused(FIELD, "ryeb", True, False, (("rye", None), ("b", False)))],
+         "input:rye keydown:b input:ryeb", "/keys"),
+        ([TypeFocused(FIELD, "", clear=True)], "keydown:Delete input:", "/keys"),
+        ([PressFocused("Tab", FIELD), TypeFocused(None, "at", pieces=(("at", True),))],
+         "keydown:Tab input:atOld", "/keys"),
+        ([PressFocused("Enter", Selector("css=a"))], "", "/gone"),
+    ],
+)  # fmt: skip
+def test_a_replay_presses_keys_where_the_focus_is_and_clicks_nothing(
+    session: Session, web: Web, actions: list[Action], heard: str, url: str
+) -> None:
+    web.put("/keys", KEYS)
+    web.put("/gone", "<title></title>")
+    session.open_tabs(["http://a.test/keys"])
+    assert [session.execute(action).error for action in actions] == [""] * len(actions)
+    page = session.observe()
+    assert (page.title.strip(), page.url) == (heard, f"http://a.test{url}")
+
+
+@pytest.mark.parametrize("action", [PressFocused("Enter", Selector("css=#text")), TypeFocused(Selector("css=p"), "a")])
+def test_what_can_not_have_the_focus_gets_no_keys_and_no_click(session: Session, web: Web, action: Action) -> None:
+    web.put("/keys", KEYS)
+    session.open_tabs(["http://a.test/keys"])
+    assert session.execute(action).error == "paragraph 'Text' can't have the keyboard focus."
+    assert session.observe().title == "-"

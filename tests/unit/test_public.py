@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 PUBLIC: dict[str, str] = {
     "actions": (
         "AcceptDialog Action Back ByScript Check Click CloseTab DismissDialog Drag Element FocusTab Forward Goto Hover "
-        "Invalid NewTab Noop Note Point Press Reload Scroll Search Select Selector Stop Target Type Upload Wait "
-        "answers_dialogs as_record infeasible"
+        "Invalid NewTab Noop Note Point Press PressFocused Reload Scroll Search Select Selector Stop Target Type "
+        "TypeFocused Upload Wait answers_dialogs as_record infeasible"
     ),
     "agents": (
         "Agent AgentDefinition AgentLimits Assignment Grammar InputImage Observation Remembered Remembering Reply "

@@ -28,6 +28,7 @@ from pytest_webarena.actions import (
     Note,
     Point,
     Press,
+    PressFocused,
     Reload,
     Scroll,
     Search,
@@ -36,6 +37,7 @@ from pytest_webarena.actions import (
     Stop,
     Target,
     Type,
+    TypeFocused,
     Upload,
     Wait,
 )
@@ -142,6 +144,8 @@ class _Hand:
         match action:
             case Click() | Hover():
                 return await self._point(action)
+            case TypeFocused():
+                return await self._write(action)
             case Type():
                 return await self._type(action)
             case Press():
@@ -253,15 +257,7 @@ class _Hand:
         if place.option or place.kind == "select":
             chosen = await self._choose(target, (action.text,))
             return Performed(target=place.record, value=chosen.value)
-        if place.kind == "file":
-            raise ActionFailed("Files can't be chosen by typing; upload one.")
-        if place.kind:
-            if not await target.call(scripts.SET_VALUE, action.text, self._tab.dom_events.sign()):
-                wanted = _FORMATS[place.kind]
-                raise ActionFailed(
-                    f"This is a {place.kind} field: it takes a value such as {wanted}, not {action.text!r}."
-                )
-        else:
+        if not await self._set(target, place.kind, action.text):
             await self._mouse.click(place)
             if action.clear and await target.call(scripts.SELECT_CONTENT):
                 await self._key("Delete")
@@ -269,6 +265,46 @@ class _Hand:
         if action.enter:
             await self._key("Enter")
         return Performed(target=place.record, value=action.text)
+
+    async def _set(self, target: TargetOnPage, kind: str, text: str) -> bool:
+        """Whether it is a field of a kind that is not typed in, such as a date's, and holds the text now."""
+        if kind == "file":
+            raise ActionFailed("Files can't be chosen by typing; upload one.")
+        if kind not in _FORMATS:
+            return False
+        if not await target.call(scripts.SET_VALUE, text, self._tab.dom_events.sign()):
+            raise ActionFailed(f"This is a {kind} field: it takes a value such as {_FORMATS[kind]}, not {text!r}.")
+        return True
+
+    async def _focus_on(self, target: Target) -> tuple[TargetOnPage, TargetRecord, str]:
+        """Give it the keyboard focus if it has it not, without a click; who it is, and the kind of a field."""
+        element = self._find(target)
+        found = await element.call(scripts.FOCUS)
+        record = TargetRecord(**found["record"])
+        if not found["has"]:
+            raise ActionFailed(f"{record.role} {shorten(record.name, 60)!r} can't have the keyboard focus.")
+        return element, record, found["kind"]
+
+    async def _write(self, action: TypeFocused) -> Performed:
+        """Write where the focus is, over what is marked."""
+        record, done, there = None, False, False
+        if action.target is not None:
+            target, record, kind = await self._focus_on(action.target)
+            if kind == "select":
+                return Performed(target=record, value=(await self._choose(target, (action.text,))).value)
+            done = await self._set(target, kind, action.text)
+            if not done and action.clear:
+                held = [typable(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))]
+                there = any(held) and bool(await target.call(scripts.SELECT_BETWEEN, held[0], held[-1]))
+                if not there and await target.call(scripts.SELECT_CONTENT) and not action.text:
+                    await self._key("Delete")
+        for text, at_once in () if done else action.pieces or ((action.text, False),):
+            if at_once is None and there:
+                continue
+            await (self._text(text) if at_once is False else self._insert(typable(text)))
+        if action.enter:
+            await self._key("Enter")
+        return Performed(target=record, value=action.text)
 
     async def _text(self, text: str) -> None:
         """Type any text. Keys that exist are pressed, other characters inserted; a line break presses Enter."""
@@ -299,7 +335,9 @@ class _Hand:
     async def _press(self, action: Press) -> Performed:
         keys = playwright_keys(action.keys)
         record = None
-        if action.target is not None:
+        if isinstance(action, PressFocused) and action.target is not None:
+            _, record, _ = await self._focus_on(action.target)
+        elif action.target is not None:
             place = await self._find(action.target).place("type")
             await self._mouse.click(place)
             record = place.record

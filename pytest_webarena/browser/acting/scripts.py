@@ -6,12 +6,14 @@ __all__ = [
     "CHOOSE",
     "DESCRIBE",
     "ELEMENT_OF",
+    "FOCUS",
     "FOCUSED",
     "IS_CHECKED",
     "IS_HIDDEN_FILE_FIELD",
     "POINT_TARGET",
     "PREPARE",
     "SCROLL",
+    "SELECT_BETWEEN",
     "SELECT_CONTENT",
     "SET_VALUE",
     "THROUGH_FRAME",
@@ -352,6 +354,15 @@ SELECT_CONTENT = """node => {
 }"""
 """Select everything in the field that has the focus; whether there is anything."""
 
+SELECT_BETWEEN = """(node, before, after) => {
+  const active = node.getRootNode().activeElement, value = active && active.value;
+  if (typeof value !== 'string' || typeof active.selectionStart !== 'number') return false;
+  if (value.length < before.length + after.length || !value.startsWith(before) || !value.endsWith(after)) return false;
+  active.setSelectionRange(before.length, value.length - after.length);
+  return true;
+}"""
+"""Select what the field with the focus holds between two texts; whether it does."""
+
 INSERT = """text => {
   let active = document.activeElement;
   for (let inner = active; inner;) {
@@ -429,6 +440,20 @@ TWO_FRAMES = """() => new Promise(done => {
   setTimeout(done, 100);  // a page that is not painted has no frames
 })"""
 """Wait until two frames were painted; no node."""
+
+FOCUS = (
+    "node => {"
+    + _RECORD
+    + """
+  let el = elementOf(node);
+  while (el.isContentEditable && el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
+  const has = () => el.getRootNode().activeElement === el;
+  if (!has() || !el.ownerDocument.hasFocus()) el.focus();
+  const kind = el.localName === 'select' ? 'select' : el.localName === 'input' ? el.type : '';
+  return {record: recordOf(el), kind, has: has()};
+}"""
+)
+"""Give the focus to an element that has it not, without a click; whether it has it then."""
 
 FOCUSED = (
     "() => {\n  const describe = "

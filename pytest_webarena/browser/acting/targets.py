@@ -24,7 +24,7 @@ __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
 Purpose = Literal["click", "hover", "type"]
 
-_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.SCROLL, scripts.SET_VALUE})
+_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
 """Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
 they may be run anew where that one went while they ran."""
 _LAST_LOOK = 0.5

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from pytest_webarena.actions import AcceptDialog, DismissDialog, as_record
@@ -44,6 +45,8 @@ class Move:
     """How far it scrolls, in CSS pixels."""
     focused: bool = False
     """It goes to the element with the keyboard focus."""
+    at_once: bool = False
+    """It puts a text in, without keys."""
 
     @property
     def answers_dialog(self) -> bool:
@@ -67,7 +70,7 @@ def read_move(command: Command) -> Move | None:
         case "Page.handleJavaScriptDialog":
             return _answered(params)
         case "Input.insertText" | "Input.imeSetComposition":
-            return _typed(str(params.get("text", "")))
+            return _typed(str(params.get("text", "")), at_once=True)
         case "Input.dispatchKeyEvent":
             return _key(params)
         case "Input.dispatchMouseEvent":
@@ -96,9 +99,9 @@ def _answered(params: Mapping[str, Any]) -> Move:
     return Move(action=as_record(AcceptDialog(said)), value=said)
 
 
-def _typed(text: str) -> Move:
+def _typed(text: str, *, at_once: bool = False) -> Move:
     action = {"kind": "type", "target": None, "text": text, "clear": False, "enter": False}
-    return Move(action=action, value=text, goes_on=True, focused=True)
+    return Move(action=action, value=text, goes_on=True, focused=True, at_once=at_once)
 
 
 def _key(params: Mapping[str, Any]) -> Move | None:
@@ -170,6 +173,8 @@ class Begun:
     raw: str
     texts: list[str] = field(default_factory=list)
     """What was typed since, piece by piece."""
+    inserted: list[bool] = field(default_factory=list)
+    """Of each piece whether it was put in at once."""
     clicks: int = 1
     distance: float = 0.0
     """How far it has scrolled."""
@@ -200,6 +205,13 @@ class Begun:
     def value(self) -> str | None:
         """Typed text, pressed keys, the address gone to."""
         return "".join(self.texts) if self.move.action["kind"] == "type" else self.move.value
+
+    @property
+    def at_once(self) -> tuple[tuple[int, int], ...]:
+        """From where to where the typed text was put in by one command each, not by keys."""
+        ends = list(accumulate(map(len, self.texts)))
+        found = zip(self.texts, self.inserted, ends, strict=True)
+        return tuple((end - len(text), end) for text, inserted, end in found if inserted and text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,13 +316,14 @@ class Trajectory:
             last = None
         if move.goes_on and last is not None and self._continues(move, command.target, last):
             last.texts.append(move.value or "")
+            last.inserted.append(move.at_once)
             last.distance += move.distance
             last.clicks = max(last.clicks, int(move.action.get("count", 1)))
             return ""
         loop = asyncio.get_running_loop()
         begun = Begun(
             move=move, target=command.target, raw=_raw(command), _loop=loop, _answer=loop.create_future(),
-            texts=[move.value or ""], distance=move.distance,
+            texts=[move.value or ""], inserted=[move.at_once], distance=move.distance,
         )  # fmt: skip
         self._last = begun
         self._events.put(begun)

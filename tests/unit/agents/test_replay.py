@@ -18,7 +18,7 @@ from pytest_webarena.actions import (
     Noop,
     Press,
     Stop,
-    Type,
+    TypeFocused,
     Wait,
 )
 from pytest_webarena.agents import resolve_agent
@@ -140,7 +140,8 @@ def test_what_a_self_driving_agent_did_can_be_repeated(recorded: RunDir) -> None
     actions = [agent.act(seen(*page, url="http://s.test/done")).action for _ in range(7)]
     assert actions[0].kind == "new_tab"
     assert actions[1:] == [
-        Goto("http://s.test/new"), Type(Element("1"), "Rye"), Press("a"), Press("b"), Click(Element("2")), Stop("rye"),
+        Goto("http://s.test/new"), TypeFocused(Element("1"), "Rye"), Press("a"), Press("b"),
+        Click(Element("2")), Stop("rye"),
     ]  # fmt: skip
 
 

@@ -13,17 +13,18 @@ from pytest_webarena.actions import (
     ByScript,
     Element,
     FocusTab,
-    Press,
+    PressFocused,
     Select,
     Selector,
     Stop,
     Type,
+    TypeFocused,
 )
 from pytest_webarena.browser.observation import TabInfo
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, STOP, first, observed, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, replay, seen
 
 NAME = TargetRecord(role="textbox", name="Name", selector="#name")
 
@@ -72,16 +73,14 @@ def test_a_field_that_a_script_had_emptied_is_written_over_and_that_is_told(reco
     assert agent.act(seen("[9] textbox 'Name' value: 'Bo'")).thought.endswith("no divergence")
 
 
-@pytest.mark.parametrize(
-    ("before", "action"),
-    [("'Ada'", Type(Element("9"), "", clear=True)), ("'A'", Press("Backspace", Element("9")))],
-)
-def test_a_key_that_erased_what_a_script_had_marked_erases_it(recorded: RunDir, before: str, action: Action) -> None:
+@pytest.mark.parametrize("before", ["'Ada'", "'A'"])
+def test_a_key_that_erased_what_a_script_had_marked_erases_it(recorded: RunDir, before: str) -> None:
     """As Stagehand does before it types."""
     erase = {"action": {"kind": "press", "keys": "Backspace", "target": None}, "target": NAME}
     make_trial(recorded, steps=[{**erase, "url_after": "http://s.test/"}, {**STOP, "url_after": "http://s.test/"}])
     observed(recorded, f"[4] textbox 'Name' value: {before}", "[4] textbox 'Name'")
-    assert replay(recorded).act(seen(f"[9] textbox 'Name' value: {before}")).action == action
+    action = replay(recorded).act(seen(f"[9] textbox 'Name' value: {before}")).action
+    assert action == TypeFocused(Element("9"), "", clear=True)
 
 
 def test_a_field_that_holds_something_else_is_a_divergence(recorded: RunDir) -> None:
@@ -221,22 +220,61 @@ def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:
         assert told in agent.act(seen(last)).thought
 
 
-@pytest.mark.parametrize(("marked", "clear"), [("Control+A", True), ("End", False)])
-def test_what_is_written_over_a_nameless_field_that_was_marked_replaces_it(
-    recorded: RunDir, marked: str, clear: bool
-) -> None:
+def test_keys_are_pressed_where_the_focus_is_and_what_was_marked_is_still_marked(recorded: RunDir) -> None:
+    """What had the focus may be a button: to click it is another thing. And a click in a field marks nothing."""
     price = TargetRecord(role="spinbutton", name="", selector="#price")
-    where = {"selector": "css=#price"}
-    typed = {"kind": "type", "target": where, "text": "9.80", "clear": False, "enter": False}
     steps: list[dict[str, Any]] = [
-        {"action": {"kind": "press", "keys": marked, "target": where}, "target": price},
-        {"action": typed, "target": price},
+        {"action": {"kind": "press", "keys": "Control+A", "target": None}, "target": price},
+        {"action": {**TYPE, "target": None, "text": "9.80"}, "target": price},
+        {
+            "action": {"kind": "press", "keys": "Tab", "target": None},
+            "target": replace(SAVE, x=None, y=None),
+        },
         STOP,
     ]
     make_trial(recorded, steps=steps)
     agent = replay(recorded)
-    agent.act(seen("[1] spinbutton '' value: 9"))
-    assert agent.act(seen("[1] spinbutton '' value: 9")).action == Type(Selector("css=#price"), "9.80", clear=clear)
+    page = seen("[1] spinbutton '' value: 9", "[2] button 'Save'")
+    assert [agent.act(page).action for _ in steps[:3]] == [
+        PressFocused("Control+A", Selector("css=#price")),
+        TypeFocused(Selector("css=#price"), "9.80"),
+        PressFocused("Tab", Element("2")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "raw", "before", "left", "pieces"),
+    [
+        ([(0, 2)], "", "", "Bo", [("Bo", True)]),
+        ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # a record from before that was noted
+        ([], "Input.insertText(text='B')", "", "Bo", []),  # and the rest was typed, as far as it tells
+        ([], "Input.dispatchKeyEvent(text='B')", "", "Bo", []),
+        ([(0, 2)], "", "Ada", "AdaBo", [("Ada", None), ("Bo", True)]),
+        ([], "", "Ada", "ABoda", [("A", None), ("Bo", False), ("da", None)]),  # where the cursor was
+        ([(1, 2)], "", "", "Bo", [("B", False), ("o", True)]),
+        ([(1, 2)], "", "Ada", "AdaBo", [("Ada", None), ("B", False), ("o", True)]),
+        ([(0, 1), (1, 2)], "", "", "Bo", [("B", True), ("o", True)]),
+    ],
+)
+def test_what_was_put_in_at_once_is_put_in_at_once(
+    recorded: RunDir,
+    said: list[tuple[int, int]],
+    raw: str,
+    before: str,
+    left: str,
+    pieces: list[tuple[str, bool | None]],
+) -> None:
+    step = {**TYPED[0], "action": {**TYPE, "target": None}, "at_once": tuple(said), "raw": raw, "left": left}
+    make_trial(recorded, steps=[step, STOP])
+    observed(recorded, f"[4] textbox 'Name' value: {before!r}")
+    action = first(recorded, f"[9] textbox 'Name' value: {before!r}").action
+    assert isinstance(action, TypeFocused)
+    assert (action.target, action.text, action.pieces) == (Element("9"), left, tuple(pieces))
+
+
+def test_a_text_that_was_put_in_at_once_nobody_knows_where_is_put_in_at_the_focus(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[{"action": {**TYPE, "target": None}, "target": None, "at_once": ((0, 2),)}, STOP])
+    assert first(recorded, "").action == TypeFocused(None, "Bo", pieces=(("Bo", True),))
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,10 @@ def test_what_only_looks_is_none(said: Command) -> None:
 
 
 def steps(*commands: Command) -> list[dict[str, Any]]:
+    return [step.action for step in begun_by(*commands)]
+
+
+def begun_by(*commands: Command) -> list[Begun]:
     """What a trajectory makes of a client that says these, each let through at once."""
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     begun: list[Begun] = []
@@ -90,7 +94,7 @@ def steps(*commands: Command) -> list[dict[str, Any]]:
             assert await going == ""
 
     asyncio.run(play())
-    return [step.action for step in begun]
+    return begun
 
 
 def test_a_text_key_by_key_is_one_step_per_page() -> None:
@@ -108,6 +112,16 @@ def test_a_text_after_a_script_may_go_elsewhere_and_is_another_one() -> None:
     script = command("Runtime.callFunctionOn", functionDeclaration="node => node.focus()")
     assert [step["text"] for step in steps(texts[0], script, texts[1])] == ["rye", "oats"]
     assert [step["text"] for step in steps(*texts)] == ["ryeoats"]
+
+
+def test_what_is_put_in_at_once_is_told_from_what_is_typed() -> None:
+    """Also within one text: a client types letter by letter, and puts in what it has no key for."""
+    (typed,) = begun_by(
+        key("keyDown", "a", text="a"), command("Input.insertText", text="日本"), key("keyDown", "b", text="b")
+    )
+    assert (typed.value, typed.at_once) == ("a日本b", ((1, 3),))
+    (filled,) = begun_by(command("Input.insertText", text="rye"))
+    assert (filled.value, filled.at_once) == ("rye", ((0, 3),))
 
 
 def test_turns_of_a_wheel_and_double_clicks_are_one_step() -> None:

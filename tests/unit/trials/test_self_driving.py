@@ -170,6 +170,7 @@ def test_the_field_with_the_focus_may_have_an_apostrophe_in_its_name(driven: Fak
     session.focused = '[4] textbox "Child\'s name" required: False'
     episode = run(driven, lambda url: driven.say("Input.insertText", text="rye"), session)
     assert (episode.steps[0].target.role, episode.steps[0].target.name) == ("textbox", "Child's name")
+    assert episode.steps[0].at_once == ((0, 3),)
 
 
 def test_a_page_that_was_there_before_the_answer_is_the_last_steps(driven: FakeDriven) -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "IS_HIDDEN_FILE_FIELD",
     "POINT_TARGET",
     "PREPARE",
+    "RECORD",
     "SCROLL",
     "SELECT_CONTENT",
     "SET_VALUE",
@@ -25,7 +26,7 @@ const elementOf = node =>
 """
 
 # Who an element is, so that another run can find it again. Never the value of a field: it may be a password.
-_RECORD = (
+RECORD = (
     ELEMENT_OF
     + r"""
 const squeeze = (text, length) => (text || '').replace(/\s+/g, ' ').trim().slice(0, length);
@@ -90,6 +91,16 @@ const recordOf = el => ({
   selector: selectorOf(el), role: roleOf(el), name: nameOf(el), tag: el.localName,
   text: ['input', 'textarea', 'select'].includes(el.localName) ? '' : squeeze(el.innerText, 200),
 });
+// What it and the rows around it read, all that is in them: whether that can be seen may be another matter by then.
+const readsOf = el => {
+  if (el.getRootNode() !== el.ownerDocument) return [];
+  const found = [], short = text => text.length > 200 ? '' : text;
+  for (let n = el; n && n.nodeType === 1; n = n.parentElement) {
+    const kin = n.parentElement ? [...n.parentElement.children].filter(c => c.localName === n.localName).length : 1;
+    if (n === el || kin > 1) found.push([n.localName, short(squeeze(n.textContent, 201))]);
+  }
+  return found;
+};
 """
 )
 
@@ -129,12 +140,12 @@ const reaches = (el, hit) => {
 
 PREPARE = (
     "async (node, purpose) => {"
-    + _RECORD
+    + RECORD
     + _PLACE
     + r"""
   if (!node.isConnected) return {state: 'gone'};
   const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
-  const record = recordOf(el);
+  const record = {...recordOf(el), reads: readsOf(el)};
   const special = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range', 'file'];
   const kind = el.localName === 'select' ? 'select'
     : el.localName === 'input' && special.includes(el.type) ? el.type : '';
@@ -206,7 +217,7 @@ PREPARE = (
 
 THROUGH_FRAME = (
     "(frame, inside) => {"
-    + _RECORD
+    + RECORD
     + _PLACE
     + r"""
   const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
@@ -241,7 +252,7 @@ THROUGH_FRAME = (
 
 DESCRIBE = (
     "node => {"
-    + _RECORD
+    + RECORD
     + """
   const el = elementOf(node), box = el.getBoundingClientRect();
   return {...recordOf(el), x: box.left + box.width / 2, y: box.top + box.height / 2};
@@ -251,11 +262,11 @@ DESCRIBE = (
 
 POINT_TARGET = (
     "(x, y) => {"
-    + _RECORD
+    + RECORD
     + _PLACE
     + """
   const el = hitAt(document, x, y);
-  return el ? {...recordOf(el), x, y} : null;
+  return el ? {...recordOf(el), reads: readsOf(el), x, y} : null;
 }"""
 )
 """The record of what is at a point; no node to call it on."""

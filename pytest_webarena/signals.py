@@ -41,13 +41,13 @@ class TargetRecord:
     x: float | None = None
     y: float | None = None
     """Centre in CSS pixels of the viewport."""
-    reads: tuple[tuple[str, str], ...] = ()
+    reads: tuple[tuple[str, ...], ...] = ()
     """Of what an action hit by the mouse: tag and text of itself, and of those around it that have siblings of their
-    kind, from the innermost; the text is all that is in it, empty if that is more than 200 characters. None in a shadow
-    tree, and in records of older versions."""
+    kind, from the innermost; the text is all that is in it, empty if that is more than 200 characters. Third:
+    ``numbers``, if one beside it reads so but for numbers. None in a shadow tree, and in records of older versions."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reads", tuple((tag, text) for tag, text in self.reads))
+        object.__setattr__(self, "reads", tuple(tuple(each) for each in self.reads))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,8 @@ class DomEvent(_Signal):
     rows: tuple[tuple[str, ...], ...] = ()
     """Of what is by script: tag and text of those around the target, itself included, which the target's selector tells
     apart by their number alone, or by an id or the like that may be one, from the innermost; without those that hold
-    more than 200 characters. Third, if there is any: what the fields in it hold, and what is in it is called."""
+    more than 200 characters. Third, if there is any: what the fields in it hold, and what is in it is called; fourth:
+    ``numbers``, if one beside it reads so but for numbers."""
     selects: bool = False
     """Of a click: the pointer was drawn over the page from where it was pressed, which has selected what is there."""
     kind: Literal["dom"] = "dom"

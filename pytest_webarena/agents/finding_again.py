@@ -63,7 +63,7 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
     if hit.selector and (not known or hit.text or (hit.tag in _FIELDS and _rows_of(hit))):
         yield from _where_it_was(hit)
     # What reads like something is looked for by that; at its position there may be another row by now.
-    read = any(text for _, text in hit.reads) or (not known and _is_read(hit))
+    read = any(text for _, text, *_ in hit.reads) or (not known and _is_read(hit))
     if hit.x is not None and hit.y is not None and ("x" in recorded or not known) and not read:
         yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
 
@@ -174,7 +174,7 @@ def _in_its_place(
 def _where_it_was(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     """What stands where it stood; of what reads like something only if it does so still, for this may be something
     else, or another row's."""
-    if any(text for _, text in hit.reads):
+    if any(text for _, text, *_ in hit.reads):
         for reading in readings(hit.reads):
             yield Selector(f"css={hit.selector}{reading}"), "its place in the document and its text"
     elif not _is_read(hit):
@@ -190,8 +190,8 @@ def _is_read(hit: TargetRecord) -> bool:
     return bool(hit.name and hit.text) and len(hit.text) < _CLIPPED
 
 
-def _rows_of(hit: TargetRecord) -> tuple[tuple[str, str], ...]:
-    return tuple((tag, text) for tag, text in hit.reads[1:] if text)
+def _rows_of(hit: TargetRecord) -> tuple[tuple[str, ...], ...]:
+    return tuple(each for each in hit.reads[1:] if each[1])
 
 
 def _escaped(sign: re.Match[str]) -> str:

@@ -12,24 +12,26 @@ _QUOTES = '\\"`'
 """Left out of both sides, with apostrophes: selectors have no way to quote all of them."""
 
 
-def readings(reads: Sequence[tuple[str, str]]) -> Iterator[str]:
+def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """What follows the selector of an element so that it is found only where it and the rows around it read as they did
-    (`TargetRecord.reads`); then only where they do so but for numbers and nothing else of their kind does.
+    (`TargetRecord.reads`); then only where they do so but for numbers and nothing else of their kind does, or did.
 
     >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug Delete")])]
     [0]
     >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug 3 Delete")])]
     [0, 1]
+    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
+    [0]
     """
     yield _part(reads, numbers=True)
-    if any(re.search(r"\d", text) for _, text in reads):
+    if any(re.search(r"\d", each[1]) for each in reads) and not any(each[2:] for each in reads):
         yield _part(reads, numbers=False)
 
 
-def _part(reads: Sequence[tuple[str, str]], *, numbers: bool) -> str:
-    (tag, own), *around = reads
+def _part(reads: Sequence[tuple[str, ...]], *, numbers: bool) -> str:
+    (tag, own, *_), *around = reads
     found = f"//*{_is(tag)}{_reads(tag, own, numbers)}"
-    found += "".join(f"[ancestor::*{_is(each)}{_reads(each, text, numbers)}]" for each, text in around if text)
+    found += "".join(f"[ancestor::*{_is(each)}{_reads(each, text, numbers)}]" for each, text, *_ in around if text)
     return f" >> internal:and={json.dumps(f'xpath={found}', ensure_ascii=False)}"
 
 

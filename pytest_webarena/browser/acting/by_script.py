@@ -58,7 +58,7 @@ BY_SCRIPT = (
   const place = () => {
     if (!rows.length || reads(found, bare)) return found;
     if (!alone && reads(found, inAnyOrder)) return found;  // found by its name
-    for (const how of [bare, unnumbered]) {
+    for (const how of rows.some(row => row[3]) ? [bare] : [bare, unnumbered]) {
       const last = rows[rows.length - 1], all = alike(last, how);
       const own = around(found).find(n => n.localName === last[0]);
       const inside = row => row && row !== found ? kinOf(row) : [];
@@ -157,7 +157,7 @@ def why_not(action: ByScript, found: dict[str, Any]) -> str:
     if "several" in found:
         return f"{action.alone} found one element, and now {found['several']}."
     if "elsewhere" in found:
-        was = " ".join(action.rows[-1][1:])
+        was = " ".join(action.rows[-1][1:3]).strip()
         return (
             f"It stood in what read {shorten(was, 80)!r}; that is not here, or more than once: there is now "
             f"{shorten(str(found['elsewhere']), 80)!r}."

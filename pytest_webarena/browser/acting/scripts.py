@@ -96,8 +96,12 @@ const readsOf = el => {
   if (el.getRootNode() !== el.ownerDocument) return [];
   const found = [], short = text => text.length > 200 ? '' : text;
   for (let n = el; n && n.nodeType === 1; n = n.parentElement) {
-    const kin = n.parentElement ? [...n.parentElement.children].filter(c => c.localName === n.localName).length : 1;
-    if (n === el || kin > 1) found.push([n.localName, short(squeeze(n.textContent, 201))]);
+    const kin = n.parentElement ? [...n.parentElement.children].filter(c => c.localName === n.localName) : [n];
+    if (n !== el && kin.length < 2) continue;
+    const text = short(squeeze(n.textContent, 201)), unlike = said => said.replace(/\d+/g, '#');
+    const numbered = /\d/.test(text)
+      && kin.slice(0, 100).some(c => c !== n && unlike(squeeze(c.textContent, 201)) === unlike(text));
+    found.push([n.localName, text, ...(numbered ? ['numbers'] : [])]);
   }
   return found;
 };

@@ -40,13 +40,25 @@ const marksOf = (row, el) => {
   }
   return squeeze(found.filter(Boolean).map(each => clip(each, LONGEST_TAG)).join(' | '), LONGEST_ROW);
 };
+// Whether another one beside it reads as it does but for numbers: these say which is which then.
+const isNumbered = (row, text) => {
+  const unlike = said => said.replace(/\d+/g, '#'), tag = tagOf(row);
+  if (!/\d/.test(text)) return false;
+  for (const step of [previousElement, nextElement]) {
+    for (let other = step(row), left = MOST_MARKS; other && left-- > 0; other = step(other)) {
+      if (tagOf(other) === tag && unlike(textOf(other, LONGEST_ROW + 1)) === unlike(text)) return true;
+    }
+  }
+  return false;
+};
 const rowsOf = el => {
   const counted = [], found = [];
   selectorOf(el, counted);
   for (const each of counted) {
     const text = textOf(each, LONGEST_ROW + 1), marks = text.length <= LONGEST_ROW && each !== el ? marksOf(each, el) : '';
     if (text.length > LONGEST_ROW || !(text || marks)) continue;
-    found.push([clip(tagOf(each), LONGEST_TAG), text, ...(marks ? [marks] : [])]);
+    const numbered = isNumbered(each, text);
+    found.push([clip(tagOf(each), LONGEST_TAG), text, ...(marks || numbered ? [marks] : []), ...(numbered ? ['numbers'] : [])]);
   }
   return found;
 };

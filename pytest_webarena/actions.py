@@ -304,9 +304,11 @@ class ByScript:
     unless_held: bool = False
     """Leave a field alone that holds the value."""
     alone: str = ""
-    """CSS that must find it and nothing else in its document or shadow tree; empty: not asked."""
-    rows: tuple[tuple[str, str], ...] = ()
+    """CSS that must find it and nothing else in its document or shadow tree; empty: it was found by its name."""
+    rows: tuple[tuple[str, ...], ...] = ()
     """As of `signals.DomEvent`: if what is around it reads otherwise, it is looked for where it reads so."""
+    names: tuple[str, ...] = ()
+    """It must be called so, by one of them; empty: not asked."""
 
 
 @dataclass(frozen=True, slots=True)

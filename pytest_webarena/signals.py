@@ -41,6 +41,13 @@ class TargetRecord:
     x: float | None = None
     y: float | None = None
     """Centre in CSS pixels of the viewport."""
+    reads: tuple[tuple[str, ...], ...] = ()
+    """Of what an action hit by the mouse: tag and text of itself, and of those around it that have siblings of their
+    kind, from the innermost; the text is all that is in it, empty if that is more than 200 characters. Third:
+    ``numbers``, if one beside it reads so but for numbers. None in a shadow tree, and in records of older versions."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reads", tuple(tuple(each) for each in self.reads))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +163,11 @@ class DomEvent(_Signal):
     commanded: bool = False
     """Of what is by script: a command of the agent's that may run scripts was under way, and no event of which it
     came. What was ``set`` or ``put`` was found so then."""
-    rows: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     """Of what is by script: tag and text of those around the target, itself included, which the target's selector tells
-    apart by their number alone, from the innermost; without those that hold more than 200 characters, or none."""
+    apart by their number alone, or by an id or the like that may be one, from the innermost; without those that hold
+    more than 200 characters. Third, if there is any: what the fields in it hold, and what is in it is called; fourth:
+    ``numbers``, if one beside it reads so but for numbers."""
     selects: bool = False
     """Of a click: the pointer was drawn over the page from where it was pressed, which has selected what is there."""
     kind: Literal["dom"] = "dom"
@@ -205,7 +214,7 @@ def signal_from_json(data: Mapping[str, Any]) -> Signal:
     if kind == "dom":
         chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
         control = ControlRecord(**data["control"]) if data.get("control") else None
-        rows = tuple((tag, text) for tag, text in data.get("rows", ()))
+        rows = tuple(tuple(row) for row in data.get("rows", ()))
         target = TargetRecord(**data["target"])
         return DomEvent(**{**data, "target": target, "chain": chain, "control": control, "rows": rows})
     if kind == "key":

@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.agents.fields import named_elements
+from pytest_webarena.agents.readings import readings
 from pytest_webarena.tasks.syntax import CONTROLS, DOES_MORE, ROLES
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord, TargetRecord
 
-__all__ = ["missing", "targets_of"]
+__all__ = ["but_for_numbers", "missing", "targets_of"]
 
 _ADDRESS = re.compile(r'a\[href=("(?!#!?"|javascript:)(?:[^"\\]|\\.)+")\]$', re.IGNORECASE)
 """At the end of an element's selector: no other link of the page led there."""
 _LONGEST = 80
+_FIELDS = frozenset({"input", "select", "textarea"})
+"""Tags of what has no text of its own, but stands by one."""
+_CLIPPED = 200
+"""Characters of a recorded text that may go on."""
 Shown = list[tuple[str, str, str]]
 Marks = tuple[tuple[str, str] | None, tuple[str, str] | None]
 """What stands before and after one of several that are called alike, by role and name."""
@@ -51,22 +56,26 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
     if hit.role and hit.name and sum(each[1:] == called for each in before) < 2:  # else it may be another one
         yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
     if any(each[1:] == called for each in before):
-        yield from _in_its_place(hit, _but_for_numbers(hit, before, shown))
+        yield from _in_its_place(hit, but_for_numbers(hit, before, shown))
         yield from _by_address(hit)
         return
     known = hit.role in CONTROLS and 0 < len(hit.name) < _LONGEST and step.action.get("kind") != "upload"
     if known:
         yield from _by_address(hit)
-    if hit.selector and (not known or hit.text):
-        yield _where_it_was(hit, hit.text if known else "")
-    if hit.x is not None and hit.y is not None and ("x" in recorded or not known):
+    if hit.selector and (not known or hit.text or (hit.tag in _FIELDS and _rows_of(hit))):
+        yield from _where_it_was(hit)
+    # What reads like something is looked for by that; at its position there may be another row by now.
+    read = any(text for _, text, *_ in hit.reads) or (not known and _is_read(hit))
+    if hit.x is not None and hit.y is not None and ("x" in recorded or not known) and not read:
         yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
 
 
 def _counts_others(selector: str, hit: TargetRecord | None, then: str, now: str) -> bool:
     """Whether a recorded selector finds its element by counting those before it, of which it was one of several
     called alike, and these came, went or have another order by now: it may find another one."""
-    if hit is None or not hit.name or not any(sign in selector for sign in (":nth-", "nth=")):
+    if hit is None or not hit.name:
+        return False
+    if not any(sign in selector for sign in (":nth-", "nth=")) and not (_rows_of(hit) and re.search(r"\d", selector)):
         return False
     old, new = (_beside(named_elements(text), (hit.role, hit.name)) for text in (then, now))
     return len(old) > 1 and all(_unlike_sides(old, new))
@@ -146,27 +155,45 @@ def _beside(shown: Shown, called: tuple[str, str]) -> list[Marks]:
 
 
 def _below_an_id(hit: TargetRecord, how: str) -> Iterator[tuple[Target, str]]:
-    """What stands where it stood, unless that counts what comes before it."""
+    """What stands where it stood, unless that counts what comes before it; an id may count, too, so rows are read."""
     if ":nth-" not in hit.selector:
-        yield from _in_its_place(hit, [hit.name], how)
+        yield from _in_its_place(hit, [hit.name], how, rows=True)
 
 
-def _in_its_place(hit: TargetRecord, names: list[str], how: str = "") -> Iterator[tuple[Target, str]]:
-    """What stands where it stood, if it has its role and one of these names."""
+def _in_its_place(
+    hit: TargetRecord, names: list[str], how: str = "", *, rows: bool = False
+) -> Iterator[tuple[Target, str]]:
+    """What stands where it stood, if it has its role and one of these names; ``rows``: and these read as they did."""
     if not hit.selector or hit.role not in ROLES:
         return
     for name in names:
         said = how if name == hit.name else f"its place in the document, role and name but for numbers ({name!r})"
-        yield Selector(f"css={hit.selector} >> internal:and={json.dumps(_role(hit.role, name))}"), said
+        place = f"css={hit.selector} >> internal:and={json.dumps(_role(hit.role, name))}"
+        for reading in readings((("*", ""), *_rows_of(hit))) if rows and _rows_of(hit) else [""]:
+            yield Selector(place + reading), said
 
 
-def _where_it_was(hit: TargetRecord, text: str) -> tuple[Target, str]:
-    """What stands where it stood; of what has a name only if it reads as it did, for this may be something else."""
-    if not text:
-        return Selector(f"css={hit.selector}"), "its place in the document"
-    words = r"\s+".join(re.sub(r"[^\w\s]", _escaped, text).split())
-    reads = f"internal:has-text=/^\\s*{words}\\s*$/i"
-    return Selector(f"css={hit.selector} >> {reads}"), "its place in the document and its text"
+def _where_it_was(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
+    """What stands where it stood; of what reads like something only if it does so still, for this may be something
+    else, or another row's."""
+    if any(text for _, text, *_ in hit.reads):
+        for reading in readings(hit.reads):
+            yield Selector(f"css={hit.selector}{reading}"), "its place in the document and its text"
+    elif not _is_read(hit):
+        yield Selector(f"css={hit.selector}"), "its place in the document"
+    else:
+        words = r"\s+".join(re.sub(r"[^\w\s]", _escaped, hit.text).split())
+        reads = f"internal:has-text=/^\\s*{words}\\s*$/i"
+        yield Selector(f"css={hit.selector} >> {reads}"), "its place in the document and its text"
+
+
+def _is_read(hit: TargetRecord) -> bool:
+    """Whether its text is all there, and says something: of records that have no more."""
+    return bool(hit.name and hit.text) and len(hit.text) < _CLIPPED
+
+
+def _rows_of(hit: TargetRecord) -> tuple[tuple[str, ...], ...]:
+    return tuple(each for each in hit.reads[1:] if each[1])
 
 
 def _escaped(sign: re.Match[str]) -> str:
@@ -184,7 +211,7 @@ def _by_address(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     yield Selector(f"xpath={here}[not({no_other})][count({here})=1]"), "its address"
 
 
-def _but_for_numbers(hit: TargetRecord, before: Shown, shown: Shown) -> list[str]:
+def but_for_numbers(hit: TargetRecord, before: Shown, shown: Shown) -> list[str]:
     """The name that differs from its own in numbers and signs alone: a count, a date. If there is one such element and
     there was one: with several, the number says which is which."""
     words = _words(hit.name)

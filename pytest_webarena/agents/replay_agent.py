@@ -255,7 +255,7 @@ class ReplayAgent:
     def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
         """The recorded action, at one target after the other."""
         if step.by_script:
-            ways = ways_to(step, observation.text, self._before)
+            ways = ways_to(step, self._recording.seen(step), observation.text, self._before)
             yield from (_Try(action, how) for action, how in ways)
             return
         record = dict(step.action)

@@ -52,7 +52,7 @@ class Happening:
     selects: bool = False
     done_at: float = 0.0
     """When a script did it, in milliseconds of Unix time; 0 where that came of another event."""
-    rows: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     """As of `DomEvent`."""
 
 

@@ -25,7 +25,7 @@ class ScriptAct:
     target: TargetRecord
     selector: str = ""
     """Playwright's, into frames and open shadow trees; empty where nobody knows the way."""
-    rows: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     """As of `DomEvent`: what its selector counts must read as it did."""
     value: str | None = None
     """What the field holds since, the labels of what is chosen in a list one a line; of a ``keydown`` the keys."""
@@ -38,7 +38,7 @@ class ScriptAct:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ScriptAct:
         """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
-        rows = tuple((tag, text) for tag, text in data.get("rows", ()))
+        rows = tuple(tuple(row) for row in data.get("rows", ()))
         return cls(**{**data, "target": TargetRecord(**data.get("target", 0)), "rows": rows})
 
 

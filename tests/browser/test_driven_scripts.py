@@ -11,7 +11,6 @@ from playwright.sync_api import Page
 from pytest_webarena.actions import AcceptDialog, ByScript, DismissDialog, Element, Selector
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import DomEvent
-from pytest_webarena.trials.by_script import act_of
 from tests.browser.conftest import OpenSession, Web
 from tests.browser.watched import Watched, client, page, playwright, watched, web
 from tests.processes import wait_until
@@ -329,81 +328,3 @@ def test_a_replay_hears_of_what_scripts_do_as_the_recorded_session_did(open_sess
         found = [each for each in session.signals.since() if isinstance(each, DomEvent)]
         expected = [("change", "x", True, False)] if hears else []
         assert [(each.event, each.value, each.by_script, each.commanded) for each in found] == expected
-
-
-ROWS = "<table>%s</table>"
-ROW = "<tr><td>%s<td>1<td><button onclick='document.title += ` ${this.closest(`tr`).cells[0].innerText}`'>Star</button>"
-
-
-def rows(*names: str) -> str:
-    return "<title>starred</title>" + ROWS % "".join(ROW % name for name in names)
-
-
-@pytest.mark.parametrize(
-    ("now", "starred", "error"),
-    [
-        (("Alpha", "Beta", "Gamma"), "starred Beta", ""),
-        (("Aaron", "Alpha", "Beta", "Gamma"), "starred Beta", ""),
-        (("Gamma", "Beta", "Alpha"), "starred Beta", ""),
-        (("Alpha", "Gamma"), "starred", "It stood in what read 'Beta 1 Star'"),
-        (("Alpha", "Gamma", "Beta", "Beta"), "starred", "or more than once"),
-        (("Beta",), "starred", "No element matches"),
-    ],
-)
-def test_a_row_is_found_by_what_stands_in_it(
-    page: Page, watched: Watched, session: Session, web: Web, now: tuple[str, ...], starred: str, error: str
-) -> None:
-    """Never another one that has its place by now."""
-    web.put("/rows", rows("Alpha", "Beta", "Gamma"))
-    page.goto("http://a.test/rows")
-    before = len(watched.session.signals.since())
-    page.evaluate("() => document.querySelectorAll('button')[1].click()")
-
-    def acts() -> list[DomEvent]:
-        found = watched.session.signals.since(before)
-        return [each for each in found if isinstance(each, DomEvent) and each.by_script]
-
-    wait_until(lambda: len(acts()) == 1)
-    act = act_of(acts()[0])
-    assert act.rows == (("td", "Star"), ("tr", "Beta 1 Star"))
-
-    web.put("/now", rows(*now))
-    session.open_tabs(["http://a.test/now"])
-    target = Selector(act.selector)
-    outcome = session.execute(ByScript(target, "click", alone=act.target.selector, rows=act.rows))
-    assert error in outcome.error
-    assert bool(error) is bool(outcome.error)
-    assert session.observe().title == starred
-
-
-@pytest.mark.parametrize("other", ["", "<input>"])
-def test_in_its_row_it_is_the_one_that_it_was(
-    page: Page, watched: Watched, session: Session, web: Web, other: str
-) -> None:
-    """Of several of its kind, by its number there; if they are as many."""
-    row = "<tr><td>{}<td><input><td><input type=checkbox onchange='document.title += this.closest(`tr`).innerText'>"
-    web.put("/ticks", ROWS % "".join(map(row.format, ("Alpha", "Beta"))))
-    page.goto("http://a.test/ticks")
-    before = len(watched.session.signals.since())
-    page.evaluate("() => document.querySelectorAll('tr')[1].querySelectorAll('input')[1].click()")
-
-    def acts() -> list[DomEvent]:
-        found = watched.session.signals.since(before)
-        return [each for each in found if isinstance(each, DomEvent) and each.by_script]
-
-    wait_until(lambda: len(acts()) == 1)
-    act = act_of(acts()[0])
-    web.put("/now", "<title>-</title>" + ROWS % "".join(map((row + other).format, ("Aaron", "Alpha", "Beta"))))
-    session.open_tabs(["http://a.test/now"])
-    target = Selector(act.selector)
-    outcome = session.execute(ByScript(target, "click", alone=act.target.selector, rows=act.rows))
-    assert bool(outcome.error) is bool(other)
-    assert "".join(session.observe().title.split()) == ("-" if other else "-Beta")
-
-
-def test_what_was_alone_and_is_so_no_more_is_left_alone(session: Session, web: Web) -> None:
-    web.put("/two", "<title>-</title><p><button onclick='document.title = 1'>A</button><p><button>B</button>")
-    session.open_tabs(["http://a.test/two"])
-    outcome = session.execute(ByScript(Selector("css=p > button"), "click", alone="p > button"))
-    assert outcome.error == "p > button found one element, and now 2."
-    assert session.observe().title == "-"

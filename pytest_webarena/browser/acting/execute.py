@@ -431,7 +431,7 @@ class _Hand:
         """No matter whether it can be seen, as scripts do."""
         target = self._find(action.target)
         record = TargetRecord(**await target.call(scripts.DESCRIBE))
-        how = action.unless_held, action.alone, [list(row) for row in action.rows]
+        how = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)
         found = await target.call(BY_SCRIPT, action.event, action.value, *how)
         if isinstance(found, dict):
             raise ActionFailed(why_not(action, found))

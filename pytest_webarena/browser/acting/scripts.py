@@ -12,6 +12,7 @@ __all__ = [
     "IS_HIDDEN_FILE_FIELD",
     "POINT_TARGET",
     "PREPARE",
+    "RECORD",
     "SCROLL",
     "SELECT_BETWEEN",
     "SELECT_CONTENT",
@@ -27,7 +28,7 @@ const elementOf = node =>
 """
 
 # Who an element is, so that another run can find it again. Never the value of a field: it may be a password.
-_RECORD = (
+RECORD = (
     ELEMENT_OF
     + r"""
 const squeeze = (text, length) => (text || '').replace(/\s+/g, ' ').trim().slice(0, length);
@@ -92,6 +93,20 @@ const recordOf = el => ({
   selector: selectorOf(el), role: roleOf(el), name: nameOf(el), tag: el.localName,
   text: ['input', 'textarea', 'select'].includes(el.localName) ? '' : squeeze(el.innerText, 200),
 });
+// What it and the rows around it read, all that is in them: whether that can be seen may be another matter by then.
+const readsOf = el => {
+  if (el.getRootNode() !== el.ownerDocument) return [];
+  const found = [], short = text => text.length > 200 ? '' : text;
+  for (let n = el; n && n.nodeType === 1; n = n.parentElement) {
+    const kin = n.parentElement ? [...n.parentElement.children].filter(c => c.localName === n.localName) : [n];
+    if (n !== el && kin.length < 2) continue;
+    const text = short(squeeze(n.textContent, 201)), unlike = said => said.replace(/\d+/g, '#');
+    const numbered = /\d/.test(text)
+      && kin.slice(0, 100).some(c => c !== n && unlike(squeeze(c.textContent, 201)) === unlike(text));
+    found.push([n.localName, text, ...(numbered ? ['numbers'] : [])]);
+  }
+  return found;
+};
 """
 )
 
@@ -131,12 +146,12 @@ const reaches = (el, hit) => {
 
 PREPARE = (
     "async (node, purpose) => {"
-    + _RECORD
+    + RECORD
     + _PLACE
     + r"""
   if (!node.isConnected) return {state: 'gone'};
   const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
-  const record = recordOf(el);
+  const record = {...recordOf(el), reads: readsOf(el)};
   const special = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range', 'file'];
   const kind = el.localName === 'select' ? 'select'
     : el.localName === 'input' && special.includes(el.type) ? el.type : '';
@@ -208,7 +223,7 @@ PREPARE = (
 
 THROUGH_FRAME = (
     "(frame, inside) => {"
-    + _RECORD
+    + RECORD
     + _PLACE
     + r"""
   const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
@@ -243,7 +258,7 @@ THROUGH_FRAME = (
 
 DESCRIBE = (
     "node => {"
-    + _RECORD
+    + RECORD
     + """
   const el = elementOf(node), box = el.getBoundingClientRect();
   return {...recordOf(el), x: box.left + box.width / 2, y: box.top + box.height / 2};
@@ -253,7 +268,7 @@ DESCRIBE = (
 
 POINT_TARGET = (
     "(x, y) => {"
-    + _RECORD
+    + RECORD
     + _PLACE
     + """
   let el = hitAt(document, x, y), left = 0, top = 0, way = '';
@@ -267,7 +282,7 @@ POINT_TARGET = (
   }
   if (!el) return null;
   const record = recordOf(el);
-  return {...record, selector: way + record.selector, x, y};
+  return {...record, selector: way + record.selector, reads: readsOf(el), x, y};
 }"""
 )
 """The record of what is at a point, in frames of the same site as well: its selector leads into them; no node to call
@@ -443,7 +458,7 @@ TWO_FRAMES = """() => new Promise(done => {
 
 FOCUS = (
     "node => {"
-    + _RECORD
+    + RECORD
     + """
   let el = elementOf(node);
   while (el.isContentEditable && el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;

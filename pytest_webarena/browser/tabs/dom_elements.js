@@ -200,7 +200,10 @@ const nameOf = (el, tag, text) => {
   const button = is(el, 'input') && ['submit', 'button', 'reset'].includes(inputType(el)) ? inputValue(el) : '';
   return squeeze(label || button || attr(el, 'alt') || text || attr(el, 'title') || attr(el, 'placeholder'), LONGEST_TEXT);
 };
-const selectorOf = (el, counted) => {  // `counted` gets those that are told apart by their number alone
+// An id or the like that may count: whose it is then, only what is around it tells.
+const COUNTING = /\d|(^|[^a-z])[a-z]([^a-z]|$)/i;
+const isOneOfSeveral = el => placeOf(el, {left: SIBLINGS})[3] > 1;
+const selectorOf = (el, counted) => {  // `counted` gets those that are told apart by their number alone, or may be
   const root = rootOf(el), kind = typeOf(root);
   if (kind !== 9 && kind !== 11) return '';
   const query = kind === 9 ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
@@ -215,10 +218,16 @@ const selectorOf = (el, counted) => {  // `counted` gets those that are told apa
   const path = [];
   for (let n = el; isElement(n) && path.length < ELEMENTS; n = parentOf(n)) {
     const tag = CSS.escape(tagOf(n).slice(0, LONGEST_TAG)), id = short(n, 'id');
-    if (id && unique('#' + CSS.escape(id))) { path.unshift('#' + CSS.escape(id)); break; }
-    const named = ['data-testid', 'name', 'aria-label', 'placeholder', 'href'].filter(name => short(n, name))
-      .map(name => `${tag}[${name}=${JSON.stringify(short(n, name))}]`).find(unique);
-    if (named) { path.unshift(named); break; }
+    const isId = id && unique('#' + CSS.escape(id)), saying = name => `${tag}[${name}=${JSON.stringify(short(n, name))}]`;
+    const named = isId ? 'id' : ['data-testid', 'name', 'aria-label', 'placeholder', 'href']
+      .find(name => short(n, name) && unique(saying(name)));
+    if (named) {
+      path.unshift(isId ? '#' + CSS.escape(id) : saying(named));
+      for (let m = n, left = ELEMENTS; counted && COUNTING.test(short(n, named)) && isElement(m) && left-- > 0; m = parentOf(m)) {
+        if (isOneOfSeveral(m)) counted.push(m);
+      }
+      break;
+    }
     const place = placeOf(n, {left: SIBLINGS});
     if (counted && place[3] > 1) counted.push(n);
     path.unshift(place[3] > 1 ? `${tag}:nth-of-type(${place[2]})` : tag);

@@ -219,7 +219,7 @@ class DomEvents:
             by_script="scripted" in said,
             selects="selects" in said,
             done_at=said.get("scripted", 0),
-            rows=tuple((str(tag), str(text)) for tag, text in said.get("rows", ())),
+            rows=tuple(tuple(map(str, row)) for row in said.get("rows", ())),
         )
 
 

@@ -26,13 +26,39 @@ const isInside = event => {
   return inside;
 };
 // What stands in the rows, cells and the like that its selector counts: the number may be another one's on another day.
+// And what tells rows apart that read alike: what is in their fields, as far as it has been told by now, and what pictures
+// and the like are called (`by_script.py` reads the same).
 const LONGEST_ROW = 200;
+const MARKS = 'input, textarea, select, [alt], [title], [aria-label]', MOST_MARKS = 50;
+const marksOf = (row, el) => {
+  const all = Element.prototype.querySelectorAll.call(row, MARKS), found = [];
+  for (let n = 0; n < Math.min(all.length, MOST_MARKS); n++) {
+    const each = all[n], now = isField(each) && !isBox(each) && each !== el ? valueOf(each) : null;
+    if (now !== null) found.push(held.has(each) ? held.get(each) : cameWith(each));
+    else if (isBox(each)) found.push(attr(each, 'value'));
+    for (const name of ['alt', 'title', 'aria-label']) found.push(attr(each, name));
+  }
+  return squeeze(found.filter(Boolean).map(each => clip(each, LONGEST_TAG)).join(' | '), LONGEST_ROW);
+};
+// Whether another one beside it reads as it does but for numbers: these say which is which then.
+const isNumbered = (row, text) => {
+  const unlike = said => said.replace(/\d+/g, '#'), tag = tagOf(row);
+  if (!/\d/.test(text)) return false;
+  for (const step of [previousElement, nextElement]) {
+    for (let other = step(row), left = MOST_MARKS; other && left-- > 0; other = step(other)) {
+      if (tagOf(other) === tag && unlike(textOf(other, LONGEST_ROW + 1)) === unlike(text)) return true;
+    }
+  }
+  return false;
+};
 const rowsOf = el => {
   const counted = [], found = [];
   selectorOf(el, counted);
   for (const each of counted) {
-    const text = textOf(each, LONGEST_ROW + 1);
-    if (text && text.length <= LONGEST_ROW) found.push([clip(tagOf(each), LONGEST_TAG), text]);
+    const text = textOf(each, LONGEST_ROW + 1), marks = text.length <= LONGEST_ROW && each !== el ? marksOf(each, el) : '';
+    if (text.length > LONGEST_ROW || !(text || marks)) continue;
+    const numbered = isNumbered(each, text);
+    found.push([clip(tagOf(each), LONGEST_TAG), text, ...(marks || numbered ? [marks] : []), ...(numbered ? ['numbers'] : [])]);
   }
   return found;
 };

@@ -115,15 +115,18 @@ HERE = Selector("css=#corn")
 @pytest.mark.parametrize(
     ("act", "expected"),
     [
-        (CORN, ByScript(HERE, "change", "Rye", alone="#corn")),
+        (CORN, ByScript(HERE, "change", "Rye", alone="#corn", names=("Corn",))),
         (
             replace(CORN, commanded=False),
-            ByScript(HERE, "change", "Rye", unless_held=True, alone="#corn"),
+            ByScript(HERE, "change", "Rye", unless_held=True, alone="#corn", names=("Corn",)),
         ),  # maybe the page's doing
-        (replace(CORN, event="set"), ByScript(HERE, "set", "Rye", unless_held=True, alone="#corn")),
-        (replace(CORN, event="click", value=None), ByScript(HERE, "click", alone="#corn")),
-        (replace(CORN, event="submit", value=None), ByScript(HERE, "submit", alone="#corn")),
-        (replace(CORN, event="keydown", value="Enter"), ByScript(HERE, "keydown", "Enter", alone="#corn")),
+        (replace(CORN, event="set"), ByScript(HERE, "set", "Rye", unless_held=True, alone="#corn", names=("Corn",))),
+        (replace(CORN, event="click", value=None), ByScript(HERE, "click", alone="#corn", names=("Corn",))),
+        (replace(CORN, event="submit", value=None), ByScript(HERE, "submit", alone="#corn", names=("Corn",))),
+        (
+            replace(CORN, event="keydown", value="Enter"),
+            ByScript(HERE, "keydown", "Enter", alone="#corn", names=("Corn",)),
+        ),
     ],
 )
 def test_what_a_script_did_is_done_by_script(recorded: RunDir, act: ScriptAct, expected: Action) -> None:
@@ -139,7 +142,7 @@ def test_what_the_page_did_of_the_step_before_is_not_done_again(recorded: RunDir
         agent = replay(recorded)
         agent.act(seen("[9] combobox 'Corn' value: 'Oats'"))
         done = agent.act(seen(f"[9] combobox 'Corn' value: '{now}'")).action
-        assert done == ByScript(HERE, "change", "Rye", unless_held=unless_held, alone="#corn")
+        assert done == ByScript(HERE, "change", "Rye", unless_held=unless_held, alone="#corn", names=("Corn",))
 
 
 def test_what_was_chosen_already_is_chosen_again(recorded: RunDir) -> None:
@@ -147,7 +150,7 @@ def test_what_was_chosen_already_is_chosen_again(recorded: RunDir) -> None:
     agent = replay(recorded)
     shown = "[9] combobox 'Corn' value: 'Rye'\n[1] button 'Save'"
     done = [agent.act(seen(shown, url="http://s.test/done")).action for _ in range(3)]
-    assert (done[0], done[2]) == (ByScript(HERE, "change", "Rye", alone="#corn"),) * 2
+    assert (done[0], done[2]) == (ByScript(HERE, "change", "Rye", alone="#corn", names=("Corn",)),) * 2
 
 
 def test_what_a_script_did_is_told_apart_from_the_steps(recorded: RunDir, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
+from pytest_webarena.agents.readings import readings
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
@@ -318,13 +319,83 @@ def test_what_a_script_did_in_a_row_is_done_where_that_reads_as_it_did(recorded:
     make_trial(recorded, steps=[{**STOP, "by_script": (act,)}])
     agent = replay(recorded)
     done = agent.act(seen(*rows("Fern", "Basil"))).action
-    assert done == ByScript(Selector(selector), "click", alone=selector.removeprefix("css="), rows=act.rows)
+    alone = selector.removeprefix("css=")
+    assert done == ByScript(Selector(selector), "click", alone=alone, rows=act.rows, names=("Delete",))
     assert agent.act(seen(*rows("Fern", "Basil"), error="it is not here")).action == Stop("rye")
 
     agent = replay(recorded)
     agent.act(seen(*rows("Fern")))
     by_name = agent.act(seen(*rows("Fern"), error="it is not here")).action
     assert (by_name.kind, type(by_name.target), by_name.rows) == ("by_script", Element, act.rows)
+
+
+@pytest.mark.parametrize(
+    ("target", "names"),
+    [
+        (TargetRecord(role="button", name="Cart (2)"), ("Cart (2)", "Cart (3)")),
+        (TargetRecord(role="generic", name="x" * 80), ()),
+        (TargetRecord(role="form", tag="form", name="Title Send"), ()),
+        (TargetRecord(role="button"), ()),
+    ],
+)
+def test_what_a_script_did_is_done_to_what_is_called_as_it_was(
+    recorded: RunDir, target: TargetRecord, names: tuple[str, ...]
+) -> None:
+    """Or but for numbers, where it is alone with that. Its page finds out."""
+    act = ScriptAct(event="click", target=target, selector="css=#cart", commanded=True)
+    make_trial(recorded, steps=[CLICK, {**STOP, "by_script": (act,)}])
+    observed(recorded, "[4] button 'Save'\n[5] button 'Cart (2)'")
+    agent, page = replay(recorded), seen("[9] button 'Save'", "[10] button 'Cart (3)'", url="http://s.test/done")
+    agent.act(page)
+    done: Any = patient(agent, page).action
+    assert done.names == names
+
+
+READ = [
+    ("li", "Mug", ()),
+    ("input", "", (("p", "Title 1"),)),
+    ("label", "Mug", (("li", "Mug 3"),)),
+    ("button", "", (("li", "It's 3 Mugs"),)),
+]
+
+
+@pytest.mark.parametrize("action", [None, AT])
+@pytest.mark.parametrize(("tag", "own", "around"), READ)
+def test_what_reads_like_something_is_found_in_its_place_only_where_it_does_so_still(
+    recorded: RunDir, tag: str, own: str, around: tuple[tuple[str, str], ...], action: Any
+) -> None:
+    """At its point there may be another row by now. The page finds out what it reads, at last but for numbers."""
+    place = "ul > li:nth-of-type(3)"
+    role = {"li": "listitem", "label": "LabelText", "input": "textbox"}.get(tag, tag)
+    name = "Title" if tag == "input" else own
+    hit = TargetRecord(role=role, name=name, text=own, selector=place, tag=tag, x=5, y=6, reads=((tag, own), *around))
+    reads = list(readings(hit.reads))
+    assert len(reads) == 1 + bool(around)
+    by_name = {f'role={role}[name="{name}"s]'}
+    done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], action)
+    tried = [each.target for each, _ in done]
+    assert [each for each in tried if each.selector not in by_name] == [
+        Selector(f"css={place}{each}") for each in reads
+    ]
+
+
+def test_a_label_of_an_older_recording_is_found_by_its_text_alone(recorded: RunDir) -> None:
+    hit = TargetRecord(role="LabelText", name="Mug", text="Mug", selector="li:nth-of-type(3) > label", x=5, y=6)
+    done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], AT)
+    assert done[-1][0].target == Selector(f"css={hit.selector} >> internal:has-text=/^\\s*Mug\\s*$/i")
+
+
+@pytest.mark.parametrize("said", [AT, {"kind": "click", "target": {"selector": "css=#del-2"}}])
+def test_of_rows_an_id_finds_the_one_that_reads_as_it_did(recorded: RunDir, said: Any) -> None:
+    """It may count them."""
+    reads = (("button", "Delete"), ("li", "Mug Delete"))
+    hit = TargetRecord(role="button", name="Delete", selector="#del-2", x=5, y=6, reads=reads)
+    then, now = ("\n".join(rows(*names)) for names in ("ABC", "DEABC"))
+    done: list[Any] = ways(recorded, hit, then, now.splitlines(), said)
+    [tried] = [each.target.selector for each, _ in done]
+    assert tried.startswith("css=#del-2 >> internal:and=")
+    assert "ancestor::*[local-name()='li'][normalize-space" in tried
+    assert "='Mug Delete'" in tried
 
 
 def test_what_its_page_shows_late_is_waited_for_once(recorded: RunDir) -> None:

@@ -94,16 +94,20 @@ const recordOf = el => ({
   text: ['input', 'textarea', 'select'].includes(el.localName) ? '' : squeeze(el.innerText, 200),
 });
 // What it and the rows around it read, all that is in them: whether that can be seen may be another matter by then.
+const own = (of, name) => Object.getOwnPropertyDescriptor(of.prototype, name).get;
 const readsOf = el => {
   if (el.getRootNode() !== el.ownerDocument) return [];
-  const found = [], short = text => text.length > 200 ? '' : text;
-  for (let n = el; n && n.nodeType === 1; n = n.parentElement) {
-    const kin = n.parentElement ? [...n.parentElement.children].filter(c => c.localName === n.localName) : [n];
+  // Not as properties: in their place may be fields of a form that are called so.
+  const [above, textIn] = [own(Node, 'parentElement'), own(Node, 'textContent')];
+  const [inside, tagIs] = [own(Element, 'children'), own(Element, 'localName')];
+  const found = [], read = n => squeeze(textIn.call(n), 201), short = text => text.length > 200 ? '' : text;
+  for (let n = el; n; n = above.call(n)) {
+    const tag = tagIs.call(n), parent = above.call(n);
+    const kin = parent ? [...inside.call(parent)].filter(c => tagIs.call(c) === tag) : [n];
     if (n !== el && kin.length < 2) continue;
-    const text = short(squeeze(n.textContent, 201)), unlike = said => said.replace(/\d+/g, '#');
-    const numbered = /\d/.test(text)
-      && kin.slice(0, 100).some(c => c !== n && unlike(squeeze(c.textContent, 201)) === unlike(text));
-    found.push([n.localName, text, ...(numbered ? ['numbers'] : [])]);
+    const text = short(read(n)), unlike = said => said.replace(/\d+/g, '#');
+    const numbered = /\d/.test(text) && kin.slice(0, 100).some(c => c !== n && unlike(read(c)) === unlike(text));
+    found.push([tag, text, ...(numbered ? ['numbers'] : [])]);
   }
   return found;
 };

@@ -26,7 +26,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting import looks
 from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
@@ -335,7 +335,7 @@ class SessionWork:
     async def _focused(self) -> TargetRecord | None:
         try:
             what = "looking at what has the focus"
-            found = await self._tabs.current.evaluate(scripts.FOCUSED, seconds=self._limits.hang, what=what)
+            found = await self._tabs.current.evaluate(looks.FOCUSED, seconds=self._limits.hang, what=what)
             return TargetRecord(**found) if found else None
         except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
             return None
@@ -350,7 +350,7 @@ class SessionWork:
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:
             found = find_target(self._tabs.current, Selector(selector), hang=self._limits.hang, patience=patience)
-            return TargetRecord(**await found.call(scripts.DESCRIBE))
+            return TargetRecord(**await found.call(looks.DESCRIBE))
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting import looks
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.evidence import TargetRecord
 
@@ -53,7 +53,7 @@ async def _number(tab: Tab, handle: ElementHandle, kinds: list[tuple[ElementHand
         except PlaywrightError:  # in another frame's document, or gone
             continue
     try:
-        said = await tab.run(handle.evaluate(scripts.DESCRIBE), hang, "looking at an element")
+        said = await tab.run(handle.evaluate(looks.DESCRIBE), hang, "looking at an element")
     except PlaywrightError:
         return -1
     kinds.append((handle, TargetRecord(**said)))

@@ -1,1 +1,1 @@
-"""Carrying out one action: finding its target, mouse and keys, uploads, the scripts that run on one element."""
+"""Carrying out one action: its target, mouse and keyboard, uploads, scripts that look at or act on one element."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_webarena.actions import ByScript
-from pytest_webarena.browser.acting.scripts import RECORD
+from pytest_webarena.browser.acting.looks import RECORD
 from pytest_webarena.text import shorten
 
 __all__ = ["BY_SCRIPT", "why_not"]

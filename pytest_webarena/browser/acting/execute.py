@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 from playwright.async_api import Error as PlaywrightError
@@ -41,8 +40,9 @@ from pytest_webarena.actions import (
     Upload,
     Wait,
 )
-from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting import looks, scripts
 from pytest_webarena.browser.acting.by_script import BY_SCRIPT, why_not
+from pytest_webarena.browser.acting.keyboard import Keyboard, typable
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
@@ -62,12 +62,6 @@ from pytest_webarena.text import shorten
 
 __all__ = ["Performed", "perform"]
 
-_TYPED_KEY_BY_KEY = 200
-"""Longer texts are inserted at once, but for the last character: key by key they would take seconds."""
-_TYPED_SLOWLY = 40
-"""The same where each key takes longer: on Firefox."""
-_PIECES = re.compile(r"[\x00-\x7f]{1,10}|[^\x00-\x7f]+")
-"""What keyboards have keys for, a few at a time, for each may take its time; and what they have none for."""
 _FILE_DIALOG = 2.0
 """How long a file dialog is waited for after the click that should open it, in seconds."""
 _LONGEST_WAIT = 20.0
@@ -136,6 +130,7 @@ class _Hand:
         self._limits = limits
         self._deadline = deadline
         self._mouse = Mouse(tabs.current, lambda: self._hang)
+        self._keyboard = Keyboard(tabs.current, lambda: self._hang)
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
@@ -247,10 +242,10 @@ class _Hand:
     async def _type(self, action: Type) -> Performed:
         if action.target is None:
             if action.clear and await self._on_page(scripts.SELECT_CONTENT):
-                await self._key("Delete")
-            await self._text(action.text)
+                await self._keyboard.press("Delete")
+            await self._keyboard.type(action.text)
             if action.enter:
-                await self._key("Enter")
+                await self._keyboard.press("Enter")
             return Performed(value=action.text)
         target = self._find(action.target)
         place = await target.place("type")
@@ -260,10 +255,10 @@ class _Hand:
         if not await self._set(target, place.kind, action.text):
             await self._mouse.click(place)
             if action.clear and await target.call(scripts.SELECT_CONTENT):
-                await self._key("Delete")
-            await self._text(action.text)
+                await self._keyboard.press("Delete")
+            await self._keyboard.type(action.text)
         if action.enter:
-            await self._key("Enter")
+            await self._keyboard.press("Enter")
         return Performed(target=place.record, value=action.text)
 
     async def _set(self, target: TargetOnPage, kind: str, text: str) -> bool:
@@ -297,40 +292,14 @@ class _Hand:
                 held = [typable(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))]
                 there = any(held) and bool(await target.call(scripts.SELECT_BETWEEN, held[0], held[-1]))
                 if not there and await target.call(scripts.SELECT_CONTENT) and not action.text:
-                    await self._key("Delete")
+                    await self._keyboard.press("Delete")
         for text, at_once in () if done else action.pieces or ((action.text, False),):
             if at_once is None and there:
                 continue
-            await (self._text(text) if at_once is False else self._insert(typable(text)))
+            await (self._keyboard.type(text) if at_once is False else self._keyboard.insert(typable(text)))
         if action.enter:
-            await self._key("Enter")
+            await self._keyboard.press("Enter")
         return Performed(target=record, value=action.text)
-
-    async def _text(self, text: str) -> None:
-        """Type any text. Keys that exist are pressed, other characters inserted; a line break presses Enter."""
-        text = typable(text)
-        if not text:
-            return
-        if len(text) > (_TYPED_KEY_BY_KEY if self._tab.is_observable else _TYPED_SLOWLY):
-            await self._insert(text[:-1])
-            text = text[-1]
-        for piece in (text,) if self._tab.is_observable else _PIECES.findall(text):
-            if self._tab.is_observable or piece.isascii():
-                await self._tab.run(self._tab.page.keyboard.type(piece), self._hang, "typing")
-            else:
-                await self._insert(piece)
-
-    async def _insert(self, text: str) -> None:
-        """Insert text at the cursor, without keys."""
-        if not self._tab.is_observable:
-            # Playwright would set the field's value there, which frameworks that watch it don't notice.
-            inserted = await self._tab.evaluate(scripts.INSERT, text, seconds=self._hang, what="inserting text")
-            if inserted:
-                return
-        await self._tab.run(self._tab.page.keyboard.insert_text(text), self._hang, "inserting text")
-
-    async def _key(self, keys: str) -> None:
-        await self._tab.run(self._tab.page.keyboard.press(keys), self._hang, "pressing a key")
 
     async def _press(self, action: Press) -> Performed:
         keys = playwright_keys(action.keys)
@@ -342,9 +311,9 @@ class _Hand:
             await self._mouse.click(place)
             record = place.record
         if len(keys) == 1 and not keys.isascii():
-            await self._text(keys)  # a character that this keyboard has no key for
+            await self._keyboard.type(keys)  # a character that this keyboard has no key for
         else:
-            await self._key(keys)
+            await self._keyboard.press(keys)
         return Performed(target=record, value=keys)
 
     async def _scroll(self, action: Scroll) -> Performed:
@@ -359,7 +328,7 @@ class _Hand:
         record = None
         if action.target is not None:
             target = self._find(action.target)
-            record = TargetRecord(**await target.call(scripts.DESCRIBE))
+            record = TargetRecord(**await target.call(looks.DESCRIBE))
             moved = await target.call(scripts.SCROLL, across, down, pixels)
         else:
             moved = await self._on_page(scripts.SCROLL, across, down, pixels)
@@ -424,13 +393,13 @@ class _Hand:
                 raise ActionFailed("The list or its option is disabled.")
             case "single":
                 raise ActionFailed("Only one option of this list can be chosen.")
-        record = TargetRecord(**await target.call(scripts.DESCRIBE))
+        record = TargetRecord(**await target.call(looks.DESCRIBE))
         return Performed(target=record, value=", ".join(found["chosen"]))
 
     async def _by_script(self, action: ByScript) -> Performed:
         """No matter whether it can be seen, as scripts do."""
         target = self._find(action.target)
-        record = TargetRecord(**await target.call(scripts.DESCRIBE))
+        record = TargetRecord(**await target.call(looks.DESCRIBE))
         how = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)
         found = await target.call(BY_SCRIPT, action.event, action.value, *how)
         if isinstance(found, dict):
@@ -460,8 +429,3 @@ class _Hand:
             raise ActionFailed(f"There is no tab {index}: {tabs}.")
         self._tabs.focus(index)
         return Performed(value=str(index))
-
-
-def typable(text: str) -> str:
-    """``text`` as it can be sent to a browser: half characters replaced, line breaks of one kind."""
-    return text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")

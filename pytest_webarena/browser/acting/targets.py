@@ -9,7 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator
 
 from pytest_webarena.actions import Element, Point, Selector, Target
-from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting import looks, scripts
 from pytest_webarena.browser.acting.by_script import BY_SCRIPT
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
@@ -92,7 +92,7 @@ class _ById:
         self._object = ""
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        found = await self.call(scripts.PREPARE, purpose)
+        found = await self.call(looks.PREPARE, purpose)
         state = found["state"]
         who = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
         if state == "gone":
@@ -174,14 +174,14 @@ class _InPage:
         self._said = ""
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        found = await self.call(scripts.PREPARE, purpose)
+        found = await self.call(looks.PREPARE, purpose)
         role, name = role_and_name(self._said)
         who = f"[{self._id}] {role} {shorten(name, 60)!r}"
         host = self._located.host
         while found["state"] == "foreign" and host is not None:
             # Inside a frame of another site: where that frame is, only the page around it knows.
             around = await self._ask(
-                Located(world=host.world, number=host.number, host=None), scripts.THROUGH_FRAME, found
+                Located(world=host.world, number=host.number, host=None), looks.THROUGH_FRAME, found
             )
             found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
         if found["state"] == "gone":
@@ -234,12 +234,12 @@ class _BySelector:
 
     async def place(self, purpose: Purpose) -> HitPoint:
         while True:
-            found = await self.call(scripts.PREPARE, purpose)
+            found = await self.call(looks.PREPARE, purpose)
             frame = self._selector
             while found["state"] == "foreign" and _ENTER in frame:
                 # Inside a frame of another site: where that frame is, only the page around it knows.
                 frame = frame.rpartition(_ENTER)[0]
-                found = {**found, **await self._ask(frame, scripts.THROUGH_FRAME, found)}
+                found = {**found, **await self._ask(frame, looks.THROUGH_FRAME, found)}
             if found["state"] in ("ready", "option"):
                 x, y = found.get("x", 0.0), found.get("y", 0.0)
                 return HitPoint(
@@ -306,7 +306,7 @@ class _ByPoint:
         self._tab, self._x, self._y, self._hang = tab, x, y, hang
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        found = await self._evaluate(scripts.POINT_TARGET)
+        found = await self._evaluate(looks.POINT_TARGET)
         if found is None:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
         return HitPoint(_record(found), self._x, self._y)

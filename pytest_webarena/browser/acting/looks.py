@@ -1,0 +1,287 @@
+"""JavaScript that looks at one element: who it is, what it reads, where it is hit. It may scroll it into view."""
+
+from __future__ import annotations
+
+__all__ = ["DESCRIBE", "ELEMENT_OF", "FOCUSED", "PLACE", "POINT_TARGET", "PREPARE", "RECORD", "THROUGH_FRAME"]
+
+ELEMENT_OF = """
+const elementOf = node =>
+  node.nodeType === 1 ? node : node.nodeType === 9 ? node.documentElement
+    : node.parentElement || node.getRootNode().host;
+"""
+
+# Who an element is, so that another run can find it again. Never the value of a field: it may be a password.
+RECORD = (
+    ELEMENT_OF
+    + r"""
+const squeeze = (text, length) => (text || '').replace(/\s+/g, ' ').trim().slice(0, length);
+const selectorOf = el => {
+  const root = el.getRootNode();
+  const unique = selector => { try { return root.querySelectorAll(selector).length === 1; } catch { return false; } };
+  const path = [];
+  for (let n = el; n && n.nodeType === 1; n = n.parentElement) {
+    const tag = CSS.escape(n.localName);
+    if (n.id && unique('#' + CSS.escape(n.id))) { path.unshift('#' + CSS.escape(n.id)); break; }
+    const named = ['data-testid', 'name', 'aria-label', 'placeholder', 'href']
+      .filter(a => n.getAttribute(a) && n.getAttribute(a).length < 100)
+      .map(a => `${tag}[${a}=${JSON.stringify(n.getAttribute(a))}]`).find(unique);
+    if (named) { path.unshift(named); break; }
+    const twins = n.parentElement ? [...n.parentElement.children].filter(c => c.localName === n.localName) : [n];
+    path.unshift(twins.length > 1 ? `${tag}:nth-of-type(${twins.indexOf(n) + 1})` : tag);
+  }
+  return path.join(' > ');
+};
+const roleOf = el => {
+  const given = (el.getAttribute('role') || '').trim().split(/\s+/)[0];
+  if (given) return given;
+  const tag = el.localName, type = (el.type || '').toLowerCase();
+  if (tag === 'a') return el.hasAttribute('href') ? 'link' : 'generic';
+  if (tag === 'input') {
+    return {button: 'button', submit: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio',
+            range: 'slider', number: 'spinbutton', search: 'searchbox'}[type] || 'textbox';
+  }
+  if (tag === 'select') return el.multiple || el.size > 1 ? 'listbox' : 'combobox';
+  if (/^h[1-6]$/.test(tag)) return 'heading';
+  return {button: 'button', textarea: 'textbox', img: 'img', option: 'option', li: 'listitem', td: 'cell',
+          th: 'columnheader', p: 'paragraph', form: 'form', nav: 'navigation', main: 'main', table: 'table', tr: 'row',
+          ul: 'list', ol: 'list', iframe: 'Iframe', summary: 'DisclosureTriangle', dialog: 'dialog',
+          label: 'LabelText'}[tag] || 'generic';
+};
+// What a label says of `el`, as `dom_elements.js` reads it.
+const styleOf = node => (node.ownerDocument.defaultView || window).getComputedStyle(node);
+const saidFor = (el, label, shown) => [...label.childNodes].map(child => {
+  if (child.nodeType === 3) return child.data;
+  if (child.nodeType !== 1) return '';
+  if (child === el || ['input', 'textarea'].includes(child.localName)) return ' ';
+  const {display, visibility} = styleOf(child), tag = child.localName;
+  if (display === 'none' || (shown && visibility !== 'visible')) return '';
+  if (child.getAttribute('aria-hidden') === 'true') return '';
+  const said = tag === 'select' ? [...child.selectedOptions].map(option => option.label).join(' ')
+    : child.getAttribute('aria-label') || (tag === 'img' && child.getAttribute('alt')) || saidFor(el, child, shown);
+  return display !== 'inline' || tag === 'br' ? ` ${said} ` : said;
+}).join('');
+const nameOf = el => {
+  const root = el.getRootNode();
+  const whole = label => saidFor(el, label, styleOf(label).visibility === 'visible');
+  const labelled = all => all.map(label => squeeze(whole(label), 200)).join(' ');
+  const by = labelled((el.getAttribute('aria-labelledby') || '').split(/\s+/).filter(Boolean)
+    .map(id => root.getElementById ? root.getElementById(id) : null).filter(Boolean));
+  const label = el.labels && el.labels.length ? labelled([...el.labels]) : '';
+  const button = el.localName === 'input' && ['submit', 'button', 'reset'].includes(el.type) ? el.value : '';
+  const inner = ['input', 'select', 'textarea', 'iframe'].includes(el.localName) ? '' : el.innerText || el.textContent;
+  return squeeze(by || el.getAttribute('aria-label') || label || button || el.getAttribute('alt') || inner
+                 || el.getAttribute('title') || el.getAttribute('placeholder'), 200);
+};
+const recordOf = el => ({
+  selector: selectorOf(el), role: roleOf(el), name: nameOf(el), tag: el.localName,
+  text: ['input', 'textarea', 'select'].includes(el.localName) ? '' : squeeze(el.innerText, 200),
+});
+// What it and the rows around it read, all that is in them: whether that can be seen may be another matter by then.
+const own = (of, name) => Object.getOwnPropertyDescriptor(of.prototype, name).get;
+const readsOf = el => {
+  if (el.getRootNode() !== el.ownerDocument) return [];
+  // Not as properties: in their place may be fields of a form that are called so.
+  const [above, textIn] = [own(Node, 'parentElement'), own(Node, 'textContent')];
+  const [inside, tagIs] = [own(Element, 'children'), own(Element, 'localName')];
+  const found = [], read = n => squeeze(textIn.call(n), 201), short = text => text.length > 200 ? '' : text;
+  for (let n = el; n; n = above.call(n)) {
+    const tag = tagIs.call(n), parent = above.call(n);
+    const kin = parent ? [...inside.call(parent)].filter(c => tagIs.call(c) === tag) : [n];
+    if (n !== el && kin.length < 2) continue;
+    const text = short(read(n)), unlike = said => said.replace(/\d+/g, '#');
+    const numbered = /\d/.test(text) && kin.slice(0, 100).some(c => c !== n && unlike(read(c)) === unlike(text));
+    found.push([tag, text, ...(numbered ? ['numbers'] : [])]);
+  }
+  return found;
+};
+"""
+)
+
+# Geometry: where an element can be hit, and what would be hit there.
+PLACE = r"""
+const within = (outer, node) => {
+  for (let n = node; n; n = n.parentNode || n.host) if (n === outer) return true;
+  return false;
+};
+const hitAt = (doc, x, y) => {
+  let hit = doc.elementFromPoint(x, y);
+  while (hit && hit.shadowRoot) {
+    const inner = hit.shadowRoot.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+};
+const rectsOf = node => {
+  const real = list => [...list].filter(r => r.width > 0 && r.height > 0);
+  if (node.nodeType === 1) {
+    const rects = real(node.getClientRects());
+    if (rects.length) return rects;
+  }
+  const range = node.ownerDocument.createRange();
+  range.selectNodeContents(node);
+  return real(range.getClientRects());
+};
+const reaches = (el, hit) => {
+  if (!hit) return false;
+  if (within(el, hit)) return true;
+  if (within(hit, el)) return hit !== hit.ownerDocument.body && hit !== hit.ownerDocument.documentElement;
+  const label = hit.closest ? hit.closest('label') : null;
+  return !!label && (label.control === el || within(label, el));
+};
+"""
+
+PREPARE = (
+    "async (node, purpose) => {"
+    + RECORD
+    + PLACE
+    + r"""
+  if (!node.isConnected) return {state: 'gone'};
+  const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
+  const record = {...recordOf(el), reads: readsOf(el)};
+  const special = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range', 'file'];
+  const kind = el.localName === 'select' ? 'select'
+    : el.localName === 'input' && special.includes(el.type) ? el.type : '';
+  const answer = (state, more) => ({state, kind, record, ...more});
+  const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
+  if (purpose !== 'hover' && el.matches(':disabled')) return answer('disabled');
+  if (purpose === 'type' && el.readOnly) return answer('readonly');
+  if (el.localName === 'option') {
+    const select = el.closest('select');
+    if (select && !select.multiple && select.size < 2) return answer('option');
+  }
+  const running = doc.getAnimations ? doc.getAnimations().filter(a => {
+    const target = a.effect && a.effect.target;
+    return a.playState === 'running' && target && within(target, el)
+      && Number.isFinite(a.effect.getComputedTiming().endTime);
+  }) : [];
+  if (running.length) {
+    await Promise.race([Promise.allSettled(running.map(a => a.finished)), new Promise(done => setTimeout(done, 500))]);
+  }
+  // A control that is drawn by its label (hidden checkbox, styled label) is operated through it.
+  let shown = node.nodeType === 9 ? el : node;
+  if (!rectsOf(shown).length && el.labels) shown = [...el.labels].find(l => rectsOf(l).length) || shown;
+  if (!rectsOf(shown).length) return answer('hidden');
+  const whole = shown.nodeType === 1 ? shown : el;
+  const points = () => {
+    const found = [];
+    for (const r of rectsOf(shown)) {
+      const left = Math.max(r.left, 0), top = Math.max(r.top, 0);
+      const right = Math.min(r.right, view.innerWidth), bottom = Math.min(r.bottom, view.innerHeight);
+      if (right - left < 0.5 || bottom - top < 0.5) continue;
+      for (const [fx, fy] of [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75]]) {
+        found.push([left + (right - left) * fx, top + (bottom - top) * fy]);
+      }
+    }
+    return found;
+  };
+  const pick = all => all.find(([x, y]) => reaches(whole, hitAt(doc, x, y)) || reaches(el, hitAt(doc, x, y)));
+  const centred = () => {
+    const all = points();
+    return all.length && pick(all.slice(0, 1));
+  };
+  let point = centred();
+  if (!point) {
+    whole.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    const all = points();
+    if (!all.length) return answer('outside');
+    point = pick(all);
+    if (!point) {
+      return answer('covered', {cover: brief(hitAt(doc, ...all[0]))});
+    }
+  }
+  let [x, y] = point;
+  for (let w = view; w !== w.parent; w = w.parent) {
+    const frame = w.frameElement;
+    if (!frame) return answer('foreign', {x, y});
+    const box = frame.getBoundingClientRect(), style = frame.ownerDocument.defaultView.getComputedStyle(frame);
+    x += box.left + frame.clientLeft + parseFloat(style.paddingLeft);
+    y += box.top + frame.clientTop + parseFloat(style.paddingTop);
+    if (hitAt(frame.ownerDocument, x, y) !== frame) {
+      frame.scrollIntoView({block: 'nearest', behavior: 'instant'});
+      const cover = hitAt(frame.ownerDocument, x, y);
+      if (cover !== frame) return answer('covered', {cover: brief(cover)});
+    }
+  }
+  return answer('ready', {x, y});
+}"""
+)
+"""How to hit an element: scrolls it into view if it must, finds a point where it would be hit, says who it is."""
+
+THROUGH_FRAME = (
+    "(frame, inside) => {"
+    + RECORD
+    + PLACE
+    + r"""
+  const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
+  const covered = (doc, x, y, wanted) => {
+    const hit = hitAt(doc, x, y);
+    return hit === wanted ? null : {state: 'covered', cover: brief(hit)};
+  };
+  const inner = el => {
+    const style = el.ownerDocument.defaultView.getComputedStyle(el);
+    return [el.clientLeft + parseFloat(style.paddingLeft), el.clientTop + parseFloat(style.paddingTop)];
+  };
+  let {x, y} = inside;
+  for (let el = frame; el; el = el.ownerDocument.defaultView.frameElement) {
+    let box = el.getBoundingClientRect();
+    const [left, top] = inner(el), view = el.ownerDocument.defaultView;
+    if (box.left + left + x < 0 || box.top + top + y < 0
+        || box.left + left + x >= view.innerWidth || box.top + top + y >= view.innerHeight) {
+      view.scrollBy({left: box.left + left + x - view.innerWidth / 2, top: box.top + top + y - view.innerHeight / 2,
+                     behavior: 'instant'});
+      box = el.getBoundingClientRect();
+    }
+    x += box.left + left;
+    y += box.top + top;
+    const bad = covered(el.ownerDocument, x, y, el);
+    if (bad) return bad;
+    if (view !== view.parent && !view.frameElement) return {state: 'foreign', x, y};
+  }
+  return {state: 'ready', x, y};
+}"""
+)
+"""From a point inside an iframe to the same point of the page around it, which it scrolls there if it must."""
+
+DESCRIBE = (
+    "node => {"
+    + RECORD
+    + """
+  const el = elementOf(node), box = el.getBoundingClientRect();
+  return {...recordOf(el), x: box.left + box.width / 2, y: box.top + box.height / 2};
+}"""
+)
+"""The record of an element."""
+
+POINT_TARGET = (
+    "(x, y) => {"
+    + RECORD
+    + PLACE
+    + """
+  let el = hitAt(document, x, y), left = 0, top = 0, way = '';
+  while (el && ['iframe', 'frame'].includes(el.localName) && el.contentDocument) {
+    const box = el.getBoundingClientRect();
+    const [inX, inY] = [left + box.left + el.clientLeft, top + box.top + el.clientTop];
+    const inner = hitAt(el.contentDocument, x - inX, y - inY);
+    if (!inner || inner === el.contentDocument.documentElement) break;
+    way += `${selectorOf(el)} >> internal:control=enter-frame >> css=`;
+    [el, left, top] = [inner, inX, inY];
+  }
+  if (!el) return null;
+  const record = recordOf(el);
+  return {...record, selector: way + record.selector, reads: readsOf(el), x, y};
+}"""
+)
+"""The record of what is at a point, in frames of the same site as well: its selector leads into them; no node to call
+it on."""
+
+FOCUSED = (
+    "() => {\n  const describe = "
+    + DESCRIBE
+    + """;
+  let el = document.activeElement;
+  while (el && el.shadowRoot && el.shadowRoot.activeElement) el = el.shadowRoot.activeElement;
+  return el && el !== document.body && !['iframe', 'frame', 'html'].includes(el.localName) ? describe(el) : null;
+}"""
+)
+"""The record of what the keyboard writes in; null where that is in another document, or nothing. No node."""

@@ -17,6 +17,7 @@ DEMO ?= $(DEMO_FILES) -k "$(DEMO_TASKS)" --agent=oracle --agent=reader -n 2 --tb
 # The suite: which tests, and how; two workers more than cores, for tests with a browser or an engine wait a good deal,
 # and at most eight: each has browsers of its own. For a part of it, call pytest (CONTRIBUTING.md).
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+TIER := -m "not exhaustive"
 SUITE ?= tests -n $(shell echo $$(($(CORES) > 6 ? 8 : $(CORES) + 2)))
 
 # The audit: which tasks, and how.
@@ -25,11 +26,11 @@ AUDIT ?= tasks -n 2
 # Which clients of the browser endpoint are tried; default: all. Each is installed from its registry, in examples/clients.
 CLIENTS ?=
 
-.PHONY: help setup demo test suite audit clients lint types format docs site pictures wheel clean distclean
+.PHONY: help setup demo test test-all test-changed suite audit clients lint types format docs site pictures wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/installed: pyproject.toml scripts/venv
 	@scripts/venv '$(EXTRAS)'
@@ -50,10 +51,18 @@ demo: .venv/demo ## Run the main job on the embedded sites and build its report;
 	@scripts/browser
 	@$(BIN)/python scripts/demo.py $(DEMO)
 
-test: lint types suite ## Set up, then lint, types and the whole suite
+test: lint types suite ## Set up, then lint, types and a test of every behaviour: ten minutes on two cores
 
-suite: setup ## All tests; with a Docker engine where one can be had
-	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -raR --junitxml=test-results/junit.xml
+test-all: TIER :=
+test-all: lint types suite clients ## The same with the exhaustive tests, other Pythons and other tools' agents: an hour
+	@$(BIN)/python scripts/unit_versions.py
+
+test-changed: setup ## The tests nearest to what changed since main: two minutes
+	@files=$$($(BIN)/python scripts/changed_tests.py) && [ -z "$$files" ] || \
+	    scripts/with-docker $(BIN)/python -m pytest $$files -n 4 $(TIER) -q
+
+suite: setup ## The tests alone; with a Docker engine where one can be had
+	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) $(TIER) -raR --junitxml=test-results/junit.xml
 
 audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones fail (an hour on two cores)
 	@$(BIN)/python -m pytest --audit $(AUDIT)

@@ -1,9 +1,9 @@
 """Run the unit tests with every other Python that this package supports and this machine has: ``unit_versions.py``.
 
-``make test`` runs the whole suite with the interpreter of ``.venv``. What differs between versions of Python shows in
-the unit tests already, so CI runs these with the others as well, each in a ``.venv-3.X`` that stays for the next time,
-and names the versions that it did not find. It shows in what code does, not in how many texts it does it to: of tests
-with many cases some run, and those of whole corpora are left to the suite.
+``make test-all`` runs the whole suite with the interpreter of ``.venv``. What differs between versions of Python shows
+in the unit tests already, so it runs these with the others as well, each in a ``.venv-3.X`` that stays for the next
+time, and names the versions that it did not find. It shows in what code does, not in how many texts it does it to: of
+tests with many cases some run, and those of whole corpora are left to the suite.
 """
 
 from __future__ import annotations

@@ -109,7 +109,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Marks what is exhaustive before ``-m`` is asked, and orders what is left."""
+    for tests in _cases(items).values():
+        if matrix := tests[0].get_closest_marker("matrix"):
+            for item in set(tests) - some_cases(tests, *matrix.args):
+                item.add_marker("exhaustive")
+    yield
     if most := config.getoption("--cases"):
         kept = some_cases(items, most)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
@@ -124,15 +131,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
-    """Of each test at most so many cases, the first and the last among them."""
-    cases: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    """Of each test at most so many cases, the first and, of two or more, the last among them."""
     kept = set()
-    for each in cases.values():
+    for each in _cases(items).values():
         last, steps = len(each) - 1, max(most - 1, 1)
         kept |= {each[number * last // steps] for number in range(most)} if len(each) > most else set(each)
     return kept
+
+
+def _cases(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """The cases of each test."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return cases
 
 
 def spread(items: list[pytest.Item], workers: int, limits: Mapping[Path, float]) -> list[pytest.Item]:

@@ -1,0 +1,52 @@
+"""Print what a test run cost against its budget: ``test_budget.py JUNIT_XML``.
+
+The report is pytest's (`--junitxml`, one suite). Always exits with 0: going over the budget fails nobody's change, but
+CI prints it, so that it is noticed while it is small.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+__all__ = ["summary"]
+
+WALL = 600
+"""Budget of the first tier on two quiet cores, in seconds of wall time."""
+SINGLE = 10
+"""Budget of one test, in seconds, its fixtures included."""
+SHOWN = 20
+
+
+def summary(report: Path, load: float) -> list[str]:
+    """The slowest tests, the slowest last, then one line that compares the run with its budget.
+
+    Args:
+        report: JUnit XML of the run.
+        load: load average of the machine at the end of the run.
+    """
+    try:
+        suites = list(ElementTree.parse(report).iter("testsuite"))
+    except (OSError, ElementTree.ParseError) as error:
+        return [f"test_budget: expected pytest's report at {report}, found none that can be read: {error}"]
+    cases = sorted((float(case.get("time", 0)), _name(case)) for suite in suites for case in suite.iter("testcase"))
+    wall = sum(float(suite.get("time", 0)) for suite in suites)
+    total = sum(seconds for seconds, _ in cases)
+    lines = [f"{seconds:7.1f} s  {name}" for seconds, name in cases[-SHOWN:]]
+    over = [name for seconds, name in cases if seconds > SINGLE]
+    verdict = "within the budget" if wall <= WALL and not over else "OVER THE BUDGET"
+    lines.append(
+        f"test_budget: {verdict}: {wall:.0f} s of {WALL} s; {len(cases)} tests took {total:.0f} s in all workers, "
+        f"{len(over)} of them more than {SINGLE} s; load {load:.1f}"
+    )
+    return lines
+
+
+def _name(case: ElementTree.Element) -> str:
+    return f"{case.get('classname', '').removeprefix('tests.')}::{case.get('name')}"
+
+
+if __name__ == "__main__":
+    print("\n".join(summary(Path(sys.argv[1]), os.getloadavg()[1])))

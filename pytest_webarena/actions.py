@@ -120,6 +120,7 @@ class Type:
 class Press:
     """Press a key or a combination with ``+``, e.g. ``Control+a``; into the target if there is one.
 
+    The target gets the focus without a click; only what takes no focus otherwise is clicked.
     ``ControlOrMeta`` is Meta on macOS and Control elsewhere.
     """
 

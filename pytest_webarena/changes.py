@@ -105,7 +105,9 @@ class SiteChanges:
     tables: tuple[TableChanges, ...] = ()
     """Those with a difference."""
     known: tuple[str, ...] = ()
-    """All tables that were compared, as ``database.table``."""
+    """All tables that were compared, as ``database.table``; empty where nobody could list all of them."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those of each of these tables. Empty where nobody could list them, and in evidence of older versions."""
     unknown: str = ""
     """Why there is no telling what changed, or what else; empty when all is known."""
 
@@ -129,7 +131,8 @@ def bounded(value: Value) -> Value:
 def changes_from_json(data: Mapping[str, Any]) -> SiteChanges:
     """Read what `dataclasses.asdict` made of `SiteChanges`. `TypeError` when a field is missing or unknown."""
     values = {**data, **{name: tuple(data.get(name, ())) for name in ("sites", "known")}}
-    return SiteChanges(**{**values, "tables": tuple(_tables(data.get("tables", ())))})
+    columns = {table: tuple(names) for table, names in data.get("columns", {}).items()}
+    return SiteChanges(**{**values, "columns": columns, "tables": tuple(_tables(data.get("tables", ())))})
 
 
 def _tables(data: Any) -> Iterator[TableChanges]:

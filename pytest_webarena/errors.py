@@ -25,6 +25,7 @@
         │   └── TooLarge          what a check looks at is more than can be judged
         └── HarnessError          cause "harness": a fault of this package
             └── RecordingError    the run's records can't be written: a full disk, a directory that is gone
+    TaskFileWarning(UserWarning)  a task file is read, and something in it may be a mistake
     TaskFailed(AssertionError)    the agent ran, the checks said no: a failed test, never an error
 
 A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports rely on that split.
@@ -42,7 +43,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence.usage import Usage
 
 __all__ = [
     "AgentAbsent",
@@ -70,6 +74,7 @@ __all__ = [
     "TaskError",
     "TaskFailed",
     "TaskFileError",
+    "TaskFileWarning",
     "TooLarge",
     "TrialError",
     "Unready",
@@ -131,6 +136,10 @@ class TaskFileError(WebArenaError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class TaskFileWarning(UserWarning):
+    """Something in a task file that may be a mistake."""
+
+
 class TrialError(WebArenaError):
     """The trial could not be carried out or judged. Reported as an error, never as a failed task."""
 
@@ -138,6 +147,8 @@ class TrialError(WebArenaError):
     again: ClassVar[bool] = True
     """Whether another attempt could end better."""
     shortfall: ClassVar[Shortfall] = ""
+    usage: Usage | None = None
+    """What the step that it broke off had used of models, where that is known; no record of a step has it."""
 
 
 class SiteError(TrialError):

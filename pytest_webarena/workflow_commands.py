@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pytest_webarena.text import printable
+
 __all__ = ["Level", "annotation"]
 
 Level = Literal["error", "warning"]
@@ -33,4 +35,4 @@ def annotation(
 
 
 def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Answering", "BuiltIn", "Dump", "Oracle", "RandomWalk", "Typed", "addressed", "describe_step"]
+__all__ = [
+    "Answering",
+    "BuiltIn",
+    "Dump",
+    "Oracle",
+    "RandomWalk",
+    "Typed",
+    "addressed",
+    "describe_step",
+    "refused_step",
+]
 
 _TELLING = ("text", "url", "keys", "answer", "options", "files", "direction", "seconds")
 """Fields of actions that say what was done, the first one there is."""
@@ -28,7 +38,8 @@ _TELLING = ("text", "url", "keys", "answer", "options", "files", "direction", "s
 class Oracle:
     """Replays the task's ``solution``. If it fails, the task is broken, not an agent."""
 
-    def __init__(self, task: Task, view: TaskView) -> None:
+    def __init__(self, task: Task, view: TaskView, refusal: Callable[[str], str] = lambda url: "") -> None:
+        """``refusal`` says why the gateway refused to lead to an address (`Assignment.refusal`)."""
         if task.solution is None:
             raise TaskError(
                 f"task {task.id} has no solution for the oracle to replay: "
@@ -36,16 +47,18 @@ class Oracle:
             )
         self._task = task.id
         self._steps = tuple(addressed(step, view.sites) for step in task.solution)
+        self._refusal = refusal
         self._next = 0
 
     def act(self, observation: Observation) -> Action:
         """The next step of the solution; `TaskError` when the one before had no effect, `BrowserError` when its page
         did not answer in time: on a busy machine it may not, whatever the solution, and another attempt will tell."""
-        if observation.error and self._next:
-            done = self._next
+        done = self._next
+        refused = refused_step(self._steps[done - 1], observation.url, self._refusal) if done else ""
+        if done and (error := "; ".join(filter(None, (observation.error, refused)))):
             raise (BrowserError if STOPPED_RESPONDING in observation.error else TaskError)(
                 f"solution of {self._task}, step {done} of {len(self._steps)} "
-                f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {observation.error}"
+                f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {error}"
                 f"{self._hint(done - 1)}"
             )
         step = self._steps[self._next] if self._next < len(self._steps) else Stop()
@@ -130,6 +143,16 @@ def addressed(step: Action, sites: Mapping[str, str]) -> Action:
     if not isinstance(step, Goto) or step.url.startswith("/"):  # a bare path is on the current tab's site
         return step
     return Goto(resolve(step.url, sites) or step.url)
+
+
+def refused_step(step: Action, url: str, refusal: Callable[[str], str]) -> str:
+    """Why a ``goto`` shows no page of a site, because the gateway refused its address or what that led to, ``url``, and
+    what to do; else empty. ``refusal`` is `Assignment.refusal`."""
+    if not isinstance(step, Goto):
+        return ""
+    why = next(filter(None, (refusal(each) for each in (url, step.url))), "")
+    remedy = "name its site in the task's 'sites', its domain under 'live' if it is a live one, or correct the address"
+    return f"the gateway refused it, for {why}: {remedy}" if why else ""
 
 
 def describe_step(action: Action) -> str:

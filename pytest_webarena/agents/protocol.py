@@ -119,6 +119,8 @@ class Assignment:
     """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
     beside: Callable[[str], Beside | None] = lambda selector: None
     """What stands beside an element of the current page, by its selector: for privileged built-ins alone."""
+    refusal: Callable[[str], str] = lambda url: ""
+    """Why the gateway refused to lead to an address when that was last asked for; empty when it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +144,8 @@ class Reply:
     exchange: str = ""
     """File with prompts and replies that the agent wrote below `Assignment.folder`, relative to it."""
     ended: tuple[StopReason, str] | None = None
-    """The agent ran into a limit of its own (tokens, cost): the episode ends with this reason and detail, the action
-    is not carried out and no step is counted."""
+    """The agent ran into a limit of its own (tokens, cost, context): the episode ends with this reason and detail, the
+    action is not carried out and no step is counted."""
 
     def __post_init__(self) -> None:
         # Here, in the agent's own call: what is found later would look like a fault of ours.

@@ -22,15 +22,15 @@ from pytest_webarena.tasks.model import Task
 
 __all__ = ["BUILTIN", "agent_id", "known_agents", "resolve_agent"]
 
-_Make = Callable[[TaskView, Task], BuiltIn]
+_Make = Callable[[Assignment], BuiltIn]
 
 BUILTIN: dict[str, tuple[_Make, str]] = {
-    "oracle": (lambda view, task: Oracle(task, view), "replays each task's solution"),
-    "null": (lambda view, task: Answering(""), "stops at once with an empty answer"),
-    "na": (lambda view, task: Answering("N/A"), "stops at once and says the task can't be done"),
-    "echo": (lambda view, task: Answering(view.intent), "answers with the intent"),
-    "dump": (lambda view, task: Dump(), "answers with everything it sees"),
-    "random": (lambda view, task: RandomWalk(view), "random clicks and words, seeded"),
+    "oracle": (lambda given: Oracle(given.task, given.view, given.refusal), "replays each task's solution"),
+    "null": (lambda given: Answering(""), "stops at once with an empty answer"),
+    "na": (lambda given: Answering("N/A"), "stops at once and says the task can't be done"),
+    "echo": (lambda given: Answering(given.view.intent), "answers with the intent"),
+    "dump": (lambda given: Dump(), "answers with everything it sees"),
+    "random": (lambda given: RandomWalk(given.view), "random clicks and words, seeded"),
 }
 
 
@@ -63,7 +63,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
         digest = _digest([Path(inspect.getfile(Oracle))], name)
         return AgentDefinition(
             id=name,
-            make=lambda assignment: _answering(make(assignment.view, assignment.task), assignment.view),
+            make=lambda assignment: _answering(make(assignment), assignment.view),
             digest=digest,
             kind="built-in",
             dialogs=_as_solved if name == "oracle" else lambda task, trial: None,

@@ -23,6 +23,7 @@ from pytest_webarena.agents.hints import hint
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import cut
+from pytest_webarena.text import message_of
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
@@ -222,16 +223,9 @@ async def _await(awaitable: Any) -> Any:
 
 def _describe(error: BaseException) -> str:
     """What was raised, and where in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
-    first, line_end, rest = f"{type(error).__name__}: {_text(error)}".partition("\n")
+    first, line_end, rest = f"{type(error).__name__}: {message_of(error)}".partition("\n")
     first = cut(first)
     return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}{hint(first)}"
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except BaseException as other:  # its ``__str__`` is the agent's code too
-        return f"(its text can't be had: {type(other).__name__})"
 
 
 def _if_there(agent: object, name: str) -> Any:

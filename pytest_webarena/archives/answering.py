@@ -14,7 +14,7 @@ from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, WRITES, is_navigation, lack_of
-from pytest_webarena.gateway.pages import not_sent
+from pytest_webarena.gateway.pages import not_sent, preflight_allowed
 
 __all__ = ["Answer", "answer"]
 
@@ -61,8 +61,8 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         return _lacking("WebSocket", url, "none is archived")
     page = lack_of(method, _lines(headers)) == "page"
     found = archive.find(method, url, body, headers.get("content-type", ""), page=page)
-    if found is None and method == "OPTIONS" and (wanted := headers.get("access-control-request-method")):
-        return _preflight(wanted, headers)
+    if found is None and method == "OPTIONS" and headers.get("access-control-request-method"):
+        return Answer(status=204, reason="No Content", headers=preflight_allowed(headers), data=b"")
     if found is None and archive.kept_back(method, url):
         return _kept_back(method, url, headers, body)
     if found is None:
@@ -140,17 +140,6 @@ def _writes(method: str, url: str, headers: Mapping[str, str], body: bytes) -> b
         or hidden_method(method, query, body)
         or mutates(query, body)
     )
-
-
-def _preflight(wanted: str, headers: Mapping[str, str]) -> Answer:
-    """A browser's question before its request, which the archive answers, or lacks, by itself."""
-    fields = (
-        ("Access-Control-Allow-Origin", headers.get("origin", "*")),
-        ("Access-Control-Allow-Credentials", "true"),
-        ("Access-Control-Allow-Methods", wanted),
-        ("Access-Control-Allow-Headers", headers.get("access-control-request-headers", "*")),
-    )
-    return Answer(status=204, reason="No Content", headers=fields, data=b"")
 
 
 def _lines(headers: Mapping[str, str]) -> list[str]:

@@ -28,6 +28,7 @@ _LOCAL_HEADER = 30
 _END = 65536
 """Bytes at each end of a file that, with its size, tell it from others."""
 _MEMBER = 4 << 30
+"""Bytes of all packed members, unpacked."""
 _BEGINNINGS = (b"WARC/", b"\x1f\x8b")
 _LIST = 16 << 20
 """Bytes of a package's list of what is in it."""
@@ -121,9 +122,17 @@ def places_of(path: Path) -> list[WarcSource]:
     found: list[WarcSource] = []
     try:
         with zipfile.ZipFile(path) as package, path.open("rb") as raw:
-            for member in package.infolist():
-                if member.filename.startswith("archive/") and member.filename.lower().endswith(_WARC):
-                    found.append(_begun(_member(path, package, member, raw)))
+            members = [
+                each
+                for each in package.infolist()
+                if each.filename.startswith("archive/") and each.filename.lower().endswith(_WARC)
+            ]
+            if (size := sum(each.file_size for each in members if each.compress_type != zipfile.ZIP_STORED)) > _MEMBER:
+                raise UsageError(
+                    f"{path}: expected members that are stored, or of at most 4 GB in all, found {size:,} bytes"
+                )
+            for member in members:
+                found.append(_begun(_member(path, package, member, raw)))
     except (*_BAD_PACKAGE, UsageError) as error:
         for place in found:
             place.close()
@@ -155,10 +164,6 @@ def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: 
         names, extra = struct.unpack("<HH", header[26:30])
         return WarcSource(
             path=path, name=name, start=member.header_offset + _LOCAL_HEADER + names + extra, length=member.file_size
-        )
-    if member.file_size > _MEMBER:
-        raise UsageError(
-            f"{name}: expected a member that is stored, or of at most 4 GB, found {member.file_size:,} bytes"
         )
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the place; gone with the process, however it ends
     try:

@@ -43,7 +43,7 @@ class Deadlines:
     """How long the browser may take, in seconds. Every call to it ends within one of these."""
 
     launch: float = 60.0
-    """Start of Playwright and of a browser."""
+    """Start of a browser."""
     context: float = 10.0
     """A new context or tab, and its storage state."""
     step: float = 30.0

@@ -27,6 +27,7 @@ from pytest_webarena.browser.launching.finding import (
 from pytest_webarena.browser.launching.firefox import named_executable
 from pytest_webarena.browser.loop import LoopThread
 from pytest_webarena.browser.messages import first_line
+from pytest_webarena.browser.reading.matches import register_reader
 from pytest_webarena.browser.session import Session
 from pytest_webarena.browser.shared import SharedBrowsers
 from pytest_webarena.errors import BrowserError, BrowserLost
@@ -38,6 +39,8 @@ T = TypeVar("T")
 logger = logging.getLogger("pytest_webarena.browser")
 
 _GUARD = Path(__file__).parent / "launching" / "driver_guard.cjs"
+_DRIVER_STARTS = 60.0
+"""How long Playwright's driver may take to start, in seconds; `Deadlines.launch` limits the browser alone."""
 _DRIVER_ANSWERS = 5.0
 """How long the driver may take for a trifle before it is given up, in seconds."""
 
@@ -84,10 +87,15 @@ class BrowserEngine:
         return self._config
 
     @property
+    def _start_limit(self) -> float:
+        """Seconds until the driver and, at the second attempt, the browser must be there."""
+        return _DRIVER_STARTS + 2 * self._config.deadlines.launch
+
+    @property
     def choice(self) -> BrowserChoice:
         """The browser in use, with its version. Starts it when it is not running; of several, one of them."""
         if self._choice is None or self._config.sessions is None:
-            self.run(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
+            self.run(self.browser(), timeout=self._start_limit, what="starting the browser")
         assert self._choice is not None
         return self._choice
 
@@ -110,7 +118,7 @@ class BrowserEngine:
             try:
                 self.run(
                     opening,
-                    timeout=2 * self._config.deadlines.launch + limits.context,
+                    timeout=self._start_limit + limits.context,
                     what="opening a browser context",
                 )
             except PlaywrightError as error:
@@ -210,12 +218,14 @@ class BrowserEngine:
 
     async def _driver(self) -> Playwright:
         if self._playwright is None:
-            seconds = self._config.deadlines.launch
             try:
-                async with asyncio.timeout(seconds):
-                    self._playwright = await async_playwright().start()
+                async with asyncio.timeout(_DRIVER_STARTS):
+                    playwright = await async_playwright().start()
+                    if self._config.browser_name == "chromium":
+                        await register_reader(playwright)
+                    self._playwright = playwright
             except TimeoutError as error:
-                raise BrowserError(f"Playwright's driver did not start within {seconds:g} s") from error
+                raise BrowserError(f"Playwright's driver did not start within {_DRIVER_STARTS:g} s") from error
             except (OSError, PlaywrightError) as error:
                 raise BrowserError(f"Playwright's driver did not start: {first_line(error)}") from error
         return self._playwright

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_webarena.errors import BrowserError
 
-__all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabGone", "Unresponsive"]
+__all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabGone", "Unreadable", "Unresponsive"]
 
 
 class ActionFailed(Exception):
@@ -13,6 +13,10 @@ class ActionFailed(Exception):
 
 class ScriptFailed(Exception):
     """JavaScript that ran in the page threw; the text is what it threw."""
+
+
+class Unreadable(ScriptFailed):
+    """A script with which the harness reads a page threw: no selector or script of a task's is to blame."""
 
 
 class DialogBlocks(Exception):

@@ -6,7 +6,8 @@ import html
 import json
 import re
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -23,9 +24,22 @@ from pytest_webarena.text import shorten
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session
-    from pytest_webarena.sites.catalogues.manifest import Account, LoginRecipe
+    from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
 
-__all__ = ["SignIn", "glance", "login", "login_headers", "signed_in", "verify"]
+__all__ = [
+    "SignIn",
+    "address_of",
+    "glance",
+    "holds_for_visitors",
+    "login",
+    "login_headers",
+    "place_of",
+    "plain_doubt",
+    "sign_in_doubt",
+    "signed_in",
+    "verify",
+    "verify_together",
+]
 
 _TAG = re.compile(r"<[^>]*>")
 
@@ -105,6 +119,33 @@ def verify(
         return _proved(session, recipe, account, url, _who(recipe, account))
 
 
+def verify_together(
+    engine: BrowserEngine,
+    sign_ins: Sequence[tuple[LoginRecipe, Account, str]],
+    *,
+    others: Sequence[str] = (),
+    proxy: str | None,
+    state: Mapping[str, Any],
+    deadlines: Deadlines | None = None,
+) -> dict[str, Any]:
+    """Make sure that ``state`` signs in all accounts at once, at their sites' addresses; the state after looking.
+
+    Every page may set cookies that another site reads. So ``others``, addresses that need no sign-in, are opened first,
+    and each check is made again once the pages of all were seen. `SiteError` says whom the state does not sign in.
+    """
+    config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
+    with engine.session(config, tab=False) as session, session.own_pages(keep=True):
+        for address in others:
+            with suppress(SiteError, BrowserError):  # whether it answers is not asked here
+                session.read_page(open=address, locate=None)
+        for recipe, account, url in (*sign_ins, *sign_ins[:-1]):
+            _verify(session, recipe, account, url, _who(recipe, account))
+        after = session.storage_state(own=True)
+    seen = {origin.get("origin") for origin in after.get("origins", ())}
+    kept = [origin for origin in state.get("origins", ()) if origin.get("origin") not in seen]
+    return {**after, "origins": [*kept, *after.get("origins", ())]}
+
+
 def glance(
     recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None, state: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
@@ -114,18 +155,54 @@ def glance(
     """
     if recipe.kind == "header":
         return state
-    check, fill = recipe.check, _texts(account)
-    expected = urljoin(f"{url}/", fill(check.path))
     visitor = Visitor(url, proxy=proxy, state=state)
     try:
-        answer = visitor.call("GET", expected)
+        answer = visitor.call("GET", address_of(recipe.check, account, url))
     except (SiteError, TaskError):
         return None
-    elsewhere = not check.redirects and not _same_place(answer.url, expected)
-    if elsewhere or answer.status >= 400 or _bare(fill(check.includes)) not in _bare(answer.text):
+    if plain_doubt(answer, recipe.check, account, url=url):
         return None
     before = list(state.get("cookies", ()))
     return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
+
+
+def address_of(check: LoginCheck, account: Account, url: str) -> str:
+    """Full address of the check's page, on the site at ``url``."""
+    return urljoin(f"{url}/", _texts(account)(check.path))
+
+
+def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str) -> str:
+    """What the answer to a plain request for ``check`` says against ``account`` being signed in; nothing if it is.
+
+    Where the check's element is is not looked at, nor what scripts make of the page.
+    """
+    expected = address_of(check, account, url)
+    if doubt := _not_opened(answer.url, answer.status, check, expected):
+        return doubt
+    if check.names_account() and not replace(check, locate="").names_account():
+        return "the check names the account in 'locate' alone, which a plain request can't look at"
+    wanted = _texts(account)(check.includes)
+    if _bare(wanted) in _bare(answer.text):
+        return ""
+    return f"expected {wanted!r} in the answer to a plain request for {expected}, found {shorten(answer.text, 200)!r}"
+
+
+def holds_for_visitors(
+    engine: BrowserEngine, recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None
+) -> bool:
+    """Whether the check holds for visitors who are not signed in as well, so that it proves nothing.
+
+    The gateway must not add the recipe's headers meanwhile. False where the page can't be had: signing in will tell.
+    """
+    expected = address_of(recipe.check, account, url)
+    try:
+        answer = Visitor(url, proxy=proxy).call("GET", expected)
+        if _not_opened(answer.url, answer.status, recipe.check, expected):
+            return False
+        with engine.session(SessionConfig(proxy=proxy), tab=False) as session:
+            return signed_in(session, recipe, account, url=url)
+    except (SiteError, TaskError):
+        return False
 
 
 def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
@@ -182,6 +259,19 @@ def signed_in(session: Session, recipe: LoginRecipe, account: Account, *, url: s
     return not _doubt(session, recipe, account, url)
 
 
+def sign_in_doubt(session: Session, recipe: LoginRecipe, account: Account, *, url: str) -> tuple[str, int | None]:
+    """What a page that ``session`` opens for a check says against ``account`` being signed in, and the page's status.
+
+    Nothing where it is. `SiteError` and `BrowserError` where there is no such page to be had.
+    """
+    expected = address_of(recipe.check, account, url)
+    try:
+        reading = session.read_page(open=expected, locate=_texts(account)(recipe.check.locate) or None)
+    except TaskError as error:
+        return f"the check failed: {error}", None
+    return _doubt_of(reading, recipe, account, expected), reading.status
+
+
 def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> None:
     if doubt := _doubt(session, recipe, account, url):
         raise SiteError(f"{who}: {doubt}\n{_where(session)}".rstrip())
@@ -189,18 +279,25 @@ def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, w
 
 def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) -> str:
     """What speaks against the account being signed in; nothing if it is."""
-    check = recipe.check
-    fill = _texts(account)
-    expected = urljoin(f"{url}/", fill(check.path))
     try:
-        reading = session.read_page(open=expected, locate=check.locate or None)
-    except (SiteError, BrowserError, TaskError) as error:
+        return sign_in_doubt(session, recipe, account, url=url)[0]
+    except (SiteError, BrowserError) as error:
         return f"the check failed: {error}"
-    if not check.redirects and not _same_place(reading.url, expected):
-        return f"expected {expected} to open, found {reading.url} instead"
-    if reading.status is not None and reading.status >= 400:
-        return f"expected {expected} to open, found HTTP status {reading.status}"
-    wanted = fill(check.includes)
+
+
+def _not_opened(landed: str, status: int | None, check: LoginCheck, expected: str) -> str:
+    if not check.redirects and not _same_place(landed, expected):
+        return f"expected {expected} to open, found {landed} instead"
+    if status is not None and status >= 400:
+        return f"expected {expected} to open, found HTTP status {status}"
+    return ""
+
+
+def _doubt_of(reading: PageReading, recipe: LoginRecipe, account: Account, expected: str) -> str:
+    check = recipe.check
+    if doubt := _not_opened(reading.url, reading.status, check, expected):
+        return doubt
+    wanted = _texts(account)(check.includes)
     if wanted and not any(wanted in text for text in reading.texts):
         place = f"{check.locate} on {expected}" if check.locate else expected
         return f"expected {wanted!r} in {place}, found {_found(reading)}"
@@ -236,8 +333,19 @@ def _name(step: Action) -> str:
 
 
 def _same_place(found: str, expected: str) -> bool:
-    one, other = urlsplit(found), urlsplit(expected)
-    return (one.hostname, one.path.rstrip("/")) == (other.hostname, other.path.rstrip("/"))
+    return place_of(found) == place_of(expected)
+
+
+def place_of(url: str) -> tuple[str, int | None, str]:
+    """Host, port and path of an address: a host may have another site at each port. The usual ports are None, for a
+    site may lead from http to https.
+
+    >>> place_of("https://shop.test:443/login/?next=/"), place_of("http://shop.test:7770/login")
+    (('shop.test', None, '/login'), ('shop.test', 7770, '/login'))
+    """
+    parts = urlsplit(url)
+    port = parts.port if parts.port not in (80, 443) else None
+    return parts.hostname or "", port, parts.path.rstrip("/")
 
 
 def _found(reading: PageReading) -> str:
@@ -255,4 +363,12 @@ def _where(session: Session) -> str:
     if reading.url == "about:blank":
         return ""
     text = shorten(reading.texts[0] if reading.texts else "", 300)
-    return f"the page is {reading.url} ({title!r}): {text}"
+    note = " (it uses sessionStorage, which belongs to one tab and is not kept)" * _uses_session_storage(session)
+    return f"the page is {reading.url} ({title!r}){note}: {text}"
+
+
+def _uses_session_storage(session: Session) -> bool:
+    try:
+        return session.read_page(open=None, locate="js=String(sessionStorage.length)").texts not in ((), ("0",))
+    except (BrowserError, SiteError, TaskError):
+        return False

@@ -22,6 +22,7 @@ from pytest_webarena.browser.observation.forms import Form, Page, lines_of
 from pytest_webarena.browser.observation.images import Shot, capture
 from pytest_webarena.browser.observation.marking import marked
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
+from pytest_webarena.browser.tabs.document_status import status_of
 from pytest_webarena.browser.tabs.navigation_lock import wanders
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -93,11 +94,12 @@ async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Shot | None:
 
 async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
     """URL, title and DOM of every tab."""
+    shown = list(tabs)
     infos = await _infos(tabs, None)
-    pages = await asyncio.gather(*(html_of(tab, seconds=seconds) for tab in tabs))
+    pages = await asyncio.gather(*(html_of(tab, seconds=seconds) for tab in shown))
     return tuple(
-        TabState(url=info.url, title=info.title, html=page, active=info.active)
-        for info, page in zip(infos, pages, strict=True)
+        TabState(url=info.url, title=info.title, html=page, active=info.active, status=status_of(tab))
+        for tab, info, page in zip(shown, infos, pages, strict=True)
     )
 
 

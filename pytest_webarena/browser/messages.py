@@ -49,7 +49,10 @@ _NET_WORDS = {
 }
 
 
-_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context|navigated or closed", re.IGNORECASE)
+_WENT = re.compile(
+    r"context was destroyed|navigating|detached|Cannot find (default execution )?context|navigated or closed",
+    re.IGNORECASE,
+)
 
 
 def went_elsewhere(error: BaseException) -> bool:

@@ -17,7 +17,16 @@ __all__ = [
 STOPPED_RESPONDING = "stopped responding"
 """What agents are told of a page that did not answer in time, behind its name."""
 EventKind = Literal[
-    "dialog", "download", "file_dialog", "loading", "popup", "refused", "script_stopped", "search", "tab_closed"
+    "dialog",
+    "download",
+    "field",
+    "file_dialog",
+    "loading",
+    "popup",
+    "refused",
+    "script_stopped",
+    "search",
+    "tab_closed",
 ]
 
 
@@ -92,7 +101,7 @@ class PageReading:
     url: str
     """Where the page ended up."""
     status: int | None
-    """HTTP status of the page; None for the current tab, whose answer is long gone, and for ``about:blank``."""
+    """HTTP status of the page; None where it is not known, as for ``about:blank`` and for what scripts made."""
     texts: tuple[str, ...]
     """Visible text of each match, the value for form fields; the whole page's visible text without a locator."""
     html: str = ""
@@ -100,8 +109,10 @@ class PageReading:
     value: JsonValue = None
     """Result of a ``js=`` locator as it came from the page."""
     error: str = ""
-    """What a ``js=`` locator or a preparation threw in the page, or the dialog that hides one that a check opened: then
-    what was read of it says nothing."""
+    """What a ``js=`` locator or a preparation threw in the page, the dialog that hides one that a check opened, or why
+    there is none: then what was read of it says nothing."""
+    invalid: str = ""
+    """Why the ``js=`` locator or the preparation that threw is no JavaScript, so that it fails on every page."""
     hidden: str = ""
     """Why the current tab can't be looked at as the agent left it: a dialog, a script without end."""
     refused: str = ""
@@ -110,8 +121,6 @@ class PageReading:
     """What a page had asked for and not got when it was read, so that nobody knows what it will show."""
     doubts: tuple[Doubt, ...] = ()
     """What it may have asked for in vain, too, which only the gateway knows."""
-    asks_password: bool = False
-    """Whether a page that was opened shows a field for a password."""
     signed_out: str = ""
     """Why this is not the page that was asked for: the site has let nobody in."""
     turned_away: tuple[tuple[str, int, str], ...] = ()

@@ -152,21 +152,40 @@ class Session(SessionWork):
         return self._call(reading, seconds, "reading a page")
 
     @contextmanager
-    def own_pages(self, *, keep: bool = False) -> Iterator[None]:
+    def own_pages(
+        self,
+        *,
+        keep: bool = False,
+        state: Mapping[str, Any] | None = None,
+        cookies: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Iterator[None]:
         """What `read_page` opens within the block shares one context, made with the first of them: one copy of what
         the agent's context remembers, and one visitor. Outside of a block each page has one of its own.
 
         With ``keep`` a page stays open until the next one, the block's end, or `storage_state`: what its site has
-        stored is then read there, else in one more page.
+        stored is then read there, else in one more page. ``state``: what they know in place of what the agent's context
+        remembers; ``cookies``: the same of cookies alone. After a block within another one, that one continues with
+        the cookies that it had.
         """
-        self._reader.sharing, self._reader.keeping = True, keep
+        reader = self._reader
+        before = reader.sharing, reader.keeping, reader.given
+        jar = self.own_cookies() if reader.sharing else None
+        if state is not None:
+            reader.given, cookies = state, state.get("cookies", ())
+        if reader.sharing or cookies is not None:
+            self._close_own()
+        reader.sharing, reader.keeping = True, keep
+        reader.jar = list(cookies) if cookies is not None else jar
         try:
             yield
         finally:
-            self._reader.sharing = self._reader.keeping = False
-            self._reader.jar = None
-            with contextlib.suppress(BrowserError):
-                self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
+            reader.sharing, reader.keeping, reader.given = before
+            reader.jar = jar
+            self._close_own()
+
+    def _close_own(self) -> None:
+        with contextlib.suppress(BrowserError):
+            self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 
     @property
     def acting_since(self) -> float:

@@ -27,7 +27,8 @@ from pytest_webarena.actions import (
     Wait,
 )
 from pytest_webarena.browser.acting import looks
-from pytest_webarena.browser.acting.execute import Performed, perform
+from pytest_webarena.browser.acting.execute import perform
+from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
@@ -37,6 +38,7 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reading.check_reader import CheckReader
+from pytest_webarena.browser.refused_requests import record_refused
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.sightings import sightings
 from pytest_webarena.browser.signal_log import SignalLog
@@ -121,6 +123,7 @@ class SessionWork:
         self._lock = asyncio.Lock()
         self._context = await self._open()
         self.browser = self._context.browser
+        record_refused(self._context, self.signals.now, self.signals.add_refused)
         await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(
             self._context,
@@ -222,7 +225,7 @@ class SessionWork:
                     continue
                 if attempt == _LOOKS or not self._tends:
                     raise
-                await self._recover(tab, 0.5)
+                await self._recover(tab, 0.5, stop=attempt < _LOOKS - 1)
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
             raise BrowserError("the pages kept closing while they were looked at")
@@ -266,7 +269,7 @@ class SessionWork:
         except Unresponsive:
             if not wanders(tab, document):
                 stuck = await self._recover(tab)
-        self._events += [PageEvent(kind="search", text=text) for text in done.told]
+        self._events += done.events
         ended = time.monotonic()
         if self._acting == began:
             self._acted = ended
@@ -292,7 +295,7 @@ class SessionWork:
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabGone):
-                brief = isinstance(action, Scroll | Wait)
+                brief = isinstance(action, Wait)
                 since = None if brief else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
@@ -304,8 +307,8 @@ class SessionWork:
             except Unresponsive:
                 await self._recover(current, 0.5)
 
-    async def _recover(self, tab: Tab, share: float = 1.0) -> str:
-        event = await recover(self._tabs, tab, seconds=self._limits.step * _RESERVE * share)
+    async def _recover(self, tab: Tab, share: float = 1.0, *, stop: bool = True) -> str:
+        event = await recover(self._tabs, tab, seconds=self._limits.step * _RESERVE * share, stop=stop)
         self._events.append(event)
         return event.text
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_webarena.evidence import cut
+from pytest_webarena.evidence import RequestRecord, cut
 from pytest_webarena.signals import (
     AddressCause,
     AddressChanged,
@@ -29,6 +29,8 @@ _LONGEST = 10_000
 """Characters of an address or a text: ``data:`` addresses are as long as a page likes."""
 _DOM_EVENTS = 50_000_000
 """Characters of all DOM events, as they were told."""
+_REFUSED = 10_000_000
+"""Characters of the addresses and bodies of all requests that got no connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,7 @@ class SignalLog:
         self._signals: list[Signal] = []
         self._tabs = 0
         self._room = _DOM_EVENTS
+        self._room_for_refused = _REFUSED
         self._spared = 0
         self._field: object = None
         """The field that the last signal tells the input of; None if it tells something else."""
@@ -89,6 +92,8 @@ class SignalLog:
         """How many signals somebody has been given, who need not ask for them again."""
         self.lost = 0
         """How many there was no room for."""
+        self.refused: list[RequestRecord] = []
+        """Requests that got no connection (`record_refused`), no signals: since the session's first page."""
         self._silent: set[object] = set()
         """Documents whose listener has not said yet that it is there."""
         self._unheard = 0
@@ -155,6 +160,13 @@ class SignalLog:
             self._signals.append(signal)
         else:
             self.lost += 1
+
+    def add_refused(self, request: RequestRecord) -> None:
+        """Keep a request that got no connection, if there is room for it; else the gateway's record is all there is."""
+        size = len(request.url) + len(request.request_body or "")
+        if len(self.refused) < _MOST and size <= self._room_for_refused:
+            self._room_for_refused -= size
+            self.refused.append(request)
 
     def add_key(self, signal: KeyPressed, size: int) -> None:
         """Keep a key, if there is room for its ``size``."""

@@ -121,7 +121,7 @@ TABLE: Record[TableSpec] = Record(
         _amount("removed", "How many rows are gone.", "- changes: {notes: {removed: any}}"),
         Field(
             key="columns",
-            shape=ListOf(Text("a column"), or_one=True),
+            shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
             doc="All columns that may differ in changed rows.",
@@ -129,7 +129,7 @@ TABLE: Record[TableSpec] = Record(
         ),
         Field(
             key="filled",
-            shape=ListOf(Text("a column"), or_one=True),
+            shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
             doc="All columns that may hold something in added rows, beside the key and those of `where`; others hold "
@@ -217,6 +217,7 @@ def judge_changes(
         return Judgement.unknown(expected=expected, why=why)
     wanted = {site or first: tables for site, tables in spec.sites.items()}
     faults: list[str] = []
+    mistakes: list[str] = []
     open_ends: list[str] = []
     for site in wanted:
         if not any(site in app.sites for app in changes):
@@ -229,11 +230,14 @@ def judge_changes(
             open_ends.append(f"there is no telling what changed on {_names(app)}: {app.unknown}")
         elif counts:
             where = f"{_names(app)}: " if len(changes) > 1 else ""
-            found = _Found(where, [], [])
+            found = _Found(where, [], [], [])
             _judge_app(app, tables, found)
             faults += found.faults
+            mistakes += found.mistakes
             open_ends += found.open_ends
     actual = clip("; ".join(_summary(changes)) or "nothing changed", 300)
+    if mistakes:  # whatever has changed: nobody could do what the check lists
+        return Judgement.unknown(expected=expected, actual=actual, why=clip("; ".join(mistakes), _LONGEST))
     if faults:
         return Judgement.of(False, expected=expected, actual=actual, why=clip("; ".join(faults), _LONGEST))
     if open_ends:
@@ -248,7 +252,11 @@ def judge_changes(
 class _Found:
     where: str
     faults: list[str]
+    """What has changed, or not, against the check."""
+    mistakes: list[str]
+    """What the check names and the site does not have."""
     open_ends: list[str]
+    """What is not known."""
 
 
 def _judge_app(app: SiteChanges, wanted: Mapping[str, TableSpec], found: _Found) -> None:
@@ -259,11 +267,25 @@ def _judge_app(app: SiteChanges, wanted: Mapping[str, TableSpec], found: _Found)
             found.faults.append(f"{found.where}{table.table} must not change: {_rows(table, table.rows)}")
             continue
         _judge_table(table, left.pop(name), found)
-    known = [*app.known, *(name.partition(".")[2] for name in app.known)]
     for name, spec in left.items():
-        if known and name not in known:
-            found.open_ends.append(f"{found.where}there is no table {name!r}; {closest(name, known)}")
         _judge_table(TableChanges(table=name), spec, found)
+    for name, spec in wanted.items():
+        found.mistakes.extend(f"{found.where}{mistake}" for mistake in _mistakes(name, spec, app))
+
+
+def _mistakes(table: str, spec: TableSpec, app: SiteChanges) -> Iterator[str]:
+    """What a check names of a table and the app does not have, as far as that is known."""
+    plain = {name: name.partition(".")[2] or name for name in app.known}
+    full = [name for name in app.known if table in (name, plain[name])]
+    if app.known and not full:
+        seen = [*dict.fromkeys((*plain.values(), *app.known))]
+        yield f"there is no table {table!r} that the ledger compares; {closest(table, seen)}"
+    columns = [column for name in full for column in app.columns.get(name, ())]
+    if not columns or any(name not in app.columns for name in full):
+        return
+    for column in dict.fromkeys((*spec.columns, *spec.filled, *spec.where)):
+        if column not in columns:
+            yield f"{table} has no column {column!r}; {closest(column, columns)}"
 
 
 def _judge_table(table: TableChanges, spec: TableSpec, found: _Found) -> None:

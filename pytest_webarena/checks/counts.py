@@ -24,16 +24,6 @@ class Count:
         """Whether ``number`` is within bounds."""
         return self.low <= number and (self.high is None or number <= self.high)
 
-    def decides(self, least: int, most: int) -> bool:
-        """Whether it holds for every number from ``least`` to ``most``, or for none.
-
-        >>> Count(low=1).decides(0, 3), Count(low=1).decides(2, 3), Count(high=0).decides(1, 9)
-        (False, True, True)
-        """
-        if self.holds(least) and self.holds(most):
-            return True
-        return most < self.low or (self.high is not None and least > self.high)
-
     def __str__(self) -> str:
         if self.high is None:
             return f"at least {self.low}"

@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks.asking import Asker
-from pytest_webarena.checks.grading import REPAIRED, Grading, find_grading, gradings_of, headline_of
-from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, late_reader
+from pytest_webarena.checks.grading import REPAIRED, UPSTREAM_KINDS, Grading, find_grading, gradings_of, headline_of
+from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, blames_task
 from pytest_webarena.checks.side_effects import PATH, side_effects
+from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_sign_in
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
 from pytest_webarena.evidence import Evidence, Probe
-from pytest_webarena.tasks.kinds import find_kind
+from pytest_webarena.tasks.kinds import BUILTIN, find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.text import clip
+from pytest_webarena.text import clip, message_of
 
 __all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "make_ready", "needs", "needs_judge"]
 
@@ -48,7 +49,7 @@ def needs(checks: Sequence[Check]) -> Needs:
     """Which checks gather something, and when. Both are empty for tasks that only look at the record."""
     return Needs(
         each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
-        end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
+        end=tuple(check for check, _ in _leaves(checks) if _collects(check) or _reads_tabs(check)),
         responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
         sites=any(_looks_at_sites(check) for check, _ in _leaves(checks)),
         changes=any(_reads_changes(check) for check, _ in _leaves(checks)),
@@ -86,17 +87,6 @@ def _negated(checks: Sequence[Check], within: bool = False) -> Iterator[str]:
             yield check.path
 
 
-class _Patient:
-    """What checks may ask, for those whose contrary is wanted: pages are read for what must not be there."""
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
-        self.read_page = late_reader(live)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._live, name)
-
-
 def _kind(check: Check) -> Kind[object] | None:
     kind = find_kind(check.kind)
     return kind if isinstance(kind, Kind) else None
@@ -105,6 +95,11 @@ def _kind(check: Check) -> Kind[object] | None:
 def _collects(check: Check) -> bool:
     kind = _kind(check)
     return kind is not None and kind.collect is not None
+
+
+def _reads_tabs(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and kind.reads_tabs
 
 
 def _looks_at_sites(check: Check) -> bool:
@@ -135,8 +130,14 @@ def _reads_responses(check: Check) -> bool:
     return kind is not None and kind.reads_responses is not None and kind.reads_responses(check.spec)
 
 
-def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe, ...]:
+def collect(
+    checks: Sequence[Check], live: Live, *, state: State, ends_session: bool = False, tabs: Sequence[str] = ()
+) -> tuple[Probe, ...]:
     """What ``checks`` gather in this state: data first, then the current page, then pages opened for the purpose.
+
+    Of each site that is visited as somebody, the sign-in is looked at before and after, unless the task is one that
+    ``ends_session``. Where it does not hold at the end, the account is signed in again, with cookies of the harness's
+    own, and what can be read again is. ``tabs``: addresses of those that the agent has left.
 
     What a check itself can't gather (a bad selector, bad SQL) is its probe's ``error``; `SiteError` and
     `BrowserError` are raised, because they concern the whole trial.
@@ -144,27 +145,46 @@ def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe
     due: list[tuple[int, Check, Kind[object]]] = []
     for check, _ in _leaves(checks):
         kind = _kind(check)
-        if kind is not None and kind.collect is not None:
+        if kind is not None and (_collects(check) or (kind.reads_tabs and state == END)):
             due.append((kind.phase(check.spec), check, kind))
-    probes = []
+    due.sort(key=lambda item: item[0])
     negated = frozenset(_negated(checks))
-    for _, check, kind in sorted(due, key=lambda item: item[0]):
-        assert kind.collect is not None
-        try:
-            value = kind.collect(check.spec, cast("Live", _Patient(live)) if check.path in negated else live)
-        except (SiteError, BrowserError):
-            raise
-        except TooLarge as error:
-            probes.append(Probe(check=check.path, state=state, error=str(error), beyond=True))
-        except TrialError as error:
-            probes.append(Probe(check=check.path, state=state, error=str(error) or type(error).__name__))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a kind of somebody else's may fail in any way, or leave by pytest.skip or exit
-            probes.append(Probe(check=check.path, state=state, error=f"{type(error).__name__}: {error}"))
-        else:
-            probes.append(Probe(check=check.path, state=state, value=value))
-    return tuple(probes)
+
+    def gather(check: Check, kind: Kind[object], known: SignIns) -> tuple[Probe, Watched]:
+        asked = Watched(live, known, late=check.path in negated)
+        return _gather(check, kind, asked, state, tabs), asked
+
+    sign_ins = SignIns(live, on=not ends_session)
+    found = [gather(check, kind, sign_ins) for _, check, kind in due]
+    sign_ins.end()
+    lost = sign_ins.lost() if state == END and hasattr(live, "signed_in_again") else frozenset()
+    if sites := set().union(*(asked.repeats(lost) for _, asked in found)):
+        with sign_ins.again(sites) as others:
+            for place, (probe, asked) in enumerate(found):
+                if (lacking := asked.repeats(lost)) and lacking <= others.renewed:
+                    repeated, asked = gather(*due[place][1:], others)
+                    found[place] = replace(repeated, first=probe.value), asked
+    return tuple(replace(probe, sign_ins=asked.sign_ins or None) for probe, asked in found)
+
+
+def _gather(check: Check, kind: Kind[object], asked: Watched, state: State, tabs: Sequence[str]) -> Probe:
+    probe = Probe(check=check.path, state=state)
+    try:
+        if kind.reads_tabs:
+            asked.see_tabs(tabs)
+        value = kind.collect(check.spec, cast("Live", asked)) if kind.collect is not None else None
+    except (SiteError, BrowserError):
+        raise
+    except TooLarge as error:
+        return replace(probe, error=str(error), beyond=True)
+    except TrialError as error:
+        return replace(probe, error=message_of(error) or type(error).__name__)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a kind of somebody else's may fail in any way, or leave by pytest.skip or exit
+        raised = _is_theirs(check) and not blames_task(error)
+        return replace(probe, error=f"{type(error).__name__}: {message_of(error)}", raised=raised)
+    return replace(probe, value=value)
 
 
 def make_ready(task: Task, grading: str = "") -> None:
@@ -339,23 +359,35 @@ class _Judging:
             return self.result(check, Judgement.unknown(expected="", why=why), state)
         if self.watch is not None and (why := self.watch(self.grading.name, check.path)):
             return self.result(check, Judgement.unknown(expected=clip(str(check.spec), 200), why=why), state)
+        evidence = TabsNoted.of(self.evidence) if kind.reads_tabs else self.evidence
+        probe = self.evidence.probe(check.path, state) if kind.collect or kind.reads_tabs else None
+        as_shown = self.grading.name == "original" and check.kind in UPSTREAM_KINDS
+        if as_shown and probe is not None and probe.first is not None:
+            probe = replace(probe, value=probe.first)  # its evaluators read whatever the session shows
         view = View(
-            evidence=self.evidence,
+            evidence=evidence,
             state=state,
-            probe=self.evidence.probe(check.path, state) if kind.collect else None,
+            probe=probe,
             intent=self.task.intent,
             grading=self.grading,
             asker=self.asker,
+            negated=negated,
+            ends_session=self.task.ends_session,
         )
         try:
-            judgement = kind.judge(check.spec, view)
+            judgement = _judge_collected(kind, check, view)
         except (JudgeError, KeyboardInterrupt):
             raise
-        except BaseException as error:  # no verdict about the agent may come from a fault of a check
-            why = clip(f"judging raised {type(error).__name__}: {error}", 200)
-            judgement = Judgement.unknown(expected=str(check.spec), why=why)
+        except BaseException as error:  # somebody else's may leave by pytest.skip or exit
+            why = clip(f"judging raised {type(error).__name__}: {message_of(error)}", 200)
+            says = Judgement.raised(error, expected=str(check.spec), why=why)
+            # Those of this package are never to raise: no verdict about the agent may come from a fault of theirs.
+            judgement = says if _is_theirs(check) else Judgement.unknown(expected=str(check.spec), why=why)
         if judgement.score is None and view.probe is not None and view.probe.beyond:
             judgement = replace(judgement, cause="agent")  # who shows too much hides it
+        unseen = isinstance(evidence, TabsNoted) and not evidence.seen
+        if not (self.task.ends_session or unseen or as_shown):
+            judgement = weigh_sign_in(judgement, probe, self.evidence, negated=negated)
         if negated and judgement.score == 0 and judgement.contrary is not None:
             judgement = replace(judgement, score=None, cause=judgement.contrary)
         if judgement.score is None and judgement.cause == "agent":
@@ -388,6 +420,20 @@ class _Judging:
             counts=_reaches(judgement),
             parts=judgement.parts,
         )
+
+
+def _is_theirs(check: Check) -> bool:
+    """Whether a third party has written the kind of check."""
+    return check.kind not in BUILTIN
+
+
+def _judge_collected(kind: Kind[object], check: Check, view: View) -> Judgement:
+    if view.probe is not None and view.probe.raised:
+        why = clip(f"collecting raised {view.probe.error}", 200)
+        return replace(Judgement.of(False, expected=str(check.spec), why=why), contrary="task")
+    if view.probe is not None and view.probe.error and _is_theirs(check):  # its judge may not ask for errors
+        return Judgement.unknown(expected=str(check.spec), why=clip(view.probe.error, 200))
+    return kind.judge(check.spec, view)
 
 
 def _reaches(judgement: Judgement) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.verdict import Part
-from pytest_webarena.errors import Cause
+from pytest_webarena.errors import Cause, WebArenaError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe
 from pytest_webarena.tasks.shapes import Shape
 
@@ -23,6 +23,8 @@ __all__ = [
     "Sight",
     "State",
     "View",
+    "blames_task",
+    "current_address",
     "late_reader",
     "no_answer",
     "no_phase",
@@ -75,7 +77,8 @@ class Page(Protocol):
 
     @property
     def error(self) -> str:
-        """Why the page could not be read as asked: a script that threw, a dialog in the way; empty when it could."""
+        """Why the page could not be read as asked: a script that threw, a dialog in the way, an answer that
+        is no page; empty when it could."""
 
     @property
     def hidden(self) -> str:
@@ -127,6 +130,12 @@ class Live(Protocol):
         """Send a request to a site, with the session's cookies; status and body of the response."""
 
 
+def current_address(live: Live) -> str:
+    """Address of the current tab, of which nothing else is read."""
+    known: Callable[[], str] | None = getattr(live, "current_address", None)
+    return known() if known is not None else live.read_page(open=None, locate="js=0").url
+
+
 def late_reader(live: Live) -> Callable[..., Page]:
     """`Live.read_page` for what must not be there, as far as ``live`` knows of the difference."""
     read: Callable[..., Page] = getattr(live, "read_page_late", live.read_page)
@@ -146,6 +155,15 @@ class View:
     """By whose rules to judge; only the kinds of WebArena's own evaluators look at it."""
     asker: Asker | None = None
     """The judge model; None when there is none."""
+    negated: bool = False
+    """Whether the contrary of the check is wanted, by a ``not`` around it or any odd number of them."""
+    ends_session: bool = False
+    """Whether the task's goal ends its visitor's session, so that what a site refuses or hides counts as missing."""
+
+    def contrary(self, status: int) -> Cause | None:
+        """Of an answer of this status that meets no condition: whose fault it is that its contrary is not met either;
+        None where it is."""
+        return None if self.ends_session and status in (401, 403) else no_answer(status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +193,22 @@ class Judgement:
     def unknown(cls, *, expected: str, why: str, actual: str = "", cause: Cause | None = None) -> Judgement:
         """Inconclusive: what would decide was not collected, or could not be."""
         return cls(score=None, expected=expected, actual=actual, why=why, cause=cause)
+
+    @classmethod
+    def raised(cls, error: BaseException, *, expected: str, why: str) -> Judgement:
+        """The check's own code raised ``error``: it is not met, and nobody knows of its contrary.
+
+        An agent can leave what makes a check raise, and must not leave the success rate by it. `--agent=oracle` or
+        `--audit` shows whether the check itself is wrong. Inconclusive is what no agent can cause (`blames_task`).
+        """
+        if blames_task(error):
+            return cls.unknown(expected=expected, why=why)
+        return cls(score=0.0, expected=expected, actual=f"it raised {type(error).__name__}", why=why, contrary="task")
+
+
+def blames_task(error: BaseException) -> bool:
+    """Whether no agent can make a check raise ``error``: an error of this package, a failed import, an exit, a skip."""
+    return not isinstance(error, Exception) or isinstance(error, WebArenaError | ImportError)
 
 
 def no_phase(spec: Any) -> int:
@@ -220,6 +254,8 @@ class Kind(Generic[S]):
     """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
     answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or
     ``place`` is. None: there is no telling, and the audit supposes neither."""
+    reads_tabs: bool = False
+    """Whether judging may look at what the tabs show at the end (`Evidence.tabs`), beyond their addresses."""
     needs_judge: Callable[[S], bool] | None = None
     """Whether it is left open without a judge model, as soon as letters alone can't decide it; None: never."""
     asks: Callable[[S], str] | None = None

@@ -1,17 +1,19 @@
-"""The kind ``network``: the requests that the browser made."""
+"""The kind ``network``: the requests that the browser made, or must not even try to make."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urljoin
 
 from pytest_webarena.checks.bodies import read_body
 from pytest_webarena.checks.counts import AT_LEAST_ONE, COUNT, Count
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.partial_regex import names_host
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, take_text, text_fault
-from pytest_webarena.checks.urls import parse_url, same_path
+from pytest_webarena.checks.urls import equivalent_path, equivalent_urls, parse_url, prohibited_origin, same_path
 from pytest_webarena.evidence import Evidence, RequestRecord, Unrecorded
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Reading
@@ -24,6 +26,13 @@ from pytest_webarena.text import clip
 
 __all__ = ["NETWORK", "NetworkSpec"]
 
+_REFUSED = 403
+"""Status of what the gateway refuses."""
+_REMEDY = "name the hosts that count by 'url', or leave refused requests out by 'attempted: false'"
+_CHROMIUM = "use Chromium, whose https requests it reads"
+_SENT_ON = (301, 307, 308)
+"""Statuses by which sites send a request on to the right spelling of its address; 302 and 303 also follow an act."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSpec:
@@ -35,7 +44,13 @@ class NetworkSpec:
     status: tuple[int, ...] = ()
     body: TextMatch = ANY_TEXT
     count: Count = AT_LEAST_ONE
-    attempted: bool = False
+    attempted: bool | None = None
+    """Whether requests that the gateway refused count. None: against upper bounds alone."""
+
+    @property
+    def limits_attempts(self) -> bool:
+        """Whether it is written as a prohibition that refused requests break."""
+        return self.attempted is not False and self.count.low == 0 and self.count.high is not None
 
     def __str__(self) -> str:
         parts = [" or ".join(self.method) or "any request"]
@@ -47,7 +62,7 @@ class NetworkSpec:
             parts.append("answered " + " or ".join(map(str, self.status)))
         if self.body:
             parts.append(f"with a body: {self.body}")
-        if self.attempted:
+        if self.attempted or self.limits_attempts:
             parts.append("sent or attempted")
         return f"{self.count} × {' '.join(parts)}"
 
@@ -106,7 +121,10 @@ FORM: Record[NetworkSpec] = Record(
             shape=REGEX,
             default=None,
             default_text="any",
-            doc="The regular expression is found in its full address.",
+            doc=(
+                "The regular expression is found in its full address. A prohibition also counts addresses in which it "
+                "is found once their query is left out."
+            ),
             example="- network: {regex: '/orders/\\d+/cancel$'}",
         ),
         Field(
@@ -143,10 +161,13 @@ FORM: Record[NetworkSpec] = Record(
         Field(
             key="attempted",
             shape=Bool(),
-            default=False,
+            default=None,
+            default_text="only against upper bounds",
             doc=(
-                "On [live sites](live.md), what may write is intercepted unless the task allows it: such requests "
-                "count, too, as they would have been sent. Their status is 403, and nobody has answered."
+                "Whether requests count that the gateway refused: to a host that is no site of the task, or on "
+                "[live sites](live.md) what may write. Their status is 403, and nobody has answered. `true`: always; "
+                "`false`: never. By default they break a prohibition (`none`, `count` with a `max`, `not`) and never "
+                "meet a requirement."
             ),
             example="- network: {method: POST, url: 'https://www.example.com/basket/add', attempted: true}",
         ),
@@ -154,14 +175,17 @@ FORM: Record[NetworkSpec] = Record(
             key="none",
             shape=Bool(),
             default=False,
-            doc="There must be no such request.",
+            doc=(
+                "There must be no such request, nor an attempt at one ([prohibitions]"
+                "(writing-tasks.md#what-must-not-be-requested)). The same as `not: {network: …}`."
+            ),
             example="- network: {method: DELETE, url: '/notes/**', none: true}",
         ),
     ],
     rule=_fault,
     doc=(
-        "Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count "
-        "(but for what `attempted` says). "
+        "Which requests of the browser's count, and how many there must be. What the gateway refused meets no "
+        "requirement, but breaks a prohibition, unless `attempted` says otherwise. "
         "The gateway records up to 20,000 requests and 64 MiB of a trial, a quarter of that for those that may change "
         "something (POST, PUT, …). Of more, it counts methods and paths; where these leave open whether the check "
         "holds, it is inconclusive. Where what was cut off a long body (64 KiB are kept), or one that can't be "
@@ -171,19 +195,81 @@ FORM: Record[NetworkSpec] = Record(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tally:
+    """The requests that match, strictly as a requirement or loosely as a prohibition."""
+
+    found: Sequence[RequestRecord]
+    doubtful: Sequence[str] = ()
+    """What may match, and whoever made it may have chosen so: why that can't be told."""
+    unread: Sequence[str] = ()
+    """What may match, which is nobody's doing: why that can't be told."""
+    missing: int = 0
+    """How many may match of those that could not be recorded."""
+
+    @property
+    def least(self) -> int:
+        """How many match for sure."""
+        return len(self.found)
+
+    @property
+    def most(self) -> int:
+        """How many match if all do that may."""
+        return self.least + len(self.doubtful) + len(self.unread) + self.missing
+
+
 def judge(spec: NetworkSpec, view: View) -> Judgement:
-    """Count the requests that match."""
+    """Count the requests that match.
+
+    Whatever says that there must be no more of them is a prohibition, and counts loosely (`_tally`); whatever says that
+    there must be some is a requirement, and counts strictly. Under a ``not`` the two bounds change their roles.
+    """
     evidence = view.evidence
     expected = str(spec)
     if not evidence.requests and _visited(evidence):
         return Judgement.unknown(expected=expected, why="the requests were not recorded")
     if spec.url is not None and spec.url.resolve(evidence.sites) is None:
         return Judgement.unknown(expected=expected, why=f"the address of {spec.url.site} was not recorded")
+    strict, loose = (_tally(spec, evidence, prohibited=prohibited) for prohibited in (False, True))
+    lower, upper = (loose, strict) if view.negated else (strict, loose)
+    low, high = spec.count.low, spec.count.high
+    too_few, too_many = lower.most < low, high is not None and upper.least > high
+    holds = lower.least >= low and (high is None or upper.most <= high)
+    decisive = upper if too_many or lower.least >= low else lower
+    actual = _shown((lower if holds else decisive).found, evidence.requests)
+    if holds or too_few or too_many:
+        why = "" if holds else _number(decisive.found)
+        return Judgement.of(holds, expected=expected, actual=actual, why=why)
+    if decisive.doubtful:
+        return Judgement.unknown(expected=expected, actual=actual, why=decisive.doubtful[0], cause="agent")
+    if decisive.unread:
+        return Judgement.unknown(expected=expected, actual=actual, why=decisive.unread[0])
+    why = f"{_some(decisive.missing)} that may be such could not be recorded, for there were too many"
+    # That there are more than can be recorded is the doing of whoever visits the site, or of its pages.
+    return Judgement.unknown(expected=expected, actual=actual, why=why, cause="site")
+
+
+def _tally(spec: NetworkSpec, evidence: Evidence, *, prohibited: bool) -> _Tally:
+    """What counts towards a requirement; or, if ``prohibited``, against a prohibition: then also what the gateway
+    refused, and addresses that servers may take for the same."""
+    attempts = prohibited if spec.attempted is None else spec.attempted
     found: list[RequestRecord] = []
     doubtful: list[str] = []
+    unread: list[str] = []
+    refused = {(each.method, each.url) for each in evidence.requests if each.refused}
     for request in evidence.requests:
-        kept = request.refused and not (spec.attempted and request.intercepted)
-        if kept or not _matches(spec, request, evidence):
+        if (request.refused and not attempts) or _only_asks(spec, request, refused):
+            continue
+        if request.method == "CONNECT" and (tunnel := _unread_tunnel(request)):
+            meant = _leads_to(spec, request.url, refused=bool(request.refused), evidence=evidence)
+            if meant == "no":
+                continue
+            if request.refused and meant == "yes":
+                doubtful.append(tunnel)
+            elif prohibited:
+                unread.append(f"{tunnel}; {_REMEDY if request.refused else _CHROMIUM}")
+            continue
+        if not _matches(spec, request, evidence, loosely=prohibited):
             continue
         body, doubt = read_body(request) if spec.body else ("", "")
         holds = not spec.body or judge_text(spec.body, body).holds
@@ -191,31 +277,73 @@ def judge(spec: NetworkSpec, view: View) -> Judgement:
             doubtful.append(f"the body of {request.method} {clip(request.url, 80)} {doubt}")  # and that may decide
         elif holds:
             found.append(request)
-    missing = sum(each.count for each in evidence.unrecorded if _may_match(spec, each, evidence))
-    low, high = len(found), len(found) + len(doubtful) + missing
-    actual = _shown(found, evidence.requests)
-    if not spec.count.decides(low, high):
-        if doubtful:  # whoever sends it may have chosen so
-            return Judgement.unknown(expected=expected, actual=actual, why=doubtful[0], cause="agent")
-        why = f"{_some(missing)} that may be such could not be recorded, for there were too many"
-        # That there are more than can be recorded is the doing of whoever visits the site, or of its pages.
-        return Judgement.unknown(expected=expected, actual=actual, why=why, cause="site")
-    holds = spec.count.holds(low)
-    why = "" if holds else ("there was no such request" if not found else f"there were {len(found)}")
-    return Judgement.of(holds, expected=expected, actual=actual, why=why)
+    missing = sum(
+        each.count
+        for each in evidence.unrecorded
+        if (attempts or not each.refused) and _may_match(spec, each, evidence, loosely=prohibited)
+    )
+    return _Tally(found=found, doubtful=doubtful, unread=unread, missing=missing)
+
+
+def _only_asks(spec: NetworkSpec, request: RequestRecord, refused: Container[tuple[str, str]]) -> bool:
+    """Whether a browser only asked if a page may send a request that is among those that were ``refused`` (method and
+    address) as well: the two are one attempt."""
+    if request.method != "OPTIONS" or not request.refused or "OPTIONS" in spec.method:
+        return False
+    method = next((v for name, v in request.request_headers if name.lower() == "access-control-request-method"), "")
+    return (method, request.url) in refused
+
+
+def _unread_tunnel(request: RequestRecord) -> str:
+    """Why nobody knows which requests a tunnel is for; empty where they are in the record by themselves, or none came
+    about."""
+    if request.refused:
+        # An accepted one is refused later where browser and gateway don't agree on TLS: nothing was asked for.
+        attempt = f"a connection to {clip(request.url, 80)} was refused before it was known what it was for"
+        return attempt if request.status != 200 else ""
+    return f"the gateway can't read what was sent to {clip(request.url, 80)}" if request.request_bytes else ""
+
+
+def _leads_to(spec: NetworkSpec, target: str, *, refused: bool, evidence: Evidence) -> Literal["yes", "maybe", "no"]:
+    """Whether a tunnel to ``target`` (host and port) is to a host that is meant, whatever it was for; ``maybe`` where
+    no host is named, or it can't be told."""
+    if refused and spec.status and _REFUSED not in spec.status:
+        return "no"
+    if spec.url is not None:
+        tunnel, wanted = parse_url(f"https://{target}"), parse_url(spec.url.resolve(evidence.sites) or "")
+        named = tunnel is not None and wanted is not None and prohibited_origin(tunnel, wanted, evidence.served)
+        return "yes" if named else "no"
+    if spec.regex is None:
+        return "maybe"
+    # A pattern that names no host may be meant for any other: pages load from many.
+    whole = _found(spec.regex, f"https://{target.removesuffix(':443')}/", loosely=True)
+    return "yes" if whole else names_host(spec.regex, target)
 
 
 def _some(count: int) -> str:
     return f"{count} request{'s' * (count != 1)}"
 
 
-def _may_match(spec: NetworkSpec, missing: Unrecorded, evidence: Evidence) -> bool:
+def _number(found: Sequence[RequestRecord]) -> str:
+    if not found:
+        return "there was no such request"
+    refused = sum(bool(request.refused) for request in found)
+    attempts = f", {refused} of them attempts that the gateway refused" if refused else ""
+    return f"there were {len(found)}{attempts}"
+
+
+def _may_match(spec: NetworkSpec, missing: Unrecorded, evidence: Evidence, *, loosely: bool) -> bool:
+    if missing.refused and missing.method == "CONNECT":
+        if not missing.url:
+            return loosely or spec.url is not None or spec.regex is not None
+        meant = _leads_to(spec, missing.url, refused=True, evidence=evidence)
+        return meant == "yes" or (meant == "maybe" and loosely)
     if spec.method and missing.method and missing.method not in spec.method:
         return False
     if spec.url is None or not missing.url:
         return True
     address = (spec.url.resolve(evidence.sites) or "").partition("?")[0]
-    return _at(address, missing.url)
+    return _at(address, missing.url, evidence, loosely=loosely)
 
 
 def _visited(evidence: Evidence) -> bool:
@@ -224,22 +352,46 @@ def _visited(evidence: Evidence) -> bool:
     return any(url.startswith(("http://", "https://")) for url in urls)
 
 
-def _matches(spec: NetworkSpec, request: RequestRecord, evidence: Evidence) -> bool:
+def _matches(spec: NetworkSpec, request: RequestRecord, evidence: Evidence, *, loosely: bool) -> bool:
     """Whether all but the body is as specified."""
     if spec.method and request.method.upper() not in spec.method:
         return False
     if spec.status and request.status not in spec.status:
         return False
-    if spec.url is not None and not _at(spec.url.resolve(evidence.sites) or "", request.url):
+    strictly = _is_meant(spec, request.url, evidence, loosely=False)
+    if strictly or not loosely:
+        return strictly
+    return _is_meant(spec, request.url, evidence, loosely=True) and not _sent_on(spec, request, evidence)
+
+
+def _is_meant(spec: NetworkSpec, url: str, evidence: Evidence, *, loosely: bool) -> bool:
+    """Whether an address is as specified."""
+    if spec.url is not None and not _at(spec.url.resolve(evidence.sites) or "", url, evidence, loosely=loosely):
         return False
-    return spec.regex is None or judge_text(TextMatch(regex=spec.regex), request.url).holds
+    return spec.regex is None or _found(spec.regex, url, loosely=loosely)
 
 
-def _at(pattern: str, url: str) -> bool:
+def _sent_on(spec: NetworkSpec, request: RequestRecord, evidence: Evidence) -> bool:
+    """Whether the site has only sent the request on to another spelling of its address, which counts by itself."""
+    if request.status not in _SENT_ON:
+        return False
+    to = next((value for name, value in request.response_headers if name.lower() == "location"), "")
+    return bool(to) and _is_meant(spec, urljoin(request.url, to), evidence, loosely=True)
+
+
+def _found(regex: str, url: str, *, loosely: bool) -> bool:
+    urls = equivalent_urls(url) if loosely else (url,)
+    return any(judge_text(TextMatch(regex=regex), each).holds for each in urls)
+
+
+def _at(pattern: str, url: str, evidence: Evidence, *, loosely: bool) -> bool:
     wanted, actual = parse_url(pattern), parse_url(url)
-    if wanted is None or actual is None or wanted.origin != actual.origin:
+    if wanted is None or actual is None:
         return False
-    return same_path(actual, wanted) and not Counter(wanted.query) - Counter(actual.query)
+    if not (wanted.origin == actual.origin or (loosely and prohibited_origin(actual, wanted, evidence.served))):
+        return False
+    same = equivalent_path if loosely else same_path
+    return same(actual, wanted) and not Counter(wanted.query) - Counter(actual.query)
 
 
 def _shown(found: Sequence[RequestRecord], requests: Sequence[RequestRecord]) -> str:

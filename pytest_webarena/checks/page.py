@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_webarena.checks.counts import COUNT, Count
-from pytest_webarena.checks.kind import Judgement, Kind, Live, View, late_reader, no_answer
+from pytest_webarena.checks.kind import END, Judgement, Kind, Live, View, late_reader, no_answer
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
-from pytest_webarena.errors import TaskError
+from pytest_webarena.checks.url import document_status
+from pytest_webarena.errors import Cause, TaskError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Invalid, Reading
@@ -75,7 +76,7 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
     if values["count"] and not values["locate"]:
         return Fault("'locate' beside 'count'", "'count' alone", "say what is counted")
     if values["status"] and values["open"] is None:
-        return Fault("'open' beside 'status'", "'status' alone", "the current page's status is not known")
+        return Fault("'open' beside 'status'", "'status' alone", "a current page is judged by what it shows")
     if values["prepare"] and values["open"] is None:
         return Fault("'open' beside 'prepare'", "'prepare' alone", "the current page is read as the agent left it")
     if not reading.sites and reading.sites is not None and values["open"] is None:
@@ -96,11 +97,14 @@ FORM: Record[PageSpec] = Record(
                 "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
                 "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
                 "answers with a status from 400 on fails; one that has no answer now (408, 425, 429, 500 and above) is "
-                "inconclusive, unless `status` says what it must be. Only 404 and 410 say that something is not there: "
-                "`not` makes nothing of the others, also beside `status`, for a site may refuse the visit for cookies "
-                "that the agent has set. Where the task visits the site as somebody and the page turns "
-                "out to be its sign-in page, or lets nobody in (401, 403), it is not the page asked for: what stands "
-                "there counts, but that something is missing counts for nothing, nor does `not` make anything of it. "
+                "inconclusive, unless `status` says what it must be. So is the current page where it came with such a "
+                "status; with any other, what it shows counts. Of pages that are opened, only 404 and 410 say that "
+                "something is not there: `not` makes nothing of the others, with a `status` or without, for a site may "
+                "refuse the visit for cookies that the agent has set. Where the task visits the site as somebody and "
+                "the page turns out to be its sign-in page, or lets nobody in (401, 403), it is not the page asked "
+                "for: what stands "
+                "there counts, but that something is missing counts for nothing, nor does `not` make anything of it, "
+                "unless the task says `ends_session: true`. "
                 "It is read once its scripts and fetches are answered, at the latest 10 s after it began to arrive; "
                 "for what must not be there, a second later once more, if it has scripts "
                 "([more](results.md#what-checks-look-at))."
@@ -115,8 +119,8 @@ FORM: Record[PageSpec] = Record(
             doc=(
                 "Which part: a Playwright selector, or `js=` and a JavaScript expression that returns a text, "
                 "a list of texts or null. Inputs give their value, other elements their visible text. The whole page "
-                "is all visible text, that in open shadow roots and in iframes of the same origin included, after the "
-                "text around it."
+                "is all visible text, that in open shadow roots and in frames of the same origin (`iframe`, `frame`, "
+                "`object`, `embed`) included, after the text around it. Only `js=` runs among the page's own scripts."
             ),
             example="- page: {locate: 'css=input#title', exact: Quiet enough}",
         ),
@@ -158,17 +162,26 @@ FORM: Record[PageSpec] = Record(
     ],
     rule=_fault,
     doc=(
-        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, the "
-        "check is inconclusive, whatever its conditions. A page that can't be read because it keeps opening dialogs, "
-        "runs scripts without end or is too large meets no condition, nor does `not` make one of it. That something is "
-        "missing is inconclusive on a page that still waits for an answer, unless the same check finds something "
-        "there: `includes: Your cart, excludes: Kettle`."
+        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, nothing "
+        "was found: a check that needs something to be there fails, and one that needs something to be missing is "
+        "inconclusive, under `not` as well; so it is with an address whose answer is a download or has no content. "
+        "JavaScript that no browser can parse is an error of the task. A page that "
+        "can't be read because it keeps opening dialogs, runs scripts without end or is too large meets no condition, "
+        "nor does `not` make one of it. That something is missing is inconclusive on a page that still waits for an "
+        "answer, unless the same check finds something there: `includes: Your cart, excludes: Kettle`."
     ),
 )
 
 
-_DOUBTS = ("error", "hidden", "refused", "waiting", "signed_out", "shut_out")
-"""What a reading may say against itself."""
+_DOUBTS = {
+    "error": "threw",
+    "hidden": "hidden",
+    "refused": "refused",
+    "waiting": "waiting",
+    "signed_out": "signed_out",
+    "shut_out": "shut_out",
+}
+"""What a reading may say against itself, and the key of the probe's value that records it."""
 
 
 def collect(spec: PageSpec, live: Live) -> JsonValue:
@@ -181,8 +194,10 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
     absent = spec.text.excludes or (spec.count and spec.count.high is not None)
     read = late_reader(live) if absent else live.read_page
     page = read(open=url, locate=spec.locate, prepare=spec.prepare)
+    if invalid := getattr(page, "invalid", ""):
+        raise TaskError(invalid)
     value: dict[str, JsonValue] = {"url": page.url, "status": page.status, "texts": list(page.texts)}
-    return value | {name: said for name in _DOUBTS if (said := getattr(page, name, ""))}
+    return value | {key: said for name, key in _DOUBTS.items() if (said := getattr(page, name, ""))}
 
 
 def judge(spec: PageSpec, view: View) -> Judgement:
@@ -193,21 +208,28 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     if view.probe.error:
         return Judgement.unknown(expected=expected, why=view.probe.error)
     value: Any = view.probe.value
+    if spec.open is None:
+        value = {**value, "status": _failure(value, view)}
+    threw = value.get("threw") or value.get("error")  # the latter in records that hold syntax errors under it as well
+    if view.ends_session:  # nobody is meant to be signed in, so a sign-in page is an answer like others
+        value = {**value, "signed_out": "", "shut_out": ""}
     if signed_out := value.get("signed_out"):
-        judgement = _judge_shown(spec, value, expected)
-        if value.get("error"):
+        judgement = _judge_shown(spec, value, expected, view)
+        if threw:
             judgement = replace(judgement, score=0.0)
         return _judge_signed_out(spec, judgement, f"{value['url']} is not the page asked for: {signed_out}")
     failed = spec.status is None and (value["status"] or 0) >= 400  # whatever a script makes of it
-    if (error := value.get("error")) and not failed:  # neither that something is there nor that it isn't can be told
-        return Judgement.unknown(expected=expected, why=f"{value['url']} could not be read: {error}")
+    if spec.open is None and failed:
+        return _judge_shown(spec, value, expected, view)
+    if threw and not failed:
+        return _judge_thrown(spec, value, expected, view, f"{value['url']} could not be read: {threw}")
     if hidden := value.get("hidden"):
         why = f"{value['url']} can't be looked at as it was left: {hidden}"
         return Judgement.unknown(expected=expected, actual="a page that can't be read", why=why, cause="agent")
     if refused := value.get("refused"):
         why = f"at {value['url']}: {refused}"
         return Judgement.unknown(expected=expected, actual="no page of a site", why=why, cause="agent")
-    judgement = _judge_shown(spec, value, expected)
+    judgement = _judge_shown(spec, value, expected, view)
     if waiting := value.get("waiting"):
         return _judge_unfinished(spec, judgement, f"{value['url']} {waiting}")
     if shut_out := value.get("shut_out"):
@@ -216,7 +238,25 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     return judgement
 
 
-def _judge_shown(spec: PageSpec, value: Any, expected: str) -> Judgement:
+def _failure(value: Any, view: View) -> int | None:
+    """The status of the current page where it says that the site has no answer now; of any other, what is shown counts.
+
+    Where the tab's own status is not known, the requests say it, but those of the end only that of the end.
+    """
+    status = value["status"] or (document_status(view.evidence.requests, value["url"]) if view.state == END else 0)
+    return status if no_answer(status) == "site" else None
+
+
+def _judge_thrown(spec: PageSpec, value: Any, expected: str, view: View, why: str) -> Judgement:
+    """A page on which a script threw, or what is no page, showed nothing that was wanted; nobody knows what else."""
+    judgement = _judge_shown(spec, {**value, "texts": []}, expected, view)
+    cause: Cause = "agent" if value.get("shut_out") else "task"
+    if judgement.score != 0 or "SyntaxError" in value.get("error", ""):
+        return Judgement.unknown(expected=expected, why=why, cause=cause)
+    return replace(judgement, actual="nothing could be read", why=why, contrary=cause)
+
+
+def _judge_shown(spec: PageSpec, value: Any, expected: str, view: View) -> Judgement:
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"
@@ -227,7 +267,7 @@ def _judge_shown(spec: PageSpec, value: Any, expected: str) -> Judgement:
     if status is not None and (status != spec.status if spec.status else status >= 400):
         why = f"{value['url']} answered with status {status}"
         judgement = Judgement.of(False, expected=expected, actual=f"status {status}", why=why)
-        return replace(judgement, contrary=cause)
+        return replace(judgement, contrary=view.contrary(status))
     if spec.count and not spec.count.holds(len(texts)):
         return Judgement.of(False, expected=expected, actual=f"{len(texts)} found", why=f"at {value['url']}")
     found = judge_texts(spec.text, texts, spec.match) if spec.text else None

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.errors import JudgeError
+from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.model import Check
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, MapOf, Record
 from pytest_webarena.tasks.shapes import Fault, Json, Text
-from pytest_webarena.text import clip
+from pytest_webarena.text import clip, message_of
 
-__all__ = ["PYTHON", "PythonSpec"]
+__all__ = ["PYTHON", "PythonSpec", "code_of"]
 
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
@@ -39,7 +42,7 @@ def _fault(name: str, _: Reading) -> Fault | None:
     return Fault("a function as module:name, e.g. my_checks:ordered_twice", f"'{clip(name)}'")
 
 
-_FUNCTION = Text("a function as module:name", strip=True, check=_fault)
+_FUNCTION = Text("a function as module:name", strip=True, check=_fault, form="word")
 
 FORM: Any = Either(
     "a function as module:name, or a mapping with 'function' and 'args'",
@@ -53,8 +56,12 @@ FORM: Any = Either(
                 shape=_FUNCTION,
                 doc=(
                     "`module:name` of a function that takes the trial's `Evidence` (answer, tabs, steps, requests, …; "
-                    "`unrecorded` tells of requests that there was no room for). "
+                    "`unrecorded` counts requests that there was no room for). "
                     "It returns `True` or `False`, a score from 0 to 1, or a score and the reason as a pair. "
+                    "A function that raises an exception counts as not met, and its contrary (`not`) is inconclusive; "
+                    "`--agent=oracle` or `--audit` shows whether the function itself is wrong. A function that can't "
+                    "be imported or returns anything else is an error of the task. "
+                    "What `tabs` show counts only while the task's accounts are signed in there. "
                     "It should only look at its arguments, so that stored runs can be judged again. The module must be "
                     "importable where pytest runs (see pytest's `pythonpath` setting)."
                 ),
@@ -75,14 +82,25 @@ FORM: Any = Either(
 
 
 def judge(spec: PythonSpec, view: View) -> Judgement:
-    """Call the function. One that fails or returns something else is no verdict about the agent."""
+    """Call the function; if it raises, the check is not met, because an agent can leave evidence that makes it raise.
+
+    A function that can't be imported, does not take its arguments, exits, skips the test, raises an error of this
+    package or returns no score is an error of the task.
+    """
     expected = f"{spec} says yes"
+    called = False
     try:
-        result = _load(spec.function)(view.evidence, **spec.args)
+        function = _load(spec.function)
+        _require_parameters(function, view.evidence, spec)
+        called = True
+        result = function(view.evidence, **spec.args)
     except (JudgeError, KeyboardInterrupt):  # a judge of the user's own; Ctrl-C
         raise
-    except BaseException as error:  # also other errors of ours, pytest's outcomes and SystemExit: it is the check's
-        return Judgement.unknown(expected=expected, why=_where(error, spec))
+    except BaseException as error:
+        why = _where(error, spec)
+        if called:
+            return Judgement.raised(error, expected=expected, why=why)
+        return Judgement.unknown(expected=expected, why=why)
     score, why = result if isinstance(result, tuple) and len(result) == 2 else (result, "")
     if isinstance(score, bool):
         score = float(score)
@@ -91,6 +109,14 @@ def judge(spec: PythonSpec, view: View) -> Judgement:
         wanted = "True, False, a score from 0 to 1, or a pair of a score and a reason"
         return Judgement.unknown(expected=expected, why=f"expected {wanted}, {spec.function} returned {result!r}"[:300])
     return Judgement(score=float(score), expected=expected, actual=f"{score:g}", why=why)
+
+
+def code_of(checks: Iterable[Check]) -> Iterator[str]:
+    """The functions that judging ``checks`` imports and calls, as ``module:name``."""
+    for check in checks:
+        if check.kind == PYTHON.name and isinstance(check.spec, PythonSpec):
+            yield check.spec.function
+        yield from code_of(check.children)
 
 
 def _load(name: str) -> Callable[..., Any]:
@@ -103,12 +129,21 @@ def _load(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def _require_parameters(function: Callable[..., Any], evidence: Evidence, spec: PythonSpec) -> None:
+    """Raise `TypeError` unless the function takes the evidence and the arguments of the check."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions in C have none
+        return
+    signature.bind(evidence, **spec.args)
+
+
 def _where(error: BaseException, spec: PythonSpec) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     module = spec.function.partition(":")[0].rpartition(".")[2]
     own = next((frame for frame in reversed(frames) if frame.filename.endswith(f"{module}.py")), None)
     line = f" in line {own.lineno}" if own else ""
-    return clip(f"{spec.function} raised {type(error).__name__}{line}: {error}", 200)
+    return clip(f"{spec.function} raised {type(error).__name__}{line}: {message_of(error)}", 200)
 
 
 PYTHON: Kind[PythonSpec] = Kind(
@@ -116,6 +151,8 @@ PYTHON: Kind[PythonSpec] = Kind(
     doc="A function of your own, which sees everything that was recorded, the steps included.",
     form=FORM,
     judge=judge,
+    phase=lambda spec: 1,
+    reads_tabs=True,
     reads_requests=True,
     make_ready=lambda spec: _load(spec.function),
     examples=("- python: my_checks:few_steps",),

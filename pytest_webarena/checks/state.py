@@ -134,7 +134,7 @@ FORM: Record[StateSpec] = Record(
         ),
         Field(
             key="database",
-            shape=Text("the name of a database"),
+            shape=Text("the name of a database", form="word"),
             default="",
             default_text="the app's main one",
             doc="Which of the app's databases.",
@@ -148,8 +148,9 @@ FORM: Record[StateSpec] = Record(
             doc=(
                 "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
                 "[keys of a request](#keys-of-a-request). A site that has no answer now (status 408, 425, 429, 500 and "
-                "above) is inconclusive, and so is a response that is not JSON where a part or a value of it is asked "
-                "for. What lets nobody in (status 401 or 403, a redirect, a sign-in page) meets no condition but "
+                "above) is inconclusive. Where a part or a value is asked for, a response that is not JSON meets no "
+                "condition of what must be there; conditions of what must be missing, and `not`, are inconclusive. "
+                "What lets nobody in (status 401 or 403, a redirect, a sign-in page) meets no condition but "
                 "`status`, nor does `not` make one of it; nor of any other status from 400 on but 404 and 410."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
@@ -215,10 +216,9 @@ def collect(spec: StateSpec, live: Live) -> JsonValue:
     if spec.api is None:
         result = live.query(spec.site, spec.sql, database=spec.database)
         return {"columns": list(result.columns), "rows": [list(row) for row in result.rows]}
-    answer = live.fetch(spec.site, spec.api.path, method=spec.api.method, headers=spec.api.headers, body=spec.api.body)
-    status, body = answer
-    signed_out = getattr(answer, "signed_out", "")
-    return {"status": status, "body": body, **({"signed_out": signed_out} if signed_out else {})}
+    api = spec.api
+    status, body = live.fetch(spec.site, api.path, method=api.method, headers=api.headers, body=api.body)
+    return {"status": status, "body": body}
 
 
 def judge(spec: StateSpec, view: View) -> Judgement:
@@ -232,22 +232,24 @@ def judge(spec: StateSpec, view: View) -> Judgement:
     if spec.api is None:
         rows: list[list[Any]] = value["rows"]
         return _verdict(spec, expected, rows, [" ".join(map(_text, row)) for row in rows])
-    judgement = _judge_response(spec, spec.api, expected, value["status"], value["body"])
+    judgement = _judge_response(spec, spec.api, expected, view, value["status"], value["body"])
     demands = spec.equals or spec.text.positive or (spec.count and not spec.count.holds(0)) or spec.api.status
-    if (why := value.get("signed_out")) and not (judgement.score and demands):  # nothing is known of what was asked for
+    if (why := value.get("signed_out")) and not (judgement.score and demands):  # in records before version 15
         return Judgement.unknown(expected=expected, actual="a sign-in page", why=why, cause="agent")
     return judgement
 
 
-def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int, body: str) -> Judgement:
+def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, view: View, status: int, body: str) -> Judgement:
     actual = f"status {status}"
     cause = no_answer(status)
     if api.status is None and cause == "site":
         return Judgement.unknown(expected=expected, why=f"the site failed with status {status}", cause="site")
     if status != api.status if api.status else status >= 400:
         judgement = Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
-        return replace(judgement, contrary=cause)
+        return replace(judgement, contrary=view.contrary(status))
     if not api.status and status >= 300:
+        if view.ends_session:
+            return Judgement.of(False, expected=expected, actual=actual, why="it sends visitors elsewhere")
         why = "it sends visitors elsewhere, as sites do with those who are not signed in; its content is not known"
         return Judgement.unknown(expected=expected, actual=actual, why=why, cause="agent")
     if not (spec.equals or spec.count or spec.text):
@@ -257,10 +259,22 @@ def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int
     except (ValueError, RecursionError):
         if spec.at == "$" and spec.text and not (spec.equals or spec.count):
             return _verdict(spec, expected, [body], [body])
-        why = "the response is not JSON, so that nobody can say what is in it"  # nor what is not
-        return Judgement.unknown(expected=expected, actual=clip(body, 80), why=why)
+        return _judge_unreadable(spec, api, expected, body)
     found = find(spec.at, document)
     return _verdict(spec, expected, found, [_text(each) for each in found])
+
+
+def _judge_unreadable(spec: StateSpec, api: ApiRequest, expected: str, body: str) -> Judgement:
+    """Judge a response that is not JSON: it contains nothing that a condition requires, and proves nothing missing.
+
+    A positive condition is not met rather than inconclusive, because an agent can cause such a response.
+    """
+    why = f"expected JSON from {spec.site}:{api.path}, found {clip(body, 60) or 'an empty response'}"
+    actual = "a response that is not JSON"
+    judgement = _verdict(spec, expected, [], [])
+    if judgement.score != 0:
+        return Judgement.unknown(expected=expected, actual=actual, why=why)
+    return replace(judgement, actual=actual, why=why, contrary="task")
 
 
 def _verdict(spec: StateSpec, expected: str, found: Sequence[Any], texts: list[str]) -> Judgement:

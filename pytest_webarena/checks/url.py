@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pytest_webarena.checks.kind import END, Judgement, Kind, View, no_answer
 from pytest_webarena.checks.text import TextMatch, judge_text
-from pytest_webarena.checks.urls import ParsedUrl, parse_url, same_place
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.checks.urls import ParsedUrl, equivalent_urls, parse_url, same_place
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -18,7 +18,7 @@ from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, 
 from pytest_webarena.tasks.shapes import Choice, Fault, Int, Text
 from pytest_webarena.tasks.syntax import REGEX
 
-__all__ = ["URL", "UrlSpec"]
+__all__ = ["URL", "UrlSpec", "document_status", "tab_status"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +132,10 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
     if view.state == END:
         if not evidence.tabs:
             return Judgement.unknown(expected=expected, why="no tab was recorded at the end")
-        urls = [tab.url for tab in evidence.tabs if tab.active or spec.tabs == "any"]
+        tabs = [tab for tab in evidence.tabs if tab.active or spec.tabs == "any"]
+        urls = [tab.url for tab in tabs]
         opened = [url for url in urls if not url.startswith(("about:", "chrome:"))]
-        if len(opened) > spec.most:
+        if len(opened) > spec.most and not view.negated:  # many tabs hide none that must not be open
             why = f"{len(opened)} tabs are open, and at most {spec.most} may be"
             return Judgement.of(False, expected=expected, actual=f"{len(opened)} tabs", why=why)
     else:
@@ -144,12 +145,11 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
     unknown = sorted({a.site for a in (*spec.address, *spec.exact) if a.resolve(evidence.sites) is None})
     if unknown:
         return Judgement.unknown(expected=expected, why=f"the address of {', '.join(unknown)} was not recorded")
-    reasons = [_reason(spec, url, evidence.sites) for url in urls]
+    reasons = [_reason(spec, url, evidence, prohibited=view.negated) for url in urls]
     holds = "" in reasons
     actual = urls[reasons.index("")] if holds else ", ".join(urls)
     if holds and view.state == END:
-        there = [url for url, reason in zip(urls, reasons, strict=True) if not reason]
-        failed = [_status(evidence.requests, url) for url in there]
+        failed = [tab_status(tab, evidence) for tab, reason in zip(tabs, reasons, strict=True) if not reason]
         if all(status >= 400 for status in failed):
             why = f"the page there is none: the site answered with status {failed[0]}"
             cause = no_answer(failed[0])
@@ -162,7 +162,12 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
     return Judgement.of(holds, expected=expected, actual=actual, why=why or ("" if holds else "no tab is active"))
 
 
-def _status(requests: Sequence[RequestRecord], url: str) -> int:
+def tab_status(tab: TabState, evidence: Evidence) -> int:
+    """With which status the document came that a tab shows at the end; 0 where nothing says."""
+    return tab.status or document_status(evidence.requests, tab.url)
+
+
+def document_status(requests: Sequence[RequestRecord], url: str) -> int:
     """With which status the document at an address came last; 0 where nothing says, as for what scripts put there.
 
     Whether a request was for a document, browsers tell (``Sec-Fetch-Dest``); where none does, the last one counts.
@@ -176,13 +181,14 @@ def _status(requests: Sequence[RequestRecord], url: str) -> int:
     return 0
 
 
-def _reason(spec: UrlSpec, url: str, sites: Mapping[str, str]) -> str:
-    """Why ``url`` is not what is wanted; empty when it is."""
+def _reason(spec: UrlSpec, url: str, evidence: Evidence, *, prohibited: bool) -> str:
+    """Why ``url`` is not what is meant; empty when it is. If that is ``prohibited``, what servers may take for the same
+    address is meant, too."""
     actual = parse_url(url)
     if actual is None:
         return "it is no address"
     for addresses, exact in ((spec.address, False), (spec.exact, True)):
-        reasons = [_apart(actual, address, sites, exact) for address in addresses]
+        reasons = [_apart(actual, address, evidence, exact=exact, prohibited=prohibited) for address in addresses]
         if reasons and "" not in reasons:
             return reasons[0] if len(reasons) == 1 else "it is none of them"
     parameters = actual.parameters
@@ -190,13 +196,17 @@ def _reason(spec: UrlSpec, url: str, sites: Mapping[str, str]) -> str:
         if absent := Counter(values) - Counter(parameters.get(name, ())):
             return f"the query lacks {name}={next(iter(absent))}"
     if spec.regex is not None:
-        return judge_text(TextMatch(regex=spec.regex), url).why
+        urls = equivalent_urls(url) if prohibited else (url,)
+        reasons = [judge_text(TextMatch(regex=spec.regex), each).why for each in urls]
+        return "" if "" in reasons else reasons[0]
     return ""
 
 
-def _apart(actual: ParsedUrl, address: Address, sites: Mapping[str, str], exact: bool) -> str:
-    wanted = parse_url(address.resolve(sites) or "")
-    return "it can't be compared" if wanted is None else same_place(actual, wanted, exact=exact)
+def _apart(actual: ParsedUrl, address: Address, evidence: Evidence, *, exact: bool, prohibited: bool) -> str:
+    wanted = parse_url(address.resolve(evidence.sites) or "")
+    if wanted is None:
+        return "it can't be compared"
+    return same_place(actual, wanted, exact=exact, equivalent=prohibited, served=evidence.served)
 
 
 URL: Kind[UrlSpec] = Kind(
@@ -204,9 +214,11 @@ URL: Kind[UrlSpec] = Kind(
     doc=(
         "Where the browser is: the address of the current tab. An address (or a list of them) is short for "
         "`address`. At the "
-        "end, an address at which the site last answered with an error (404, 403, …) does not count, nor does "
+        "end, a tab whose document came with an error (404, 403, …) does not count, nor does "
         "`not` make "
-        "anything of one that refuses; one that has no answer now (429, 500 and above) is inconclusive."
+        "anything of one that was refused; one that came with 429, or 500 and above, is inconclusive. "
+        "Under `not`, what servers may take for the same address counts as well ([prohibitions]"
+        "(writing-tasks.md#what-must-not-be-requested)), and `most` does not."
     ),
     form=FORM,
     judge=judge,

@@ -1,15 +1,26 @@
-"""Comparing addresses: one normal form, and patterns with ``*``."""
+"""Comparing addresses: one normal form, patterns with ``*``, and what servers may take for the same address."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-__all__ = ["ParsedUrl", "parse_url", "same_path", "same_place"]
+from pytest_webarena.checks.hosts import ascii_host, unicode_host
+
+__all__ = [
+    "ParsedUrl",
+    "equivalent_origin",
+    "equivalent_path",
+    "equivalent_urls",
+    "parse_url",
+    "prohibited_origin",
+    "same_path",
+    "same_place",
+]
 
 _BYTES = "surrogateescape"
 _PORTS = {"http": 80, "https": 443}
@@ -21,7 +32,8 @@ _STAR = "\udc2a"
 
 @dataclass(frozen=True, slots=True)
 class ParsedUrl:
-    """An address in parts: host in lower case, default ports filled in, path decoded and without a last slash."""
+    """An address in parts: the host as browsers send it, default ports filled in, the path decoded and without a last
+    slash."""
 
     scheme: str
     host: str
@@ -33,6 +45,8 @@ class ParsedUrl:
     """The path with `_SLASH` where a slash is part of a name, and with its last slash."""
     pattern: str
     """The path as a pattern, with `_STAR` where a star stands for itself, and with its last slash."""
+    port_named: bool
+    """Whether the address itself names its port."""
 
     @property
     def origin(self) -> tuple[str, int | None]:
@@ -61,13 +75,14 @@ def parse_url(url: str) -> ParsedUrl | None:
     segments = "/".join(_decoded(segment).replace("/", _SLASH) for segment in parts.path.split("/"))
     return ParsedUrl(
         scheme=parts.scheme,
-        host=(parts.hostname or "").rstrip("."),
+        host=ascii_host(parts.hostname or ""),
         port=port or _PORTS.get(parts.scheme),
         path=_decoded(parts.path).rstrip("/") or "/",
         query=tuple(parse_qsl(parts.query, keep_blank_values=True, errors=_BYTES)),
         fragment=_decoded(parts.fragment),
         segments=segments or "/",
         pattern=_decoded(re.sub("%2[Aa]", _STAR, parts.path)) or "/",
+        port_named=port is not None,
     )
 
 
@@ -81,15 +96,19 @@ def _shown(pairs: Iterable[tuple[str, str]]) -> str:
     return re.sub("[\udc80-\udcff]", lambda found: f"%{ord(found.group()) - 0xDC00:02X}", text)
 
 
-def same_place(actual: ParsedUrl, wanted: ParsedUrl, *, exact: bool) -> str:
+def same_place(
+    actual: ParsedUrl, wanted: ParsedUrl, *, exact: bool, equivalent: bool = False, served: Iterable[str] = ()
+) -> str:
     """Why ``actual`` is not where ``wanted`` is; empty when it is.
 
-    Host, port and path must be equal. The query parameters of ``wanted`` must be there; with ``exact``
-    there must be no others. The fragment counts only where ``wanted`` has one.
+    Host, port and path must be equal, or with ``equivalent`` what servers may take for the same and a prohibition is
+    about, given the ``served`` base addresses. The query parameters
+    of ``wanted`` must be there; with ``exact`` there must be no others. The fragment counts only where ``wanted`` has
+    one.
     """
-    if actual.origin != wanted.origin:
+    if actual.origin != wanted.origin and not (equivalent and prohibited_origin(actual, wanted, served)):
         return "it is on another host"
-    if actual.path != wanted.path:
+    if actual.path != wanted.path and not (equivalent and _normalised(wanted.path) in _readings(actual.segments)):
         return "the paths differ"
     missing = Counter(wanted.query) - Counter(actual.query)
     if missing:
@@ -113,6 +132,82 @@ def same_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
     if wanted.endswith("*"):
         path = path.rstrip("/" + _SLASH) or "/"
     return _compiled(wanted).fullmatch(path) is not None
+
+
+def equivalent_origin(one: ParsedUrl, other: ParsedUrl) -> bool:
+    """Whether both are on the same host and port, where the default ports of http and https count as one."""
+    defaults = _PORTS.values()
+    return one.host == other.host and (one.port == other.port or (one.port in defaults and other.port in defaults))
+
+
+def prohibited_origin(actual: ParsedUrl, wanted: ParsedUrl, served: Iterable[str]) -> bool:
+    """Whether a prohibition of ``wanted`` is also about the host and port of ``actual``.
+
+    One that names no port means all ports of its host, but those at which ``served`` base addresses are other sites.
+
+    >>> shop, other = parse_url("http://shop.test/"), parse_url("http://shop.test:8080/")
+    >>> [prohibited_origin(other, shop, served) for served in (["http://shop.test"], ["http://shop.test:8080"])]
+    [True, False]
+    """
+    if equivalent_origin(actual, wanted):
+        return True
+    if actual.host != wanted.host or wanted.port_named:
+        return False
+    return not any((site := parse_url(base)) and equivalent_origin(site, actual) for base in served)
+
+
+def equivalent_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
+    """Whether some server may take the path of ``actual`` for one that ``pattern`` describes.
+
+    >>> save = parse_url("http://shop.test/save")
+    >>> paths = ("//save", "/./save", "/x/%2e%2e/save", "/%2Fsave", "/save/", "/save;v=1", "/saved")
+    >>> [equivalent_path(parse_url(f"http://shop.test{path}"), save) for path in paths]
+    [True, True, True, True, True, True, False]
+    """
+    if same_path(actual, pattern):
+        return True
+    wanted = _compiled(_normalised(pattern.pattern))
+    return any(wanted.fullmatch(path) is not None for path in _readings(actual.segments))
+
+
+def equivalent_urls(url: str) -> tuple[str, ...]:
+    """``url``, and the normal forms of what servers may take it for, with and without a last slash and its query. An
+    international host is written in both of its forms.
+
+    >>> equivalent_urls("http://Shop.test:80//notes/./7/")
+    ('http://Shop.test:80//notes/./7/', 'http://shop.test/notes/7', 'http://shop.test/notes/7/')
+    >>> equivalent_urls("http://shop.test/a?b=1")[1:]
+    ('http://shop.test/a', 'http://shop.test/a/?b=1', 'http://shop.test/a/')
+    """
+    parsed = parse_url(url)
+    if parsed is None or not parsed.host:
+        return (url,)
+    port = "" if parsed.port in (None, _PORTS.get(parsed.scheme)) else f":{parsed.port}"
+    hosts = dict.fromkeys((parsed.host, unicode_host(parsed.host)))
+    bases = [f"{parsed.scheme}://{f'[{host}]' if ':' in host else host}{port}" for host in hosts]
+    query = f"?{_decoded(parts)}" if (parts := urlsplit(url.strip()).query) else ""
+    paths = [f"{path.rstrip('/')}{end}" for path in _readings(parsed.segments) for end in ("", "/")]
+    found = (f"{base}{path}{end}" for base in bases for path in paths for end in (query, ""))
+    return tuple(dict.fromkeys((url, *found)))
+
+
+def _readings(path: str) -> Iterator[str]:
+    """What servers may make of a path, given as `ParsedUrl.segments`: some decode ``%2F``, some drop what follows a
+    semicolon."""
+    for each in dict.fromkeys((path, path.replace(_SLASH, "/"))):
+        yield _normalised(each)
+        yield _normalised(re.sub(";[^/]*", "", each))
+
+
+def _normalised(path: str) -> str:
+    """A decoded path with slashes merged, dot segments resolved, and without a last slash."""
+    kept: list[str] = []
+    for segment in path.replace("\\", "/").split("/"):
+        if segment == "..":
+            del kept[-1:]
+        elif segment not in ("", "."):
+            kept.append(segment)
+    return "/" + "/".join(kept)
 
 
 @functools.lru_cache(maxsize=4096)

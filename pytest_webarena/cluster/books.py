@@ -22,7 +22,10 @@ Answer = tuple[bool, Any]
 """Whether it went well, and what is given, or what is raised."""
 
 _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
-    "model_calls": (ModelCalls, frozenset({"reserve", "settle", "release", "cached", "book", "exhausted", "lines"})),
+    "model_calls": (
+        ModelCalls,
+        frozenset({"reserve", "settle", "keep", "release", "cached", "book", "exhausted", "lines"}),
+    ),
     "responses": (ResponseCache, frozenset({"get", "put"})),
     "verdicts": (VerdictCache, frozenset({"get", "put"})),
     "memory": (Memory, frozenset({"latest", "add"})),

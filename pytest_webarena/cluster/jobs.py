@@ -84,7 +84,7 @@ class Tally:
     def drop(self, delivery: Delivery) -> None:
         """A delivery comes late."""
         self.duplicates += 1
-        usage = delivery.record.usage if delivery.record is not None else None
+        usage = delivery.record.total_usage if delivery.record is not None else None
         if usage is not None and usage.cost is not None:
             self.wasted += usage.cost
 

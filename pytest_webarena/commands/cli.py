@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, TextIO, cast
 
 from pytest_webarena.commands import (
     archive,
@@ -36,6 +39,7 @@ from pytest_webarena.commands.task_files import add_commands as add_task_file_co
 from pytest_webarena.commands.view import add_command as add_view_command
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
+from pytest_webarena.text import printable
 
 __all__ = ["main", "make_parser"]
 
@@ -64,20 +68,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         fill_in(options)
-        code: int = options.run(options)
+        with _shown_plainly(getattr(options, "format", "")):
+            code: int = options.run(options)
     except TaskFileError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 1
     except UsageError as error:
-        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        print(printable(f"webarena {options.command}: {error}"), file=sys.stderr)
         return 2
     except TrialError as error:
-        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        print(printable(f"webarena {options.command}: {error}"), file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader had enough
         sys.stderr.close()
         return 0
     return code
+
+
+class _Plainly:
+    """A stream whose text acts on nothing: agents, pages and authors of runs have written some of it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(printable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _shown_plainly(form: str) -> AbstractContextManager[Any]:
+    """Inside, what is printed is safe for the terminal, or the CI job's log, that shows it; files get it exactly."""
+    watched = sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") == "true"
+    if form == "github" or not watched:  # commands for GitHub escape what they quote
+        return nullcontext()
+    return redirect_stdout(cast("TextIO", _Plainly(sys.stdout)))
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -144,13 +170,10 @@ def _try(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from pytest_webarena.results.export import export
     from pytest_webarena.results.merge import merge_runs
-    from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.unreadable import name_unreadable
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
-    export(RunDir(options.output))
     print(
         f"{merged.trials} trials in {options.output}"
         + (f", {merged.replaced} superseded left out" if merged.replaced else "")

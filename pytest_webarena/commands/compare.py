@@ -89,7 +89,10 @@ def _compare(options: argparse.Namespace) -> int:
     if options.markdown and options.json:
         raise UsageError("expected one of --markdown and --json, found both")
     sides = _sides(options.runs)
-    found = compare_all(choose(sides, options.agent), confidence=options.confidence, allow_mixed=options.allow_mixed)
+    refused: list[str] = []
+    found = compare_all(
+        choose(sides, options.agent), confidence=options.confidence, allow_mixed=options.allow_mixed, refused=refused
+    )
     if options.json:
         print(json.dumps([plain(each) for each in found], indent=1))
     elif options.markdown:
@@ -107,6 +110,8 @@ def _compare(options: argparse.Namespace) -> int:
         with writing(options.html, "--html"):
             write_page(found, options.html)
         print(f"page: {options.html}", file=sys.stderr)
+    if refused:
+        raise UsageError("\n".join(refused))  # of the others: they are printed
     return 0
 
 
@@ -176,7 +181,8 @@ def _save(options: argparse.Namespace) -> int:
     for side in kept:
         judged = sum(judged for _, judged in side.counts)
         errors = f", {side.errors} errors beside" if side.errors else ""
-        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}")
+        lacking = f", {side.lacking_words}" if side.missing else ""
+        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{lacking}")
     print(f"{options.output} ({size_words(size)})")
     return 0
 

@@ -60,25 +60,23 @@ def run(options: argparse.Namespace) -> int:
         )
     client = ModelClient(endpoint, ModelSettings(prices=options.prices), trial="guide")
     sampling = Sampling(temperature=0.0, max_tokens=options.max_tokens)
-    cost: list[float | None] = []
 
     def send(messages: tuple[Message, ...]) -> ModelReply:
-        asked = Request(model=options.model, messages=messages, sampling=sampling, schema=GUIDE_SCHEMA)
-        reply = client.ask(asked)
-        cost.append(reply.usage.cost)
-        return reply
+        return client.ask(Request(model=options.model, messages=messages, sampling=sampling, schema=GUIDE_SCHEMA))
 
-    for task in tasks:
-        if task not in wanted:
-            print(f"{task.id}: has a guide already (--force writes it anew)")
-            continue
-        guide = author_guide(send, task)
-        made_of = {"digest": material_digest(task), "model": options.model, "prompt": prompt_version()}
-        write_guide(guide_file(task), guide, task=task.id, made_of=made_of)
-        print(f"{task.id}: {guide_file(task)}. Read it before you rely on it")
-    if cost:
-        told = "cost unknown" if None in cost else f"${sum(each or 0.0 for each in cost):.4f}"
-        print(f"{len(cost)} requests, {told}", file=sys.stderr)
+    try:
+        for task in tasks:
+            if task not in wanted:
+                print(f"{task.id}: has a guide already (--force writes it again)")
+                continue
+            guide = author_guide(send, task)
+            made_of = {"digest": material_digest(task), "model": options.model, "prompt": prompt_version()}
+            write_guide(guide_file(task), guide, task=task.id, made_of=made_of)
+            print(f"{task.id}: {guide_file(task)}. Read it before you rely on it")
+    finally:
+        if used := client.take_usage():
+            cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
+            print(f"{used.calls} requests, {cost}", file=sys.stderr)
     return 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import TaskFileError, UsageError, closest, writing
+from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
@@ -81,7 +82,10 @@ def _propose(options: argparse.Namespace) -> int:
     print(f"asking {options.model} for {options.count} ideas", flush=True)
     with tempfile.TemporaryDirectory(prefix="webarena-ideas-") as scratch:
         asking = _Asking(options, endpoint, Path(scratch))
-        found = propose(asking.send, pages, count=options.count)
+        try:
+            found = propose(asking.send, pages, count=options.count)
+        finally:
+            print(asking.told(), file=sys.stderr)
     made_of = {"model": options.model, "prompt": prompt_version()}
     head = [
         "Ideas: no run plays them until two people have said, apart, what is right.",
@@ -94,7 +98,6 @@ def _propose(options: argparse.Namespace) -> int:
         print(f"left out: {each}")
     total = sum(len(idea.intents) for idea in found.ideas)
     print(f"{options.output}: {len(found.ideas)} ideas, {total} intents; then webarena view {options.output}")
-    print(asking.told(), file=sys.stderr)
     return 0
 
 
@@ -123,21 +126,21 @@ class _Asking:
         self._model = options.model
         self._sampling = Sampling(temperature=options.temperature, max_tokens=options.max_tokens)
         self._client = ModelClient(endpoint, settings, trial="ideas")
-        self._costs: list[float | None] = []
+        self._used = Usage()
 
     def send(self, messages: tuple[Message, ...]) -> ModelReply:
         """One reply. `UsageError` where there is nothing left to spend."""
         try:
-            reply = self._client.ask(Request(model=self._model, messages=messages, sampling=self._sampling))
+            return self._client.ask(Request(model=self._model, messages=messages, sampling=self._sampling))
         except BudgetSpent as spent:
             raise UsageError(f"the budget for model calls is used up: {spent}; raise --max-cost") from None
-        self._costs.append(reply.usage.cost)
-        return reply
+        finally:
+            self._used += self._client.take_usage()
 
     def told(self) -> str:
         """How many requests there were, and what they cost."""
-        cost = "cost unknown" if None in self._costs else f"${sum(each or 0.0 for each in self._costs):.4f}"
-        return f"{len(self._costs)} request{'s' if len(self._costs) > 1 else ''}, {cost}"
+        cost = "cost unknown" if self._used.cost is None else f"${self._used.cost:.4f}"
+        return f"{self._used.calls} request{'s' if self._used.calls != 1 else ''}, {cost}"
 
 
 def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:

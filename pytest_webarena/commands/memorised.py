@@ -24,8 +24,9 @@ from pytest_webarena.llm.client import ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Message, Request, Sampling
-from pytest_webarena.results.wording import printable, usage_words
+from pytest_webarena.results.wording import usage_words
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import printable
 
 __all__ = ["Continued", "add_arguments", "compare", "halves"]
 
@@ -140,12 +141,18 @@ def probe(
             messages=(Message(role="system", text=_SYSTEM), Message(role="user", text=first)),
             sampling=Sampling(temperature=0.0, max_tokens=max(128, len(second))),
         )
+        client = ModelClient(endpoint, settings, trial=f"memorised-{task.id}")
         try:
-            reply = ModelClient(endpoint, settings, trial=f"memorised-{task.id}").ask(request)
+            reply = client.ask(request)
         except ModelError as error:
             raise UsageError(str(error)) from None
         text = reply.text.strip()
-        return text.removeprefix(first).strip(), reply.usage
+        if not text and not reply.refusal:
+            raise UsageError(
+                f"model {model}: expected a continuation of task {task.id}, got an empty reply ({reply.finish}) of at "
+                f"most {request.sampling.max_tokens} tokens; choose a model that replies without thinking first"
+            )
+        return text.removeprefix(first).strip(), client.take_usage()
 
     with ThreadPoolExecutor(workers) as pool:
         try:

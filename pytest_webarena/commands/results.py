@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.results.unreadable import name_unreadable
+from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.results.har import Exported
 
 __all__ = ["RUN_DIR", "add_commands", "run_asked_for"]
+
+_NAMED = 5
+"""Files that a message names."""
 
 RUN_DIR: dict[str, Any] = {"nargs": "?", "type": Path, "metavar": "RUN_DIR", "help": "default: the newest run here"}
 """The argument of commands that look at one run."""
@@ -218,10 +222,15 @@ def _export(options: argparse.Namespace) -> int:
         known = RunDir(folder.parent.parent).records()
         record = next((each for each in known if each.key.folder == folder.name), None)
         tasks = task_file_of(record, [Path.cwd(), *Path.cwd().parents]) if record is not None else None
-    record = pack_trial(folder, target, task_file=tasks)
+    packed = pack_trial(folder, target, task_file=tasks)
+    record = packed.record
     print(
         f"{record.key.task} by {record.key.agent}, trial {record.key.trial}: {target} ({target.stat().st_size:,} bytes)"
     )
+    if packed.left_out:
+        names = ", ".join(clip(name) for name in packed.left_out[:_NAMED])
+        more = ", …" if len(packed.left_out) > _NAMED else ""
+        print(f"left out: {len(packed.left_out)} files of the agent's own, which are no records: {names}{more}")
     if tasks is None:
         print("without its task file, which was not found: --tasks FILE, or name it when the trial is judged again")
     return 0

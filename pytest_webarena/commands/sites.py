@@ -117,13 +117,19 @@ def _doctor(options: argparse.Namespace) -> int:
     findings.append(Diagnosis(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
         _tell(finding)
+    failed = 0
     if not options.quick:
         here = {finding.subject for finding in findings if finding.state == "ok"}
-        for finding in _reuse(catalogue, [app for app in apps if here >= {app.name, *app.depends_on}]):
+        present = [app for app in apps if here >= {app.name, *app.depends_on}]
+        for finding in _reuse(catalogue, present):
             _tell(finding)
+        if "browser" in here:
+            for finding in _sign_ins(catalogue, options, present):
+                _tell(finding)
+                failed += finding.state == "failed"
     missing = sum(finding.state == "missing" for finding in findings)
-    print("nothing is missing" if not missing else f"{missing} missing")
-    return 1 if missing else 0
+    print(("nothing is missing" if not missing else f"{missing} missing") + (f", {failed} failed" if failed else ""))
+    return 1 if missing or failed else 0
 
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
@@ -150,8 +156,37 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
             yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
 
 
+def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
+    """Whether the checks of sign-ins tell accounts from visitors, and from each other."""
+    from pytest_webarena.browser.config import EngineConfig
+    from pytest_webarena.browser.engine import BrowserEngine
+    from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+    from pytest_webarena.sites.client.lease import BrokerClient
+    from pytest_webarena.sites.doctor import Diagnosis
+    from pytest_webarena.trials.sign_in_checks import examine_sign_in
+
+    if not any(app.login for app in apps):
+        return
+    config = BrokerConfig(catalogue=catalogue.option, site_urls=parse_site_urls(options.site_url), max_replicas=1)
+    with (
+        BrokerLauncher(config) as launcher,
+        BrokerClient(launcher.address, name="webarena sites") as client,
+        BrowserEngine(EngineConfig()) as engine,
+    ):
+        for app in apps:
+            if not app.login:
+                continue
+            try:
+                with client.lease(list(app.login), holder="webarena sites doctor", timeout=app.start_timeout) as lease:
+                    for site in lease.sites.values():
+                        yield from examine_sign_in(engine, lease, site)
+            except WebArenaError as error:
+                text = f"whether the check of sign_in tells accounts apart is not known: {error}".splitlines()[0]
+                yield Diagnosis(subject=app.name, state="note", text=text)
+
+
 def _tell(finding: Diagnosis) -> None:
-    marks = {"ok": "ok", "note": "note", "missing": "MISSING"}
+    marks = {"ok": "ok", "note": "note", "missing": "MISSING", "failed": "FAILED"}
     first, *commands = finding.text.splitlines()
     _say(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
     for command in commands:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Collection
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 from pytest_webarena.commands.project import DEFAULT_SITES
 from pytest_webarena.errors import UsageError, writing
+from pytest_webarena.text import clip
 
 __all__ = ["add_commands"]
 
@@ -71,6 +73,8 @@ def add_commands(commands: Any) -> None:
 def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.checks.key_nodes.open_ends import with_open_ends
     from pytest_webarena.checks.side_effects import without_guard
+    from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
+    from pytest_webarena.sites.catalogues.live import LIVE
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
     from pytest_webarena.tasks.validate import find_files, render, validate
 
@@ -81,18 +85,28 @@ def _validate(options: argparse.Namespace) -> int:
         named = catalogues  # found in a folder, where no ini file says another one
     known: dict[str, Collection[str] | None] = {}
     ledgers: set[str] = set()
+    served: set[str] = set()
+    live: set[str] = set()
     for catalogue in named or [options.sites]:
         if catalogue not in named or not problems_of(catalogue):
             read = load_catalogue(str(catalogue))
             known.update(read.accounts)
             ledgers.update(site.name for app in read.apps.values() if app.ledger for site in app.sites)
+            served.update(site.url for site in read.sites.values())
+            live.update(site.name for app in read.apps.values() if app.backend == LIVE for site in app.sites)
     report = validate([path for path in files if path not in catalogues], sites=known or None)
     if catalogues:
         wrong = [problem for path in catalogues for problem in problems_of(path)]
         report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
     print(render(report, options.format))
-    for told in filter(None, (without_guard(report.tasks, ledgers), with_open_ends(report.tasks))):
-        print(f"note: {told}", file=sys.stderr)
+    notes = (
+        *map(str, report.warnings),
+        without_guard(report.tasks, ledgers),
+        with_open_ends(report.tasks),
+        with_unserved_hosts(report.tasks, served, live) if served else "",
+    )
+    for note in filter(None, notes):
+        print(f"note: {note}", file=sys.stderr)
     return 1 if report.problems else 0
 
 
@@ -128,10 +142,32 @@ def _import(options: argparse.Namespace) -> int:
     if options.catalogue is not None:
         raise UsageError("--catalogue: expected a suite of tasks, found a trial of 'webarena export'")
     key = unpack_trial(Path(options.suite), options.output)
-    print(f"{key.task} by {key.agent}, trial {key.trial}, is a run in {options.output}")
-    tasks = " ".join(str(file) for file in sorted((options.output / "tasks").glob("*")))
-    print(f"  pytest --rescore={options.output} {tasks or 'TASKS'}", f"  webarena view {options.output}", sep="\n")
+    print(f"{clip(key.task)} by {clip(key.agent)}, trial {key.trial}, is a run in {options.output}")
+    place = shlex.quote(str(options.output))
+    file = next((options.output / "tasks").glob("*"), None)
+    if file is None:
+        print(f"  pytest --rescore={place} TASKS")
+    elif why := _not_judged(file, key.task):
+        print(f"note: read {file} before you judge the trial again: {why}", file=sys.stderr)
+    else:
+        print(f"  pytest --rescore={place} {shlex.quote(str(file))}")
+    print(f"  webarena view {place}")
     return 0
+
+
+def _not_judged(file: Path, task: str) -> str:
+    """Why pytest should not be given a task file that came with a trial; empty where loading it runs no code."""
+    from pytest_webarena.checks.python import code_of
+    from pytest_webarena.tasks.loader import read_tasks
+
+    tasks, problems = read_tasks(file)
+    if problems:
+        return f"it is no task file of this version ({problems[0]})"
+    if task not in [each.id for each in tasks]:
+        return f"it has no task {clip(task)}"
+    if called := [name for each in tasks for name in code_of(each.checks)]:
+        return f"its checks call functions, which run as code of yours: {', '.join(map(clip, dict.fromkeys(called)))}"
+    return ""
 
 
 def _stats(options: argparse.Namespace) -> int:

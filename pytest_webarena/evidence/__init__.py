@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
 from pytest_webarena.changes import SiteChanges, changes_from_json
+from pytest_webarena.evidence.sign_ins import SignedIn
 from pytest_webarena.evidence.steps import LONGEST_TEXT, ScriptAct, StepRecord, cut
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
@@ -31,6 +32,7 @@ __all__ = [
     "RequestRecord",
     "ScriptAct",
     "SeenPage",
+    "SignedIn",
     "StepRecord",
     "StopReason",
     "TabState",
@@ -41,14 +43,16 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 15
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
 7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
 agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
 have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
 11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed;
-13 what scripts did between steps, and what text had left in its field."""
+13 what scripts did between steps, and what text had left in its field; 14 which unrecorded requests were refused,
+the columns of tables, whether the visitor of a check's readings was signed in, and whether a check raised; 15 the
+sign-in of all readings of sites that are visited as somebody, and whether they were repeated after signing in again."""
 
 LONGEST_REPLY = 1_000_000
 """Characters of a reply in which an action is looked for."""
@@ -59,8 +63,20 @@ LONGEST_PAGE = 10_000_000
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 StopReason = Literal[
-    "answered", "max_steps", "time", "tokens", "cost", "repeated", "invalid", "agent_crash", "broke_site"
+    "answered",
+    "max_steps",
+    "time",
+    "tokens",
+    "cost",
+    "context",
+    "filtered",
+    "repeated",
+    "invalid",
+    "agent_crash",
+    "broke_site",
 ]
+"""Why an episode ended. ``context``: a request was longer than the model's context. ``filtered``: a content filter of
+the model's endpoint blocked a request or a reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +88,22 @@ class TabState:
     html: str
     """The serialised DOM, not the source as sent."""
     active: bool
+    status: int | None = None
+    """HTTP status of the document; None where it is not known, as for what scripts made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
-    """One HTTP exchange (or tunnel) as the gateway saw it."""
+    """One HTTP exchange (or tunnel) as the gateway saw it; a connection that it refused, as the request that the
+    browser reports it was for."""
 
     time: float
     """Unix time in seconds when the request line arrived."""
     method: str
     url: str
     status: int | None
-    """None when no response came; 403 with ``refused`` set when the gateway turned it away."""
+    """None when no response came; with ``refused`` set, 403 when the gateway turned it away, 204 for its CORS
+    preflight."""
     refused: str = ""
     """Why the gateway refused it; empty when it was passed on."""
     request_headers: tuple[tuple[str, str], ...] = ()
@@ -138,13 +158,15 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unrecorded:
-    """Requests that the gateway passed on and had no room to record, those of one method and address together."""
+    """Requests that the gateway had no room to record, those of one method and address together."""
 
     method: str
     """Empty: of any method."""
     url: str
     """Without query and fragment. Empty: there were too many addresses to tell them apart."""
     count: int
+    refused: bool = False
+    """Whether the gateway refused them. Evidence before version 14 lists only requests that were passed on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +202,13 @@ class Probe:
     error: str = ""
     beyond: bool = False
     """Whether the error is that there was more than can be judged."""
+    raised: bool = False
+    """Whether the check's own code raised the error, as an agent can make it: the check is not met."""
+    sign_ins: tuple[SignedIn, ...] | None = None
+    """Those of the sites that it read as somebody who is signed in. None where nobody looked: it read no such site, or
+    the evidence is older than version 15, and for what a site does not show than version 14."""
+    first: JsonValue = None
+    """Where the readings were repeated after signing in again: what it gathered before that, in the agent's session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +278,11 @@ class Evidence:
         """Address of the active tab; empty when no tab was open."""
         return next((tab.url for tab in self.tabs if tab.active), "")
 
+    @property
+    def served(self) -> tuple[str, ...]:
+        """Base addresses of all sites of the trial: the task's, and the others that were visited."""
+        return (*self.sites.values(), *(site.url for site in self.reached))
+
     def probe(self, check: str, state: int | Literal["end"] = "end") -> Probe | None:
         """What ``check`` gathered in ``state``, if anything."""
         return next((p for p in self.probes if p.check == check and p.state == state), None)
@@ -270,7 +304,7 @@ class Evidence:
             steps=tuple(StepRecord.from_json(step) for step in data["steps"]),
             requests=tuple(_request(request) for request in data["requests"]),
             unrecorded=tuple(Unrecorded(**each) for each in data.get("unrecorded", ())),
-            probes=tuple(Probe(**probe) for probe in data["probes"]),
+            probes=tuple(map(_probe, data["probes"])),
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
             unheard_documents=data.get("unheard_documents", 0),
@@ -285,7 +319,13 @@ class Evidence:
             usage=Usage(**used) if (used := data.get("usage")) is not None else None,
             usage_gap=data.get("usage_gap", ""),
             agent_seconds=data.get("agent_seconds"),
+            began=data.get("began", 0.0),
         )
+
+
+def _probe(data: Mapping[str, Any]) -> Probe:
+    known = data.get("sign_ins")
+    return Probe(**{**data, "sign_ins": None if known is None else tuple(SignedIn(**each) for each in known)})
 
 
 def _request(data: Mapping[str, Any]) -> RequestRecord:

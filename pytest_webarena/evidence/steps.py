@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.signals import TargetRecord
 
-__all__ = ["LONGEST_TEXT", "ScriptAct", "StepRecord", "cut"]
+__all__ = ["LONGEST_TEXT", "ScriptAct", "StepRecord", "cut", "is_inside"]
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -95,12 +96,29 @@ class StepRecord:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
-        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
+        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown.
+
+        A file's name that leads out of the attempt's folder is left out: an agent may have given it.
+        """
+        files = {name: data[name] for name in ("observation", "screenshot", "exchange") if name in data}
+        data = {**data, **{name: file if is_inside(file) else "" for name, file in files.items()}}
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
         acts = tuple(ScriptAct.from_json(each) for each in data.get("by_script") or ())
         at_once = tuple((int(start), int(end)) for start, end in data.get("at_once") or ())
         return cls(**{**data, **parts, "by_script": acts, "at_once": at_once})
+
+
+def is_inside(name: object) -> bool:
+    """Whether ``name``, of a file that a record names, stays in the record's folder.
+
+    >>> is_inside("shots/000.png"), is_inside("shots/../../x"), is_inside("/etc/passwd")
+    (True, False, False)
+    """
+    if not isinstance(name, str) or "\0" in name:
+        return False
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> str:

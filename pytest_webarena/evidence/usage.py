@@ -26,8 +26,8 @@ class Usage:
     """Reasoning tokens included."""
     reasoning_tokens: int = 0
     untold_calls: int = 0
-    """Requests that may have used something which nobody told of: it is in none of these numbers. Answers without a
-    count of tokens, and requests that were given up or answered with what is no reply."""
+    """Requests that may have used more than these numbers hold: answers without a count of tokens, and requests that
+    were given up."""
     cost: float | None = 0.0
     """US dollars; None when the price of a call is not known. Unknown is never zero."""
     saved: float | None = 0.0
@@ -50,6 +50,11 @@ class Usage:
                 )
 
     @property
+    def complete(self) -> bool:
+        """Whether these numbers hold all requests; else the cost is at least what they say."""
+        return not self.untold_calls
+
+    @property
     def worth(self) -> float | None:
         """What the calls would have cost without the response cache, in US dollars; None when that is not known."""
         return _sum(self.cost, self.saved)
@@ -60,6 +65,19 @@ class Usage:
 
     def __bool__(self) -> bool:
         return self != Usage()
+
+    def covering(self, other: Usage) -> Usage:
+        """The least usage that is no less than either in any figure: both count the same requests. Unknown money
+        stays unknown."""
+        counts = {name: max(getattr(self, name), getattr(other, name)) for name in _COUNTS}
+        return Usage(**counts, cost=_larger(self.cost, other.cost), saved=_larger(self.saved, other.saved))
+
+    def covers(self, other: Usage) -> bool:
+        """Whether it is no less than ``other`` in any figure; money to within a millionth of a dollar."""
+        return all(getattr(self, name) >= getattr(other, name) for name in _COUNTS) and all(
+            mine is None or (theirs is not None and mine >= theirs - 1e-6)
+            for mine, theirs in ((self.cost, other.cost), (self.saved, other.saved))
+        )
 
 
 _COUNTS = (
@@ -85,6 +103,10 @@ def _shown(value: object) -> str:
     if isinstance(value, int) and abs(value) > MOST:
         return "a larger one" if value > 0 else "one far below 0"
     return repr(value)[:100]
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else max(one, other)
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

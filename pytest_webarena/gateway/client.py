@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+from collections.abc import Iterable
 from typing import Protocol
 
 from pytest_webarena.gateway.disguise import names_method
@@ -14,7 +15,7 @@ from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request
 from pytest_webarena.gateway.lacking import is_navigation
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
-from pytest_webarena.gateway.pages import COMING, answer, answer_script
+from pytest_webarena.gateway.pages import COMING, answer, answer_preflight, answer_script
 from pytest_webarena.gateway.routes import Hindered, Intercepted, NotArchived, Refused, RouteTable
 from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
@@ -303,9 +304,18 @@ class BrowserConnection(asyncio.Protocol):
         entry.intercepted = isinstance(error, Intercepted)
         if isinstance(error, Hindered):
             entry.hinder(error.obstacle, str(error))
-        if isinstance(error, Intercepted) and request is not None and not is_navigation(request.method, request.fields):
+        fields = _named(request.fields) if request is not None else {}
+        if isinstance(error, Refused) and entry.method == "OPTIONS" and "access-control-request-method" in fields:
+            # Allowed, so that the request itself comes, to be refused and recorded with its method and body.
+            entry.status, entry.own = 204, f"{error}."
+            entry.response_head, data = answer_preflight(fields, close=close)
+            self.transport.write(data)
+            self.exchange_done(close=close)
+        elif (
+            isinstance(error, Intercepted) and request is not None and not is_navigation(request.method, request.fields)
+        ):
             entry.status, entry.own = error.status, f"{error}."
-            origin = next((f[7:].strip() for f in request.fields if f[:7].lower() == "origin:"), "")
+            origin = fields.get("origin", "")
             entry.response_head, data = answer_script(error.status, f"{error}.", origin=origin, close=close)
             self.transport.write(data)
             self.exchange_done(close=close)
@@ -418,6 +428,11 @@ class BrowserConnection(asyncio.Protocol):
 
 def _start(data: bytes) -> str:
     return data[:4096].decode("latin-1")
+
+
+def _named(fields: Iterable[str]) -> dict[str, str]:
+    """Values of header fields by name in lower case."""
+    return {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
 
 
 def _unsafe(request: RequestHead, has_body: bool) -> str:

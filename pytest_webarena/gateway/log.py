@@ -13,7 +13,7 @@ from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.gateway.framing import Capture
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 
-__all__ = ["RequestLog", "Totals"]
+__all__ = ["RequestLog", "Totals", "as_tunnel"]
 
 # Bodies of such responses are kept: the only ones that checks look into.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
@@ -75,7 +75,7 @@ class RequestLog:
         """The monotonic time when something was over that pages may act on: what they had not asked for before, or a
         write that had failed before. Polling and heartbeats are none."""
         self._doubtful = False
-        self._missing: Counter[tuple[str, str]] = Counter()
+        self._missing: Counter[tuple[str, str, bool]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
 
@@ -163,7 +163,7 @@ class RequestLog:
         ``url`` as it was requested; of https hosts, the tunnel to them counts as well. Apps and pages can neither
         forge this nor hide it.
         """
-        return self._own.get(url) or self._own.get(_as_tunnel(url), "")
+        return self._own.get(url) or self._own.get(as_tunnel(url), "")
 
     def answers(self, method: str, url: str, since: float) -> list[tuple[str, int | None]]:
         """`Entry.state` and status of each of these requests since a Unix time, in the order of arrival.
@@ -203,15 +203,15 @@ class RequestLog:
         return [entry.record() for entry in self._entries]
 
     def unrecorded(self) -> list[Unrecorded]:
-        """What is missing in `records`: by method and address, as far as these can be told apart.
-
-        Without what was refused, which has reached nobody.
-        """
+        """What is missing in `records`: by method and address, as far as these can be told apart."""
         missing = Counter(self._missing)
         for entry in self._open:
             if not entry.kept:
                 _count(entry, missing)
-        return [Unrecorded(method=method, url=url, count=count) for (method, url), count in missing.items()]
+        return [
+            Unrecorded(method=method, url=url, count=count, refused=refused)
+            for (method, url, refused), count in missing.items()
+        ]
 
     @property
     def in_flight(self) -> int:
@@ -289,20 +289,18 @@ def _without_query(url: str) -> str:
     return re.split("[?#]", url, maxsplit=1)[0]
 
 
-def _count(entry: Entry, missing: Counter[tuple[str, str]]) -> None:
+def _count(entry: Entry, missing: Counter[tuple[str, str, bool]]) -> None:
     """Count a request that was not kept; the more there are, the less exactly."""
-    if entry.refused:
-        return
-    method = entry.method if entry.method in _KNOWN_METHODS else ""
+    method, refused = entry.method if entry.method in _KNOWN_METHODS else "", bool(entry.refused)
     url = _without_query(entry.url)
-    key = method, url if len(url) <= _LONGEST else ""
-    missing[key if key in missing or len(missing) < _UNRECORDED else (method, "")] += 1
+    key = method, url if len(url) <= _LONGEST else "", refused
+    missing[key if key in missing or len(missing) < _UNRECORDED else (method, "", refused)] += 1
 
 
-def _as_tunnel(url: str) -> str:
+def as_tunnel(url: str) -> str:
     """What a browser asks for first that wants an https address.
 
-    >>> _as_tunnel("https://shop.test/a"), _as_tunnel("https://shop.test:8443/"), _as_tunnel("http://shop.test/")
+    >>> as_tunnel("https://shop.test/a"), as_tunnel("https://shop.test:8443/"), as_tunnel("http://shop.test/")
     ('shop.test:443', 'shop.test:8443', '')
     """
     scheme, _, rest = url.partition("://")

@@ -13,7 +13,7 @@ from pytest_webarena.gateway.heads import header_pairs
 from pytest_webarena.gateway.lacking import Lack
 from pytest_webarena.gateway.obstacles import Obstacle
 
-__all__ = ["SAFE_METHODS", "Entry"]
+__all__ = ["SAFE_METHODS", "Entry", "body_text"]
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods that by their definition change nothing (RFC 9110 §9.2.1)."""
@@ -153,7 +153,9 @@ class Entry:
             obstacle=self.obstacle,
             obstacle_why=self.obstacle_why,
             request_headers=header_pairs(self.request_head),
-            request_body=_text(bytes(body.data), cut=self.request_bytes > len(body.data)) if body is not None else None,
+            request_body=body_text(bytes(body.data), cut=self.request_bytes > len(body.data))
+            if body is not None
+            else None,
             response_headers=header_pairs(self.response_head),
             request_bytes=self.request_bytes,
             response_bytes=self.response_bytes,
@@ -181,7 +183,7 @@ def _decoded(data: bytes, coding: str) -> str | None:
         return None
 
 
-def _text(data: bytes, *, cut: bool) -> str | None:
+def body_text(data: bytes, *, cut: bool) -> str | None:
     """Text if it is UTF-8, else base64. A character halved by the cut is left out."""
     if not data:
         return None

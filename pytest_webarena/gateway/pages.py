@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-__all__ = ["COMING", "NOT_SENT", "SERVER", "answer", "answer_script", "not_sent"]
+__all__ = [
+    "COMING",
+    "NOT_SENT",
+    "SERVER",
+    "answer",
+    "answer_preflight",
+    "answer_script",
+    "not_sent",
+    "preflight_allowed",
+]
 
 SERVER = "pytest-webarena-gateway"
 """Value of the Server field by which a page of the gateway differs from one of a site."""
@@ -77,6 +86,25 @@ def answer_script(status: int, text: str, *, origin: str = "", close: bool = Fal
         lines.append("Connection: close")
     head = "\r\n".join(lines) + "\r\n"
     return head, head.encode("latin-1") + b"\r\n" + content
+
+
+def answer_preflight(fields: Mapping[str, str], *, close: bool = False) -> tuple[str, bytes]:
+    """The answer to a CORS preflight with these ``fields``: the request that it announces may be sent."""
+    lines = [f"HTTP/1.1 204 {_phrase(204)}", f"Server: {SERVER}", *(f"{n}: {v}" for n, v in preflight_allowed(fields))]
+    if close:
+        lines.append("Connection: close")
+    head = "\r\n".join(lines) + "\r\n"
+    return head, head.encode("latin-1") + b"\r\n"
+
+
+def preflight_allowed(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Fields that allow a page what it asks for in ``fields``, whose names are in lower case."""
+    return (
+        ("Access-Control-Allow-Origin", fields.get("origin", "*")),
+        ("Access-Control-Allow-Credentials", "true"),
+        ("Access-Control-Allow-Methods", fields.get("access-control-request-method", "*")),
+        ("Access-Control-Allow-Headers", fields.get("access-control-request-headers", "*")),
+    )
 
 
 def not_sent(text: str, *, page: bool) -> tuple[list[tuple[str, str]], bytes]:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
 from pytest_webarena.answers import instructions
-from pytest_webarena.browser.config import ObservationConfig, SessionConfig
+from pytest_webarena.browser.config import DialogPolicy, ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
@@ -56,7 +56,9 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     """Web tasks as episodes. Registered as ``pytest_webarena/Tasks-v0``.
 
     ``tasks`` are task files, folders of them, or `Task` values. ``reset(options={"task": id})`` chooses one; without it
-    they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. The observation holds
+    they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. ``dialogs`` is the
+    policy for native dialogs; None: ``hold`` where the grammar can answer them, else that of ``session``. Any policy
+    of ``session`` but ``accept``, its default, wins over the grammar. The observation holds
     ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, what `Retold`
     tells in BrowserGym's names, and with a picture asked for in ``observation`` also ``screenshot``,
     with ``axtree_object`` the page's text as BrowserGym's nodes. The reward is 0
@@ -85,20 +87,27 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         quiet_time: float = QUIET_TIME,
         render_mode: str | None = None,
         axtree_object: bool = False,
+        dialogs: DialogPolicy | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise UsageError(
                 f"unknown render mode {render_mode!r}; {closest(render_mode, self.metadata['render_modes'])}"
             )
         self.render_mode = render_mode
-        self._parse = find_grammar(grammar).parse
+        actions = find_grammar(grammar)
+        self._parse = actions.parse
         self._tasks = _find_tasks(tasks, sites)
         self._limits = limits
         self._options = TrialOptions(write_timeout=write_timeout, quiet_time=quiet_time)
         seen = observation or ObservationConfig()
         seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
         seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
-        self._session_config = replace(session or SessionConfig(), observation=seen)
+        base, plain = session or SessionConfig(), SessionConfig()
+        if dialogs is None:
+            dialogs = "hold" if actions.dialogs and base.dialogs == plain.dialogs else base.dialogs
+        elif dialogs not in get_args(DialogPolicy):
+            raise UsageError(f"unknown dialog policy {dialogs!r}; {closest(dialogs, get_args(DialogPolicy))}")
+        self._session_config = replace(base, observation=seen, dialogs=dialogs)
         self._key = HouseKey(sites, browser_executable, headed)
         self._guest: Guest | None = None
         self._process = -1

@@ -8,13 +8,18 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pytest_webarena.evidence.usage import Usage, is_count
-from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, ToolCall
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, ToolCall, cut_by, ended_by_model
+from pytest_webarena.llm.reply_values import arguments_of, text_of
 
 __all__ = ["API", "APIS", "Chat", "EmptyReply", "Responses"]
 
 
+_OTHER_CONTENT = ("audio", "function_call", "images", "video")
+"""Where a message may have content that is not known here."""
+
+
 class EmptyReply(Exception):
-    """The endpoint answered, but there is no reply in it."""
+    """The endpoint answered, but there is no reply in it, and nothing that says why."""
 
 
 class API(Protocol):
@@ -25,7 +30,14 @@ class API(Protocol):
         ...
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
-        """The reply in the answer's JSON; its cost is not known here. `EmptyReply` when there is none."""
+        """The reply in the answer's JSON, without its usage. `EmptyReply` when there is none.
+
+        An empty reply is one if its finish reason says what cut it (`ModelReply.cut_by`) or that the model ended it.
+        """
+        ...
+
+    def usage(self, data: Mapping[str, Any]) -> Usage:
+        """What the answer's JSON says the request used, without its cost. Never raises, whatever else is in there."""
         ...
 
 
@@ -67,7 +79,9 @@ class Chat:
             raise EmptyReply("no choices")
         if len(choices) > 1:
             raise ValueError(f"expected one choice, found {len(choices)}")
-        message = choices[0].get("message")
+        message, finish = choices[0].get("message"), _text(choices[0].get("finish_reason"))
+        if message is None and (cut_by(finish) or ended_by_model(finish)):
+            message = {}
         if not isinstance(message, dict):
             raise EmptyReply("a choice without a message")
         for call in message.get("tool_calls") or ():
@@ -76,23 +90,27 @@ class Chat:
             ToolCall(
                 id=str(call.get("id") or ""),
                 name=str(call["function"].get("name") or ""),
-                arguments=_text(call["function"].get("arguments")),
+                arguments=arguments_of(call["function"].get("arguments")),
             )
             for call in message.get("tool_calls") or ()
             if isinstance(call, dict) and isinstance(call.get("function"), dict)
         )
-        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-        if not text and not calls and not refusal:
+        text, refusal = text_of(message.get("content")), _text(message.get("refusal"))
+        is_done = cut_by(finish) or (ended_by_model(finish) and not any(message.get(name) for name in _OTHER_CONTENT))
+        if not text and not calls and not refusal and not is_done:
             kinds = ", ".join(sorted(str(key)[:40] for key, value in message.items() if value and key != "role"))
             raise EmptyReply(f"a message without content{_found(kinds)}")
         return ModelReply(
             text=text,
             tool_calls=calls,
             refusal=refusal,
-            finish=_text(choices[0].get("finish_reason")),
+            finish=finish,
             model=_text(data.get("model")),
-            usage=_usage(data.get("usage"), sent="prompt_tokens", got="completion_tokens"),
         )
+
+    def usage(self, data: Mapping[str, Any]) -> Usage:
+        """Of the answer's ``usage``."""
+        return _usage(data.get("usage"), sent="prompt_tokens", got="completion_tokens")
 
 
 class Responses:
@@ -135,7 +153,10 @@ class Responses:
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
         """All text and calls of the output."""
-        output = data.get("output")
+        output, incomplete = data.get("output"), data.get("incomplete_details")
+        finish = _text(incomplete.get("reason")) if isinstance(incomplete, dict) else _text(data.get("status"))
+        if output is None and cut_by(finish):
+            output = []
         if not isinstance(output, list):
             raise EmptyReply("no output")
         texts, refusals, calls = [], [], []
@@ -145,7 +166,7 @@ class Responses:
                     ToolCall(
                         id=_text(item.get("call_id")),
                         name=_text(item.get("name")),
-                        arguments=_text(item.get("arguments")),
+                        arguments=arguments_of(item.get("arguments")),
                     )
                 )
             elif item.get("type") == "computer_call":
@@ -155,19 +176,23 @@ class Responses:
                     texts.append(_text(part.get("text")))
                 elif part.get("type") == "refusal":
                     refusals.append(_text(part.get("refusal")))
-        if not any(texts) and not calls and not any(refusals):
+        is_known = all(item.get("type") in ("reasoning", "message") for item in output)
+        is_done = cut_by(finish) or (ended_by_model(finish) and is_known)
+        if not any(texts) and not calls and not any(refusals) and not is_done:
             kinds = ", ".join(dict.fromkeys(str(item.get("type"))[:40] for item in output))
             raise EmptyReply(f"an output without text or a call that is known here{_found(kinds)}")
-        incomplete = data.get("incomplete_details")
         return ModelReply(
             text="".join(texts),
             tool_calls=tuple(calls),
             refusal="".join(refusals),
-            finish=_text(incomplete.get("reason")) if isinstance(incomplete, dict) else _text(data.get("status")),
+            finish=finish,
             model=_text(data.get("model")),
-            usage=_usage(data.get("usage"), sent="input_tokens", got="output_tokens"),
             items=tuple(output),
         )
+
+    def usage(self, data: Mapping[str, Any]) -> Usage:
+        """Of the answer's ``usage``."""
+        return _usage(data.get("usage"), sent="input_tokens", got="output_tokens")
 
 
 def _found(kinds: str) -> str:
@@ -285,11 +310,17 @@ def _usage(data: object, *, sent: str, got: str) -> Usage:
     if not isinstance(data, dict):
         return _UNTOLD
     put, out = _count(data.get(sent)), _count(data.get(got))
+    told, total = data.get(got), _count(data.get("total_tokens"))
+    # Gemini and xAI leave the thinking out of what was got: only the total has it.
+    thought = max(0, (total or 0) - (put or 0) - (out or 0)) if put else 0
+    if thought and (told is None or out is not None):
+        out = (out or 0) + thought
+    reasoning = _share(data, out, f"{got}_details", "reasoning_tokens")
     counts = {
         "input_tokens": put,
         "cached_input_tokens": _share(data, put, f"{sent}_details", "cached_tokens"),
         "output_tokens": out,
-        "reasoning_tokens": _share(data, out, f"{got}_details", "reasoning_tokens"),
+        "reasoning_tokens": reasoning if told is None or reasoning is None else max(reasoning, thought),
     }
     if not put:  # no prompt has no tokens: so say proxies that don't count
         return _UNTOLD

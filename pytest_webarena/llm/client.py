@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pytest_webarena.errors import BudgetError, ModelError
 from pytest_webarena.evidence import Usage
@@ -24,7 +24,7 @@ from pytest_webarena.llm.transport import RequestFault, greet, send
 from pytest_webarena.secrets import has_secret
 from pytest_webarena.text import shorten
 
-__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error", "connect"]
+__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "RequestRejected", "budget_error", "connect"]
 
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 1000
@@ -39,6 +39,16 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 """What reading an answer raises that is JSON and no reply: whatever an endpoint sends, it is not the agent's fault."""
 
 
+_REJECTED: Mapping[str, str] = {
+    "context": "refused the request, which is longer than the model's context",
+    "filtered": "refused the request, which a content filter blocked",
+}
+
+
+_REFUSAL = "webarena:refusal"
+"""Key of an answer in the cache that is a refusal: sent again, the request would be refused for the same reason."""
+
+
 class OutOfTime(Exception):
     """The deadline came while the endpoint was at work, without a fault of its own."""
 
@@ -47,6 +57,25 @@ class ModelRefused(ModelError):
     """The endpoint said that this request can't be served, and would say so again."""
 
     again = False
+
+    def to_json(self) -> dict[str, Any]:
+        """What the response cache keeps of it."""
+        return {"message": str(self)}
+
+
+class RequestRejected(ModelRefused):
+    """The endpoint refused what was sent, or ended its reply, for its content: too long, or blocked by a filter."""
+
+    def __init__(
+        self, message: str, rejection: Literal["context", "filtered"], *, answer: Mapping[str, Any] | None = None
+    ) -> None:
+        """``answer`` came with HTTP 200: it may say what the request used."""
+        super().__init__(message)
+        self.rejection: Literal["context", "filtered"] = rejection
+        self._answer = answer
+
+    def to_json(self) -> dict[str, Any]:
+        return {"message": str(self), "rejection": self.rejection, "answer": self._answer}
 
 
 @dataclass(slots=True)
@@ -94,8 +123,7 @@ class ModelClient:
         )
         self._calls = 0
         self._cancelled = threading.Event()
-        self.given_up = 0
-        """Requests without a reply for which the endpoint may have done the work all the same."""
+        self._used = Usage()
         self._plain_json = False
         """The endpoint does not know structured outputs."""
 
@@ -108,11 +136,19 @@ class ModelClient:
         """From another thread: begin no further request."""
         self._cancelled.set()
 
+    def take_usage(self) -> Usage:
+        """What all requests since the last call of this method used, those included whose answer was no reply.
+
+        A request whose answer never came, although the endpoint may have done the work, is one of `untold_calls`.
+        """
+        used, self._used = self._used, Usage()
+        return used
+
     def ask(self, request: Request, *, deadline: float | None = None) -> ModelReply:
-        """The model's reply, its usage priced.
+        """The model's reply, with the usage of the request that it answers; `take_usage` has that of all requests.
 
         ``deadline``: Unix time after which no request is begun or waited for. Raises `ModelError` when the endpoint
-        keeps failing, `OutOfTime`, and `BudgetSpent`.
+        keeps failing, `RequestRejected`, `OutOfTime`, and `BudgetSpent`.
         """
         if self._plain_json:
             request = replace(request, schema=None)
@@ -120,7 +156,7 @@ class ModelClient:
             return self._ask(request, deadline)
         except ModelRefused as refused:
             # Structured outputs are used where offered; where not, the prompt alone has to do.
-            if request.schema is None or not any(word in str(refused) for word in ("response_format", "json_schema")):
+            if not _is_about_schema(refused, request):
                 raise
             self._plain_json = True
             self._calls -= 1
@@ -133,68 +169,73 @@ class ModelClient:
             url=f"{self._endpoint.url} {self._endpoint.api}", body=body, trial=self._trial, call=self._calls
         )
         if self._cache is not None and (answer := self._cache.get(key)) is not None:
+            if (refused := answer.get(_REFUSAL)) is not None:
+                raise self._refused_before(request, refused)
             return self._from_cache(request, answer)
-        answer, reply, ticket = self._fetch(request, body, deadline)
-        priced = replace(reply, usage=self._priced(request, reply))
-        if ticket is not None and self._budget is not None:
-            self._budget.settle(ticket, priced.usage)
-        # A reply that repeats a secret is not kept: with the secret it must not be written, without it it is another.
-        if self._cache is not None and not has_secret(answer):
+        try:
+            with ExitStack() as exits:
+                answer, reply = self._fetch(request, body, deadline, exits)
+        except ModelRefused as refusal:
+            if isinstance(refusal, RequestRejected) or _is_about_schema(refusal, request):
+                self._keep(key, request, {_REFUSAL: refusal.to_json()})
+            raise
+        self._keep(key, request, answer)
+        return reply
+
+    def _keep(self, key: str, request: Request, answer: Mapping[str, Any]) -> None:
+        # An answer that repeats a secret is not kept: with the secret it must not be written, without it it is another.
+        if self._cache is not None and answer and not has_secret(answer):
             about = {"trial": self._trial, "call": self._calls, "model": request.model}
             self._cache.put(key, answer, about=about)
-        return priced
+
+    def _refused_before(self, request: Request, kept: Mapping[str, Any]) -> ModelRefused:
+        """The refusal that the cache keeps, with what it used then counted as saved."""
+        answer, message = kept.get("answer"), str(kept.get("message"))
+        if isinstance(answer, dict) and not self._api.usage(answer).untold_calls:
+            self._count_cached(request, answer)
+        rejection = kept.get("rejection")
+        if rejection == "context" or rejection == "filtered":
+            return RequestRejected(message, rejection)
+        return ModelRefused(message)
 
     def _from_cache(self, request: Request, answer: Mapping[str, Any]) -> ModelReply:
-        reply = self._api.parse(answer)
-        usage = self._priced(request, reply)
+        usage = self._count_cached(request, answer)
+        return replace(self._api.parse(answer), usage=usage)
+
+    def _count_cached(self, request: Request, answer: Mapping[str, Any]) -> Usage:
+        usage = self._priced(request, answer)
         usage = replace(usage, cached_calls=1, cost=0.0, saved=usage.cost)
+        self._used += usage
         if self._budget is not None:
             self._budget.cached(
                 trial=self._trial, purpose=self._purpose, model=request.model, usage=usage, now=self.now
             )
-        return replace(reply, usage=usage)
+        return usage
 
     def _fetch(
-        self, request: Request, body: Mapping[str, Any], deadline: float | None
-    ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
-        """Send until there is a reply, as long as the retry policy allows."""
-        with ExitStack() as exits:
-            return self._send(request, body, deadline, exits)
-
-    def _send(
         self, request: Request, body: Mapping[str, Any], deadline: float | None, exits: ExitStack
-    ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
+    ) -> tuple[Mapping[str, Any], ModelReply]:
+        """Send until there is a reply, as long as the retry policy allows."""
         failures, began = _Failures(), self.now
         while True:
             ticket = self._reserve(request, deadline, failures, began)
             if self._cancelled.is_set():
-                if ticket is not None and self._budget is not None:
-                    self._budget.release(ticket)
+                self._release(ticket)
                 raise OutOfTime
             remaining = self._endpoint.timeout if deadline is None else deadline - self.now
+            if remaining <= 0:
+                self._release(ticket)
+                raise self._too_late(request, failures, began)
             try:
-                if remaining <= 0:
-                    if ticket is not None and self._budget is not None:
-                        self._budget.release(ticket)
-                    raise self._too_late(request, failures, began)
-                timeout = min(self._endpoint.timeout, remaining)
-                answer = send(self._endpoint, body, timeout=timeout, now=lambda: self._clock.now())
-                return answer, self._api.parse(answer), ticket
-            except EmptyReply as empty:
-                fault = RequestFault(f"a reply without content: {empty}", billed=True)
-            except _UNREADABLE as error:
-                fault = RequestFault(
-                    f"expected a reply, got one of another shape ({type(error).__name__}: {error})", billed=True
-                )
+                return self._once(request, body, min(self._endpoint.timeout, remaining), ticket)
             except RequestFault as raised:
                 fault = raised
-                if raised.billed and deadline is not None and self.now >= deadline:
-                    self.given_up += 1
-                    raise self._too_late(request, failures, began) from None
-            self.given_up += fault.billed
-            if ticket is not None and self._budget is not None and not fault.billed:
-                self._budget.release(ticket)
+            if fault.billed and fault.answer is None and deadline is not None and self.now >= deadline:
+                raise self._too_late(request, failures, began)
             failures.count, failures.last = failures.count + 1, str(fault)
+            if fault.rejection:
+                said = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
+                raise RequestRejected(said, fault.rejection, answer=fault.answer)
             if not fault.again:
                 raise ModelRefused(f"{self._who(request)} refused the request: {fault}")
             delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)
@@ -203,6 +244,45 @@ class ModelClient:
             if failures.count == 1:
                 exits.enter_context(self._waiting(f"model {request.model} after a failure: {shorten(str(fault), 80)}"))
             self._clock.sleep(delay)
+
+    def _once(
+        self, request: Request, body: Mapping[str, Any], timeout: float, ticket: Ticket | None
+    ) -> tuple[Mapping[str, Any], ModelReply]:
+        """Send one request and book what it used; the answer's JSON and its reply. Raises `RequestFault`."""
+        answer: Mapping[str, Any] | None = None
+        reply: ModelReply | None = None
+        fault = RequestFault("")
+        try:
+            answer = send(self._endpoint, body, timeout=timeout, now=lambda: self._clock.now())
+            reply = self._api.parse(answer)
+        except RequestFault as raised:
+            fault, answer = raised, raised.answer
+            if raised.malformed is not None:  # the model's fault: its next reply is to be another
+                answer, reply = {}, ModelReply(text=raised.malformed, finish="tool_use_failed")
+        except EmptyReply as empty:
+            fault = RequestFault(f"a reply without content: {empty}", billed=True, answer=answer)
+        except _UNREADABLE as error:
+            shape = f"expected a reply, got one of another shape ({type(error).__name__}: {error})"
+            fault = RequestFault(shape, billed=True, answer=answer)
+        usage = self._priced(request, answer or {})
+        if reply is not None or not usage.untold_calls:
+            self._used += usage
+            if ticket is not None and self._budget is not None:
+                self._budget.settle(ticket, usage)
+        elif fault.billed:  # what it was expected to cost stays reserved
+            least = replace(self._least(request, fault), calls=0, untold_calls=1)
+            self._used += least
+            if ticket is not None and self._budget is not None:
+                self._budget.keep(ticket, least)
+        else:
+            self._release(ticket)
+        if answer is None or reply is None:
+            raise fault
+        return answer, replace(reply, usage=usage)
+
+    def _release(self, ticket: Ticket | None) -> None:
+        if ticket is not None and self._budget is not None:
+            self._budget.release(ticket)
 
     def _reserve(self, request: Request, deadline: float | None, failures: _Failures, began: float) -> Ticket | None:
         if self._budget is None:
@@ -239,10 +319,18 @@ class ModelClient:
     def _price(self, request: Request, answered: str = "") -> Price | ListedPrice | None:
         return self._prices.price(request.model, *([answered] if answered else []), url=self._endpoint.url)
 
-    def _priced(self, request: Request, reply: ModelReply) -> Usage:
-        price = self._price(request, reply.model)
-        known = price is not None and reply.usage.cost is not None
-        return replace(reply.usage, cost=price.of(reply.usage) if price is not None and known else None)
+    def _priced(self, request: Request, answer: Mapping[str, Any]) -> Usage:
+        """What an answer says was used, with its cost."""
+        usage, model = self._api.usage(answer), answer.get("model")
+        price = self._price(request, model if isinstance(model, str) else "")
+        return replace(usage, cost=price.of(usage) if price is not None and usage.cost is not None else None)
+
+    def _least(self, request: Request, fault: RequestFault) -> Usage:
+        """What an answer that broke off had reported by then; nothing if it had not."""
+        if not fault.so_far:
+            return Usage()
+        usage = self._priced(request, fault.so_far)
+        return Usage() if usage.untold_calls else usage
 
     def _estimate(self, request: Request) -> float:
         """What the call may cost, in US dollars: 0 when its price is not known."""
@@ -256,6 +344,11 @@ class ModelClient:
             output_tokens=min(request.sampling.max_tokens or _TOKENS_OF_A_REPLY, _TOKENS_OF_A_REPLY),
         )
         return price.of(guess) or 0.0
+
+
+def _is_about_schema(refused: ModelRefused, request: Request) -> bool:
+    """Whether the endpoint refused the request because it does not know structured outputs."""
+    return request.schema is not None and any(word in str(refused) for word in ("response_format", "json_schema"))
 
 
 def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> None:

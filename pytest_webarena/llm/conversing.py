@@ -50,5 +50,4 @@ def converse(
         found = told
         if asked >= most:
             return Conversed(read=found, last=text, asked=asked)
-        said = Message(role="assistant", text=text, items=reply.items)
-        messages = (*messages, said, Message(role="user", text=found))
+        messages = (*messages, reply.message, Message(role="user", text=found))

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.rejections import is_filter
 
 __all__ = [
+    "CutBy",
     "Image",
     "Message",
     "ModelReply",
@@ -19,8 +21,13 @@ __all__ = [
     "Tool",
     "ToolCall",
     "beyond_thought",
+    "cut_by",
+    "ended_by_model",
     "media_type",
 ]
+
+CutBy = Literal["", "length", "context", "filtered"]
+"""What ended a reply early: a limit of tokens, the end of the model's context, a content filter; empty: nothing."""
 
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
@@ -131,12 +138,72 @@ class ModelReply:
         return beyond_thought(self.text)
 
     @property
+    def cut_by(self) -> CutBy:
+        """What ended it early, by the endpoint's word."""
+        return cut_by(self.finish)
+
+    @property
     def is_cut(self) -> bool:
         """Whether the endpoint says that it ended before the model was done: its last line need not be the last."""
-        return self.finish in _CUT
+        return bool(self.cut_by) or self.finish in _CUT
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether the endpoint says that it could not read the model's tool call."""
+        return _MALFORMED.search(self.finish) is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it but thoughts."""
+        return not (self.said.strip() or self.tool_calls or self.refusal)
+
+    @property
+    def message(self) -> Message:
+        """The reply without its tool calls, as a message of a dialogue.
+
+        An empty reply becomes a placeholder: endpoints reject empty messages, and reasoning that nothing follows.
+        """
+        if text := self.text or self.refusal:
+            return Message(role="assistant", text=text, items=self.items)
+        return Message(role="assistant", text=_EMPTY)
 
 
-_CUT = ("length", "max_tokens", "max_output_tokens", "content_filter", "incomplete", "failed", "cancelled")
+_MALFORMED = re.compile("malformed|tool_use_failed|unexpected_tool_call", re.IGNORECASE)  # Gemini, Groq
+_ENDED = frozenset(
+    ("stop", "end_turn", "eos", "eos_token", "stop_sequence", "tool_calls", "tool_use", "function_call", "completed")
+)
+_CUT = ("incomplete", "failed", "cancelled")
+_EMPTY = "(empty reply)"
+_CUT_BY: Mapping[str, CutBy] = {
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_context_window_exceeded": "context",  # Anthropic
+    "context_length_exceeded": "context",
+    "model_length": "context",  # Mistral
+    "refusal": "filtered",  # Anthropic: its classifiers, not the model
+    "recitation": "filtered",  # this and the next: Gemini
+    "blocklist": "filtered",
+    "spii": "filtered",
+}
+
+
+def cut_by(finish: str) -> CutBy:
+    """What a finish reason says of an early end.
+
+    >>> cut_by("max_output_tokens"), cut_by("content_filter: SAFETY"), cut_by("stop")
+    ('length', 'filtered', '')
+    """
+    return _CUT_BY.get(finish.lower()) or ("filtered" if is_filter(finish) else "")
+
+
+def ended_by_model(finish: str) -> bool:
+    """Whether a finish reason says that the model ended the reply: if that is empty, the model is at fault.
+
+    >>> ended_by_model("stop"), ended_by_model("MALFORMED_FUNCTION_CALL"), ended_by_model("error"), ended_by_model("")
+    (True, True, False, False)
+    """
+    return finish.lower() in _ENDED or _MALFORMED.search(finish) is not None
 
 
 def beyond_thought(text: str) -> str:

@@ -8,7 +8,7 @@ request is refused once what was spent and reserved reaches the budget: only req
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from pytest_webarena.errors import recording, unwritten
 from pytest_webarena.evidence.usage import MOST, Usage
 
 __all__ = [
+    "Bill",
     "BudgetSpent",
     "CallTotals",
     "ModelCalls",
@@ -26,6 +27,7 @@ __all__ = [
     "Ticket",
     "calls_of",
     "open_model_calls",
+    "read_bills",
     "read_model_calls",
 ]
 
@@ -56,10 +58,18 @@ create table if not exists calls (
     input_tokens integer not null default 0,
     cached_input_tokens integer not null default 0,
     output_tokens integer not null default 0,
-    reasoning_tokens integer not null default 0
+    reasoning_tokens integer not null default 0,
+    calls integer,
+    cached_calls integer,
+    untold_calls integer,
+    reported integer
 ) strict;
 create index if not exists calls_at on calls (at);
 """
+
+_LATER_COLUMNS = ("calls", "cached_calls", "untold_calls", "reported")
+"""Null in rows of earlier versions. The first three are those of `Usage`; ``reported`` is 1 where an agent reported
+calls that it made itself."""
 
 
 class BudgetSpent(Exception):
@@ -86,9 +96,21 @@ class CallTotals:
     unknown: int
     """Calls whose price is not known."""
     open: int
-    """Requests that were reserved and never settled: their worker died, or they are under way."""
+    """Requests that were reserved and never settled: running, of a worker that died, or without a reported usage."""
     assumed: float = 0.0
-    """US dollars that calls of unknown cost have been taken for: what was reserved for them."""
+    """US dollars that calls of unknown cost count as: what was reserved for them."""
+    reserved: float = 0.0
+    """US dollars that are reserved for the ``open`` requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """What the account holds of one trial: all attempts and reruns, judges left out."""
+
+    usage: Usage
+    """Requests that were given up, or whose worker died, are among its `untold_calls`."""
+    reported: bool
+    """Whether an agent reported calls that it made itself: what it did not report is not in the account."""
 
 
 class ModelCalls:
@@ -105,6 +127,11 @@ class ModelCalls:
             path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as database:
             database.executescript(_TABLE)
+            if set(_LATER_COLUMNS) - _columns(database):  # a file of an earlier version
+                database.execute("begin immediate")
+                for name in sorted(set(_LATER_COLUMNS) - _columns(database)):  # unless somebody else was quicker
+                    database.execute(f"alter table calls add column {name} integer")
+                database.execute("commit")
 
     def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
         """Ask for one request, expected to cost ``estimate`` dollars. Raises `BudgetSpent`."""
@@ -127,17 +154,14 @@ class ModelCalls:
     def settle(self, ticket: Ticket, usage: Usage) -> None:
         """The request was answered and used this much."""
         with self._transaction() as database:
+            database.execute(f"update calls set state = 'settled', {_SET} where id = ?", (*_values(usage), ticket.id))
+
+    def keep(self, ticket: Ticket, usage: Usage) -> None:
+        """The request was given up after it had used at least this much: it stays reserved, for no less."""
+        with self._transaction() as database:
             database.execute(
-                "update calls set state = 'settled', cost = ?, input_tokens = ?, cached_input_tokens = ?, "
-                "output_tokens = ?, reasoning_tokens = ? where id = ?",
-                (
-                    usage.cost,
-                    usage.input_tokens,
-                    usage.cached_input_tokens,
-                    usage.output_tokens,
-                    usage.reasoning_tokens,
-                    ticket.id,
-                ),
+                f"update calls set reserved = max(reserved, ?), {_SET} where id = ?",
+                (usage.cost or 0.0, *_values(usage), ticket.id),
             )
 
     def release(self, ticket: Ticket) -> None:
@@ -147,32 +171,22 @@ class ModelCalls:
 
     def cached(self, *, trial: str, purpose: Purpose, model: str, usage: Usage, now: float) -> None:
         """A call was answered by the cache: no request, no cost."""
-        with self._transaction() as database:
-            database.execute(
-                "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, saved, input_tokens, "
-                "output_tokens) values (?, ?, ?, ?, ?, 'cached', 0, 0, ?, ?, ?)",
-                (now, self._worker, trial, purpose, model, usage.saved, usage.input_tokens, usage.output_tokens),
-            )
+        self._add(now, trial, purpose, model, "cached", usage)
 
     def book(self, *, trial: str, model: str, usage: Usage, now: float) -> None:
         """Calls that an agent made by itself, as it tells them; one entry for all of them."""
+        self._add(now, trial, "agent", model, "settled", usage, reported=True)
+
+    def _add(
+        self, now: float, trial: str, purpose: Purpose, model: str, state: str, usage: Usage, *, reported: bool = False
+    ) -> None:
         with self._transaction() as database:
-            database.execute(
-                "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, input_tokens, "
-                "cached_input_tokens, output_tokens, reasoning_tokens) "
-                "values (?, ?, ?, 'agent', ?, 'settled', 0, ?, ?, ?, ?, ?)",
-                (
-                    now,
-                    self._worker,
-                    trial,
-                    model,
-                    usage.cost,
-                    usage.input_tokens,
-                    usage.cached_input_tokens,
-                    usage.output_tokens,
-                    usage.reasoning_tokens,
-                ),
+            added = database.execute(
+                "insert into calls (at, worker, trial, purpose, model, state, reserved, reported) "
+                "values (?, ?, ?, ?, ?, ?, 0, ?)",
+                (now, self._worker, trial, purpose, model, state, int(reported)),
             )
+            database.execute(f"update calls set {_SET} where id = ?", (*_values(usage), added.lastrowid))
 
     def exhausted(self) -> str:
         """How much is spent and reserved, once the budget leaves no room; else empty."""
@@ -245,11 +259,66 @@ def read_model_calls(path: Path) -> tuple[CallTotals, ...]:
         return ()
 
 
+_USED = (
+    "cost", "saved", "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens",
+    "reasoning_tokens", "untold_calls",
+)  # fmt: skip
+"""Columns that are fields of `Usage`."""
+_SET = ", ".join(f"{name} = ?" for name in _USED)
+
+
+def _values(usage: Usage) -> tuple[float | int | None, ...]:
+    return tuple(getattr(usage, name) for name in _USED)
+
+
+def _columns(database: sqlite3.Connection) -> set[str]:
+    return {name for _, name, *_ in database.execute("pragma table_info(calls)")}
+
+
+def read_bills(path: Path, trial: str = "") -> dict[str, Bill]:
+    """Trial, as its calls were booked, to its bill: all of them, or the one named. Empty when there is no account that
+    can be read."""
+    if not path.is_file():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=5, uri=True)) as database:
+            if set(_LATER_COLUMNS) - _columns(database):
+                return {}
+            return {name: _bill(sums) for name, *sums in database.execute(_BILLS, {"trial": trial})}
+    except sqlite3.Error:
+        return {}
+
+
+_BILLS = f"""
+select trial,
+       total(state in ('settled', 'cached') and cost is null) > 0,
+       total(reported) > 0,
+       min(total(cost), {MOST}.0),
+       min(total(case when state = 'cached' or reported then saved end), {MOST}.0),
+       min(total(case when state = 'reserved' then 0 else coalesce(calls, 1) end), {MOST}.0),
+       min(total(coalesce(cached_calls, state = 'cached')), {MOST}.0),
+       min(total(input_tokens), {MOST}.0),
+       min(total(cached_input_tokens), {MOST}.0),
+       min(total(output_tokens), {MOST}.0),
+       min(total(reasoning_tokens), {MOST}.0),
+       min(total(case when state = 'reserved' then 1 else untold_calls end), {MOST}.0)
+from calls where purpose != 'judge' and state != 'released' and :trial in ('', trial) group by trial
+"""
+"""From the fourth column on in the order of `_USED`."""
+
+
+def _bill(sums: Sequence[float]) -> Bill:
+    unknown, reported, cost, saved, *counts = sums
+    usage = Usage(cost=None if unknown else cost, saved=saved, **dict(zip(_USED[2:], map(int, counts), strict=True)))
+    return Bill(usage=usage, reported=bool(reported))
+
+
 _SUMS = f"""
 select purpose, model,
        sum(state = 'settled' and cost is null) as unknown,
        sum(state = 'reserved') as open,
        total(case when state = 'settled' and cost is null then reserved end) as assumed,
+       total(case when state = 'reserved' then reserved end) as still_reserved,
        sum(state in ('settled', 'cached')) as calls,
        sum(state = 'cached') as cached_calls,
        cast(min(total(input_tokens), {MOST}.0) as integer) as input_tokens,
@@ -260,18 +329,21 @@ select purpose, model,
        min(total(case when state = 'cached' then saved end), {MOST}.0) as saved
 from calls group by purpose, model order by purpose, model
 """
-"""Columns beyond the first five are `Usage`'s fields, within the bounds of one."""
+"""Columns beyond the first six are `Usage`'s fields, within the bounds of one."""
 
 
 def _lines(database: sqlite3.Connection) -> tuple[CallTotals, ...]:
     cursor = database.execute(_SUMS)
-    used = [column[0] for column in cursor.description[5:]]
+    used = [column[0] for column in cursor.description[6:]]
     lines = []
-    for purpose, model, unknown, still_open, assumed, *sums in cursor:
+    for purpose, model, unknown, still_open, assumed, reserved, *sums in cursor:
         usage = Usage(**dict(zip(used, sums, strict=True)))
         if not usage.calls:  # none came to an end, so nothing was spent; otherwise null is an unknown cost
             usage = replace(usage, cost=0.0)
         lines.append(
-            CallTotals(purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open, assumed=assumed)
-        )
+            CallTotals(
+                purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open, assumed=assumed,
+                reserved=reserved,
+            )
+        )  # fmt: skip
     return tuple(lines)

@@ -12,10 +12,15 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.llm.error_bodies import read_error
+from pytest_webarena.llm.rejections import Rejection, is_prompt_filtered, rejection_of
+from pytest_webarena.llm.reply_values import arguments_of, text_of
 from pytest_webarena.llm.retries import retry_after
 from pytest_webarena.secrets import scrub
 
 __all__ = ["LARGEST_ANSWER", "RequestFault", "greet", "send"]
+
+_Events = Sequence[Mapping[str, Any]]
 
 LARGEST_ANSWER = 32 * 1024 * 1024
 """Bytes; what comes beyond is not read."""
@@ -34,13 +39,22 @@ _SAID = 300
 
 
 class RequestFault(Exception):
-    """A request that brought no answer. ``str()`` says why."""
+    """A request that brought no reply. ``str()`` says why."""
 
     def __init__(
-        self, text: str, *, again: bool = True, after: float | None = None, billed: bool = False, status: int = 0
+        self,
+        text: str,
+        *,
+        again: bool = True,
+        after: float | None = None,
+        billed: bool = False,
+        status: int = 0,
+        rejection: Rejection = "",
+        answer: Mapping[str, Any] | None = None,
+        malformed: str | None = None,
     ) -> None:
         super().__init__(scrub(text))
-        self.again = again
+        self.again = again and not rejection
         """Whether the same request may succeed later."""
         self.after = after
         """Seconds that the endpoint asks to be waited for."""
@@ -48,6 +62,14 @@ class RequestFault(Exception):
         """The endpoint may have done the work, so the money may be spent."""
         self.status = status
         """HTTP status of the answer; 0 when none came."""
+        self.rejection = rejection
+        """What it is about the request's content that the endpoint rejects, if that is why."""
+        self.malformed = malformed
+        """What the model wrote, where the endpoint failed because it could not read the model's tool call."""
+        self.answer = answer
+        """What came with HTTP 200 although it is no reply: it may say what the request used."""
+        self.so_far: Mapping[str, Any] = {}
+        """Of a stream that broke off, in the form of an answer: its latest count of what it had used by then."""
 
 
 def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Callable[[], float]) -> Mapping[str, Any]:
@@ -65,29 +87,38 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
     asked = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
     if endpoint.stream:
         rest["stream"] = True
-    with _faults(now), resource.with_streaming_response.create(**asked) as answer:
-        content = bytearray()
-        for chunk in answer.iter_bytes():
-            content += chunk
-            if len(content) > LARGEST_ANSWER:
-                raise RequestFault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
-            if now() > ends:
-                raise RequestFault("the answer did not end in time", billed=True)
-        streamed = "event-stream" in answer.headers.get("content-type", "")
-    if streamed:
-        events = _events(bytes(content))
-        return _joined_chat(events) if endpoint.api == "chat" else _joined_response(events)
+    content, streamed = bytearray(), False
+    try:
+        with _faults(now), resource.with_streaming_response.create(**asked) as answer:
+            streamed = "event-stream" in answer.headers.get("content-type", "")
+            for chunk in answer.iter_bytes():
+                content += chunk
+                if len(content) > LARGEST_ANSWER:
+                    raise RequestFault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
+                if now() > ends:
+                    raise RequestFault("the answer did not end in time", billed=True)
+        if streamed:
+            return _joined(bytes(content), _joined_chat if endpoint.api == "chat" else _joined_response)
+    except RequestFault as fault:
+        if streamed:
+            events, _ = _events(bytes(content))
+            fault.so_far = {"model": _model(events), "usage": _latest_usage(events)}
+        raise
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
         shown = bytes(content[:80]).decode("utf-8", "replace")
         raise RequestFault(f"expected JSON, got {shown!r}", billed=True) from None
     if not isinstance(data, dict):
+        if isinstance(data, list) and (errors := [each for each in map(_error_of, data) if each is not None]):
+            raise _error_in_answer(errors, billed=False)
         raise RequestFault(f"expected a JSON object, got {type(data).__name__}", billed=True)
-    if isinstance(data.get("error"), dict) and data["error"] and not data.get("choices") and not data.get("output"):
-        raise RequestFault(f"an error in place of a reply: {_said(data)}")
+    if (reported := _error_of(data)) is not None:
+        raise _error_in_answer(reported, billed=False, answer=data)
+    if _is_blocked([data]):
+        raise RequestFault("no reply to a prompt that was filtered", billed=True, rejection="filtered", answer=data)
     if _is_deep(data):
-        raise RequestFault(f"expected a reply, got JSON nested deeper than {_DEEPEST} levels", billed=True)
+        raise RequestFault(f"expected a reply, got JSON nested deeper than {_DEEPEST} levels", billed=True, answer=data)
     return data
 
 
@@ -160,12 +191,18 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         yield
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
-        told = _said(error.body) or _text_of(error.message)[:_SAID]
+        body = _body_of(error.response.text)  # the SDK keeps a part of it
+        told = _said(body) or _text_of(error.message)[:_SAID]
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address is that of something else.
         again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
         raise RequestFault(
-            f"HTTP {status}: {told}", again=again, after=retry_after(headers, now()), status=status
+            f"HTTP {status}: {told}",
+            again=again,
+            after=retry_after(headers, now()),
+            status=status,
+            rejection=rejection_of(status, body),
+            malformed=_failed_generation(body),
         ) from error
     except openai.APITimeoutError as error:
         raise RequestFault("no answer in time", billed=True) from error
@@ -180,12 +217,26 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
 
 
 def _said(body: object) -> str:
-    if isinstance(body, Mapping):
-        inner = body.get("error") or (body.get("response") or {}).get("error") or body
-        text = inner.get("message") if isinstance(inner, Mapping) else inner
-        if text:
-            return str(text)[:_SAID]
+    if messages := read_error(body).messages:
+        return messages[0][:_SAID]
     return _text_of(str(body))[:_SAID] if body else ""
+
+
+def _failed_generation(body: object) -> str | None:
+    """The tool call of a model that Groq could not read; None for all other errors."""
+    if "tool_use_failed" not in read_error(body).codes:
+        return None
+    error = body.get("error") if isinstance(body, Mapping) else None
+    written = error.get("failed_generation") if isinstance(error, Mapping) else ""
+    return written if isinstance(written, str) else ""
+
+
+def _body_of(text: str) -> object:
+    """An error's JSON, or its text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _text_of(said: str) -> str:
@@ -199,8 +250,60 @@ def _text_of(said: str) -> str:
     return f"a page of HTML: {words}"
 
 
-def _events(content: bytes) -> list[Mapping[str, Any]]:
-    """The JSON of each server-sent event."""
+def _error_of(data: object, *, event: bool = False) -> object:
+    """What an answer with HTTP 200, or an event of a stream, reports as an error; None when it reports none.
+
+    Some endpoints report it in the choice, also after a part of the reply.
+    """
+    if not isinstance(data, Mapping):
+        return None
+    choices = data.get("choices")
+    for part in (_response_of(data), *(choices if isinstance(choices, list) else ())):
+        if isinstance(part, Mapping) and part.get("error"):
+            return part["error"]
+    if data.get("type") in ("error", "response.failed"):
+        return data
+    replied = not event and data.get("status") != "failed" and (choices or data.get("output"))
+    names = ("error", "errors") if event or choices or data.get("output") else ("error", "errors", "detail", "message")
+    return None if replied else data if any(data.get(name) for name in names) else None
+
+
+def _is_blocked(answers: _Events) -> bool:
+    """Whether there is no choice, and the filter of the prompt says why."""
+    return not any(each.get("choices") for each in answers) and any(is_prompt_filtered(each) for each in answers)
+
+
+def _error_in_answer(reported: object, *, billed: bool, answer: Mapping[str, Any] | None = None) -> RequestFault:
+    """The fault that an error makes which came with HTTP 200. Its code may be an HTTP status."""
+    rejection = rejection_of(read_error(reported).status or 400, reported)
+    text = f"an error in place of a reply: {_said(reported)}"
+    # A request that is too long is turned away before any work is done.
+    return RequestFault(text, billed=billed and rejection != "context", rejection=rejection, answer=answer)
+
+
+def _joined(content: bytes, join: Callable[[_Events], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The answer that a stream adds up to. A fault in it has the usage that the stream reported all the same."""
+    events, broken = _events(content)
+    answer = {"model": _model(events), "usage": _final_usage(events)}
+    for event in events:
+        if (reported := _error_of(event, event=True)) is not None:
+            raise _error_in_answer(reported, billed=True, answer=answer)
+    if broken:
+        raise RequestFault(broken, billed=True, answer=answer)
+    try:
+        joined = join(events)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        shape = f"expected a stream of a reply, got one of another shape ({type(error).__name__}: {error})"
+        raise RequestFault(shape, billed=True, answer=answer) from error
+    if not joined and _is_blocked(events):
+        raise RequestFault("no reply to a prompt that was filtered", billed=True, rejection="filtered", answer=answer)
+    if not joined:
+        raise RequestFault("the stream was cut off before its end", billed=True, answer=answer)
+    return joined
+
+
+def _events(content: bytes) -> tuple[list[Mapping[str, Any]], str]:
+    """The JSON of each server-sent event, and what is wrong with the first that has none."""
     found: list[Mapping[str, Any]] = []
     for line in content.replace(b"\r\n", b"\n").split(b"\n"):
         data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
@@ -209,16 +312,39 @@ def _events(content: bytes) -> list[Mapping[str, Any]]:
         try:
             event = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise RequestFault(f"expected JSON in the stream: {error}", billed=True) from None
+            return found, f"expected JSON in the stream: {error}"
         if isinstance(event, dict):
-            if event.get("error") or event.get("type") in ("error", "response.failed"):
-                raise RequestFault(f"an error in place of a reply: {_said(event)}", billed=True)
             found.append(event)
-    return found
+    return found, ""
 
 
-def _joined_chat(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The Chat Completions answer that the pieces of a stream add up to. `ValueError` for pieces of several."""
+def _model(events: _Events) -> object:
+    return next((model for each in events if (model := each.get("model") or _response_of(each).get("model"))), "")
+
+
+def _final_usage(events: _Events) -> object:
+    """What the whole stream used, if it says so in an event of its own or of the whole response.
+
+    What comes together with a piece of the reply may be a count of what was sent so far.
+    """
+    return _latest_usage([each for each in events if not each.get("choices")])
+
+
+def _latest_usage(events: _Events) -> object:
+    counts = [each.get("usage") or _response_of(each).get("usage") for each in events]
+    return next((usage for usage in reversed(counts) if usage), None)
+
+
+def _response_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    response = event.get("response")
+    return response if isinstance(response, Mapping) else {}
+
+
+def _joined_chat(events: _Events) -> Mapping[str, Any]:
+    """The Chat Completions answer that the pieces of a stream add up to; empty for one without its end.
+
+    `ValueError` for pieces of several.
+    """
     message = {"content": "", "refusal": ""}
     calls: dict[int, dict[str, Any]] = {}
     finish: str | None = None
@@ -234,24 +360,21 @@ def _joined_chat(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
             delta = choice.get("delta") or {}
             finish = choice.get("finish_reason") or finish
             for name in message:
-                message[name] += delta.get(name) or ""
+                message[name] += text_of(delta.get(name))
             for part in delta.get("tool_calls") or ():
                 call = calls.setdefault(part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}})
                 function = part.get("function") or {}
                 call["id"] = part.get("id") or call["id"]
                 call["function"]["name"] += function.get("name") or ""
-                call["function"]["arguments"] += function.get("arguments") or ""
+                call["function"]["arguments"] += arguments_of(function.get("arguments"))
     if finish is None:
-        raise RequestFault("the stream was cut off before its end", billed=True)
+        return {}
     whole = {**message, "tool_calls": [calls[index] for index in sorted(calls)]}
     return {"model": model, "choices": [{"message": whole, "finish_reason": finish}], "usage": usage}
 
 
-def _joined_response(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The Responses answer that ends a stream of events."""
-    for event in events:
-        if event.get("type") in ("response.completed", "response.incomplete"):
-            whole = event.get("response")
-            if isinstance(whole, dict):
-                return whole
-    raise RequestFault("the stream was cut off before its end", billed=True)
+def _joined_response(events: _Events) -> Mapping[str, Any]:
+    """The Responses answer that ends a stream of events; empty for one without its end."""
+    ends = ("response.completed", "response.incomplete")
+    whole: object = next((each["response"] for each in events if each.get("type") in ends), {})
+    return whole if isinstance(whole, dict) else {}

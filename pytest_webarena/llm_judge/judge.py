@@ -239,9 +239,8 @@ class JudgeSession:
         found: T | str = ""
         doubtful: Said[T] | None = None
         while len(replies) < self._judge.settings.asks:
-            reply = self._send(messages, most=most)
-            self._usage += reply.usage
-            used += reply.usage
+            reply, spent = self._send(messages, most=most)
+            used += spent
             text = reply.text or reply.refusal
             replies.append(text)
             found = read(text)
@@ -251,15 +250,16 @@ class JudgeSession:
                     if not (doubted := doubt(found)):
                         break
                     doubtful = Said(read=found, replies=tuple(replies), usage=used)
-                    messages = (*messages, *_again(text, doubted))
+                    messages = (*messages, *_again(reply, doubted))
                     continue
                 found = "That reply was cut off before its end. Please answer again, shorter and in the form asked for."
-            messages = (*messages, *_again(text, found))
+            messages = (*messages, *_again(reply, found))
         if isinstance(found, str) and doubtful is not None:
             return replace(doubtful, usage=used)
         return Said(read=found, replies=tuple(replies), usage=used, cut=cut)
 
-    def _send(self, messages: tuple[Message, ...], *, most: int) -> ModelReply:
+    def _send(self, messages: tuple[Message, ...], *, most: int) -> tuple[ModelReply, Usage]:
+        """A reply, and what all requests for it used."""
         settings = self._judge.settings
         request = Request(
             model=settings.model,
@@ -268,8 +268,9 @@ class JudgeSession:
         )
         if self._client is None:
             self._client = self._make_client()
+        used = Usage()
         try:
-            return self._client.ask(request)
+            reply = self._client.ask(request)
         except BudgetSpent as spent:
             raise JudgeError(
                 f"judge {settings.model}: the run's budget for model calls is used up: {spent}; "
@@ -281,10 +282,14 @@ class JudgeSession:
             raise JudgeError(f"judge {settings.model}: {error}") from None
         except ModelError as error:
             raise JudgeError(f"judge: {error}; the trial is recorded and can be judged again with --rescore") from error
+        finally:
+            used += self._client.take_usage()
+            self._usage += used
+        return reply, used
 
 
-def _again(text: str, told: str) -> tuple[Message, Message]:
-    return Message(role="assistant", text=text), Message(role="user", text=told)
+def _again(reply: ModelReply, told: str) -> tuple[Message, Message]:
+    return replace(reply.message, items=()), Message(role="user", text=told)
 
 
 def _doubt(read: Read) -> str:

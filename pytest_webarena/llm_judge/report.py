@@ -10,7 +10,8 @@ from pytest_webarena.checks.asking import Decision
 from pytest_webarena.llm_judge.agreement import Agreement, Share
 from pytest_webarena.llm_judge.measuring import Graded, Measurement
 from pytest_webarena.llm_judge.replies import WORDS
-from pytest_webarena.results.wording import printable, seconds_words, usage_words
+from pytest_webarena.results.wording import seconds_words, usage_words
+from pytest_webarena.text import printable
 
 __all__ = ["render"]
 

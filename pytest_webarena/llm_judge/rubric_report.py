@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pytest_webarena.llm_judge.agreement import Share
 from pytest_webarena.llm_judge.marks import Mark, Marks
 from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement
-from pytest_webarena.results.wording import printable, seconds_words, usage_words
+from pytest_webarena.results.wording import seconds_words, usage_words
+from pytest_webarena.text import printable
 
 __all__ = ["render_rubrics"]
 

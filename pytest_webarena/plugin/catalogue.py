@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.policies import before_collection
+from pytest_webarena.plugin.policies import before_collection, overridden
 from pytest_webarena.plugin.stash import CATALOGUE, SETTINGS, SITES
 from pytest_webarena.sites.catalogues.archived import why_not_shown_to
 from pytest_webarena.sites.catalogues.external import why_not_lent
+from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 from pytest_webarena.tasks.images import why_not_shown
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
     return frozenset(site.name for app in apps if app.ledger and not app.read_only for site in app.sites)
 
 
-def refusal(task: Task, config: pytest.Config) -> str:
-    """Why this run must not run ``task``: its sites can't be reset, or are archived as somebody else saw them, its
-    images can't be loaded; empty when it may."""
+def refusal(task: Task, node: pytest.Collector) -> str:
+    """Why this run must not run ``task``: its sites can't be reset, are archived as somebody else saw them or would be
+    visited signed out, its images can't be loaded; empty when it may. A fixture of one's own may sign in, however."""
+    config = node.config
     settings = config.stash[SETTINGS]
     if settings.offline:
         return ""
@@ -82,6 +84,8 @@ def refusal(task: Task, config: pytest.Config) -> str:
         return refused
     if other := why_not_shown_to(catalogue, task):
         return other
+    if (unknown := why_not_signed_in(catalogue, task)) and not overridden(node, "webarena_sign_in"):
+        return unknown
     if settings.options.fetch_images or not task.images:
         return ""
     return why_not_shown(task, {catalogue.sites[site].host for site in task.leased if site in catalogue.sites})

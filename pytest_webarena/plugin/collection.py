@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.errors import TaskFailed, TaskFileError, UsageError
+from pytest_webarena.errors import TaskFailed, TaskFileError, TaskFileWarning, UsageError
 from pytest_webarena.plugin import auditing
 from pytest_webarena.plugin.catalogue import known_sites, refusal
 from pytest_webarena.plugin.items import TaskItem
@@ -72,12 +72,12 @@ class TaskFile(pytest.Module):
         try:
             tasks = self.load()
             known = known_sites(self.config, self)
-        except (TaskFileError, UsageError, pytest.UsageError) as error:
+        except (TaskFileError, TaskFileWarning, UsageError, pytest.UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
         for task in tasks:
             missing = [site for site in task.leased if known is not None and site not in known]
-            function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))
+            function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self))
             setattr(module, task.id, function)
         if self.config.stash[SETTINGS].audit:
             auditing.plan([vars(module)[task.id] for task in tasks], self.config)

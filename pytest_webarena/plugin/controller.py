@@ -8,19 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
 from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdist
+from pytest_webarena.plugin.asked_nodes import not_asked_for
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
-from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
+from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.plugin.wide_choice import serial_lines
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
@@ -29,8 +29,9 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_told
-from pytest_webarena.results.rundir import claim, ignore
+from pytest_webarena.results.rundir import claim, point_latest
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.run_start import RunStart
@@ -63,6 +64,7 @@ class Controller:
         self.progress: Progress | None = None
         self.audit: Audit | None = None
         self.comparisons: list[Comparison] = []
+        self._refused: list[str] = []
         """Of the run's agents with those of ``--baseline``."""
         self.records: tuple[TrialRecord, ...] = ()
         """Of all trials, read when the run is closed."""
@@ -146,13 +148,14 @@ class Controller:
         """A worker has ended."""
         self._left_out = xdist.read_left_out(node) or self._left_out
         self._plan = xdist.read_plan(node) or self._plan
+        xdist.read_deselected(node)
         if not self._told_serial and (reasons := xdist.read_serial(node)):
             self._told_serial = True
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None:
                 reporter.ensure_newline()
                 for line in serial_lines(reasons):
-                    reporter.write_line(line)
+                    reporter.write_line(printable(line))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """The run is broken off, by the user or by a rule: what was going on did not die by itself."""
@@ -216,8 +219,16 @@ class Controller:
                 self.ruling = auditing.rule(self.audit)
         else:
             against = self._hold_against_baseline()
+            deselected = self._config.stash.get(DESELECTED, set()) | not_asked_for(
+                self._config, (task for each in self.comparisons for task in each.first.tasks.values())
+            )
             self.ruling = self._settings.gate.rule(
-                self.summaries(), self.coverages, uncollected=self._uncollected, against=against
+                self.summaries(),
+                self.coverages,
+                uncollected=self._uncollected,
+                against=against,
+                refused=self._refused,
+                deselected=deselected,
             )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
@@ -237,6 +248,11 @@ class Controller:
             return int(pytests_own)
         return self.ruling.exit_code
 
+    @property
+    def until(self) -> float | None:
+        """The difference at which ``--until`` was to decide; None without it."""
+        return self._settings.until
+
     def between_agents(self) -> list[Comparison]:
         """The run's first agent against each other one, where it has several; none that saw the solutions."""
         run = self.run_dir
@@ -247,7 +263,7 @@ class Controller:
 
         blind = [record for record in self.records if not record.privileged]
         try:
-            return compare_all(choose([sides_of_records(run.path, run.facts(), blind)]), allow_mixed=True)
+            return compare_all(choose([sides_of_records(run.path, run.facts(), blind)]), allow_mixed=True, refused=[])
         except UsageError:  # nothing in common, or one agent alone that saw no solutions
             return []
 
@@ -263,7 +279,7 @@ class Controller:
         try:
             sides = [sides_at(gate.baseline), sides_of_records(run.path, run.facts(), self.records)]
             pairs = [(as_gated(one), as_gated(other)) for one, other in choose(sides)]
-            self.comparisons = compare_all(pairs, confidence=gate.confidence)
+            self.comparisons = compare_all(pairs, confidence=gate.confidence, refused=self._refused)
         except UsageError as error:
             return str(error)
         return self.comparisons
@@ -320,6 +336,7 @@ class Controller:
         with self._noting(run):
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
         with self._noting(run):
+            run.settle()
             stored = run.read()
             self.records, self.unreadable = stored.records, stored.unreadable
             self._cover(run, lost)
@@ -328,7 +345,7 @@ class Controller:
         with self._noting(run):
             self._report(run, [*lost, *self._ended(lost, since=chosen.facts["started"])])
         if self._settings.run_dir is None:
-            _point_latest(run.path)
+            point_latest(run.path)
 
     def _ended(self, lost: Sequence[TrialRecord], *, since: float) -> Iterator[TrialRecord]:
         """Records of trials whose process was ended by its watchdog, which wrote them: no worker has told of them."""
@@ -398,7 +415,7 @@ def _uncaptured(file: TextIO) -> TextIO:
 
 def _write_line(reporter: Any, stream: TextIO, text: str) -> None:
     """A line of its own, whatever pytest has written of its own; it begins a new line afterwards."""
-    writer = reporter._tw
+    writer, text = reporter._tw, printable(text)
     stream.write(f"\n{text}\n" if writer.width_of_current_line else f"{text}\n")
     stream.flush()
     writer._current_line, reporter.currentfspath = "", None
@@ -430,15 +447,3 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
 def _facts_of_task(started: dict[str, Any]) -> dict[str, Any]:
     """What the worker knew of the task when it began, so that groupings stay right."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in started.get("task", {}).items()}
-
-
-def _point_latest(run: Path) -> None:
-    """``webarena-runs/latest`` leads to the newest run; a convenience, so failing is fine."""
-    link = run.parent / "latest"
-    temporary = run.parent / f".latest.{os.getpid()}"
-    try:
-        temporary.symlink_to(run.name)
-        temporary.replace(link)
-        ignore(run.parent)  # or whoever adds all files would commit the link
-    except OSError:
-        temporary.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +12,13 @@ import pytest
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results.comparing.doubts import bounds, difference_bounds, reversible
 from pytest_webarena.results.comparing.sequential import Watch
 from pytest_webarena.results.comparing.wording import points
 
 if TYPE_CHECKING:
     from pytest_webarena.results import RunDir, TrialKey
+    from pytest_webarena.results.records import Outcome
 
 __all__ = ["DECIDING", "Deciding", "prepare"]
 
@@ -25,7 +28,8 @@ class Deciding:
     """What two agents' trials say so far, template by template in the order of their items.
 
     It goes by the records on disk alone, and only by templates of which all trials are over, up to the first one that
-    has any open: so all workers come to the same, and trials that end early decide nothing.
+    has any open: so all workers come to the same, and trials that end early decide nothing. Nor is anything decided
+    that the trials without a verdict could reverse: the run goes on.
     """
 
     agents: tuple[str, str]
@@ -33,26 +37,38 @@ class Deciding:
     order: Sequence[Sequence[TrialKey]]
     """The trials of each template."""
     watch: Watch
+    _bounds: tuple[list[tuple[float, float]], list[tuple[float, float]]] = field(default_factory=lambda: ([], []))
+    """Of each agent its tasks' rates if trials without a verdict had failed, and had passed."""
     _next: int = 0
     _why: str = field(default="")
 
     def why_left(self, run: RunDir) -> str:
         """Why no further trial is needed; empty while the question is open."""
         while not self._why and self._next < len(self.order):
-            rates: dict[str, dict[str, list[bool]]] = {}
+            outcomes: dict[str, dict[str, list[Outcome]]] = {}
             for key in self.order[self._next]:
                 record = run.folder(key).record()
                 if record is None:
                     return ""
-                if record.outcome != "error":
-                    by_agent = rates.setdefault(key.task, {})
-                    by_agent.setdefault(key.agent, []).append(record.outcome == "passed")
+                outcomes.setdefault(key.task, {}).setdefault(key.agent, []).append(record.outcome)
             self._next += 1
-            first, second = self.agents
-            both = [each for each in rates.values() if first in each and second in each]
-            if self.watch.add([_mean(each[second]) - _mean(each[first]) for each in both]):
+            differences = []
+            for by_agent in outcomes.values():
+                counts = [_counts(by_agent.get(agent, ())) for agent in self.agents]
+                for agent, (passed, judged, errors) in enumerate(counts):
+                    self._bounds[agent].append(bounds(passed, judged, errors))
+                if all(judged for _, judged, _ in counts):
+                    first, second = (passed / judged for passed, judged, _ in counts)
+                    differences.append(second - first)
+            decided = self.watch.add(differences)
+            if decided and not reversible(decided, self._within(), margin=self.watch.difference):
                 self._why = self._told()
         return self._why
+
+    def _within(self) -> tuple[float, float]:
+        """The difference of rates at its worst and at its best, whatever trials without a verdict were."""
+        first, second = ((fmean(low), fmean(high)) for low, high in (zip(*some, strict=True) for some in self._bounds))
+        return difference_bounds(first, second)
 
     def _told(self) -> str:
         first, second = self.agents
@@ -71,8 +87,10 @@ DECIDING: pytest.StashKey[Deciding] = pytest.StashKey()
 """Where items are collected, with ``--until``."""
 
 
-def _mean(passed: Sequence[bool]) -> float:
-    return sum(passed) / len(passed)
+def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:
+    """Trials that passed, trials with a verdict, and errors."""
+    errors = outcomes.count("error")
+    return outcomes.count("passed"), len(outcomes) - errors, errors
 
 
 def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:

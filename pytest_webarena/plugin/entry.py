@@ -127,9 +127,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     asked = SETTINGS in config.stash or config.args_source is config.ArgsSource.ARGS
     if asked and (files := sorted(set(config.stash.get(PASSED_OVER, ())))):
-        count = f"{len(files)} YAML file{'s' * (len(files) > 1)}"
+        from pytest_webarena.text import printable
+
+        count, names = f"{len(files)} YAML file{'s' * (len(files) > 1)}", printable(", ".join(files))
         terminalreporter.write_line(
-            f"webarena: {count} passed over: {', '.join(files)} (a list 'tasks' in which no entry has an 'intent'; "
+            f"webarena: {count} passed over: {names} (a list 'tasks' in which no entry has an 'intent'; "
             "`webarena validate FILE` says what is wrong with a task file)",
             yellow=True,
         )

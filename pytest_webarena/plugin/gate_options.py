@@ -72,6 +72,12 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
         help="Exit with 15 when nobody can tell whether an agent is worse than --baseline (default: no failure).",
     )
     group.addoption(
+        "--allow-undetectable",
+        action="store_true",
+        help="Let --baseline hold although its tasks cannot show even a total collapse, or some that passed are "
+        "missing (default: exit with 15).",
+    )
+    group.addoption(
         "--until",
         choices=("decided",),
         default=None,
@@ -108,6 +114,7 @@ def read_gate(config: pytest.Config) -> Gate:
         baseline=_baseline(config),
         confidence=option("--confidence") or 0.95,
         fail_undecided=option("--fail-undecided"),
+        allow_undetectable=option("--allow-undetectable"),
         max_cost_increase=option("--max-cost-increase"),
     )
 
@@ -135,7 +142,7 @@ def _baseline(config: pytest.Config) -> Path | None:
     """The run or the file to hold agents against. `UsageError` for what only makes sense with one, and what is none."""
     given: str | None = config.getoption("--baseline")
     if given is None:
-        for name in ("--confidence", "--fail-undecided", "--max-cost-increase"):
+        for name in ("--confidence", "--fail-undecided", "--allow-undetectable", "--max-cost-increase"):
             if config.getoption(name) and not (name == "--confidence" and config.getoption("--until")):
                 raise UsageError(f"{name}: expected --baseline beside it, found none")
         return None
@@ -144,4 +151,20 @@ def _baseline(config: pytest.Config) -> Path | None:
         raise UsageError(
             f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
         )
+    if not config.getoption("--allow-undetectable") and not hasattr(config, "workerinput"):
+        _check_detectable(path, config.getoption("--confidence") or 0.95)
     return path
+
+
+def _check_detectable(path: Path, confidence: float) -> None:
+    """`UsageError` where no run could show anything against the baseline, before trials cost something."""
+    from pytest_webarena.results.comparing.baseline import sides_at
+    from pytest_webarena.results.comparing.detecting import blind_baseline
+    from pytest_webarena.results.gate import ACCEPT_UNDETECTABLE
+
+    try:
+        sides = sides_at(path)
+    except UsageError:
+        return  # the gate reports it
+    if why := blind_baseline(sides, confidence):
+        raise UsageError(f"--baseline: {path.name}: {why}; {ACCEPT_UNDETECTABLE}")

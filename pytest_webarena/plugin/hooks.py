@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from pytest_webarena.plugin.reporting import (
     audit,
     beforehand,
     equal_errors,
+    foreign_text,
     github,
     html,
     outcomes,
@@ -42,10 +43,14 @@ from pytest_webarena.plugin.reporting import (
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_run_dir, read_settings
-from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, SETTINGS, SUITES
+from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, DESELECTED, SETTINGS, SUITES
+from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import RunDir
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
+    import warnings
+
     from _pytest.terminal import TerminalReporter
 
 __all__ = ["choose", "prepare"]
@@ -73,7 +78,7 @@ def prepare(config: pytest.Config) -> None:
         if not (collecting or xdist.is_worker(config)):
             held = check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(printable(str(error))) from None
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
         keep_stderr()
@@ -95,7 +100,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
         xdist.check_spread(config, items)
     except UsageError as error:
         if not xdist.is_worker(config):
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(printable(str(error))) from None
         xdist.send_refusal(config, str(error))  # raised here, it would be an internal error of the controller's
         items.clear()
     xdist.group_by_sites(config, items)
@@ -116,6 +121,12 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize_tasks(metafunc)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, TaskItem):
+            item.config.stash.setdefault(DESELECTED, set()).add(item.task.id)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -150,23 +161,35 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
-    if not isinstance(item, TaskItem):
+    is_task = isinstance(item, TaskItem)
+    foreign = is_task or foreign_text.has_foreign_text(item)
+    if not is_task:
         tracebacks.shorten_traceback(item, call.excinfo)
+    if foreign:
+        foreign_text.clean_output(item)  # before others make attachments of it
     report: pytest.TestReport = yield
-    outcomes.mark_report(report, call, task=isinstance(item, TaskItem))
+    if foreign:
+        foreign_text.clean_report(report)
+    outcomes.mark_report(report, call, task=is_task)
     set_times(item, report)
     allure.complete_report(item, call, report)
     html.complete_report(item, report)
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest and xdist note it down
+def pytest_warning_recorded(warning_message: warnings.WarningMessage, nodeid: str) -> None:
+    if names_task(nodeid):
+        foreign_text.clean_warning(warning_message)
+
+
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
     tasks = [item for item in items if isinstance(item, TaskItem)]
-    return [*terminal.resolution_lines(config, tasks), *beforehand.undecided_lines(config, tasks)]
+    return [*map(printable, (*terminal.resolution_lines(config, tasks), *beforehand.undecided_lines(config, tasks)))]
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return terminal.header(config)
+    return printable(said) if (said := terminal.header(config)) is not None else None
 
 
 @pytest.hookimpl(trylast=True)  # after xdist has ended the workers: they need the broker and its directory to the last
@@ -190,8 +213,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
     write(terminalreporter, config.stash[CONTROLLER])
     if CLUSTER in config.stash:
-        terminalreporter.write_line(f"ray: {config.stash[CLUSTER].summary()}")
+        terminalreporter.write_line(printable(f"ray: {config.stash[CLUSTER].summary()}"))
     if trouble := config.stash[CONTROLLER].trouble:
-        terminalreporter.write_line(f"webarena: {trouble}", red=True)
+        terminalreporter.write_line(printable(f"webarena: {trouble}"), red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:
         github.write_summary(terminalreporter, config.stash[CONTROLLER], os.environ)

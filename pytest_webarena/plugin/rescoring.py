@@ -17,7 +17,7 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import RESCORED, browsers_of, check_rates, latest_judging, notes
+from pytest_webarena.results.conditions import IMPORTED, RESCORED, browsers_of, check_rates, latest_judging, notes
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
@@ -86,7 +86,7 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
         catalogue=facts.get("catalogue", ""),
         grading=grading.get("name", ""),
         without=tuple(grading.get("without", ())),
-        judge=latest.get("judge"),
+        judge=None if facts.get(IMPORTED) else latest.get("judge"),  # nor its address, which would get a key
     )
 
 

@@ -23,6 +23,7 @@ from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import (
+    IMPORTED,
     RESUMED,
     browsers_of,
     check_rates,
@@ -83,6 +84,11 @@ def take_over(config: pytest.Config) -> None:
             f"to lose; --run-dir={shlex.quote(str(run.path))} begins one there"
         )
     facts = run.facts()
+    if facts.get(IMPORTED):
+        raise UsageError(
+            f"--resume: expected a run that was begun here, found one with imported trials in {run.path}: its options "
+            "are somebody else's. --rescore judges it, webarena view shows it; another run takes a new --run-dir"
+        )
     check_rates(run.path, facts)
     options = _options(facts, run.path)
     if (elsewhere := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):

@@ -16,7 +16,8 @@ from pytest_webarena.plugin.reporting.artifacts import hand_out
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
 from pytest_webarena.plugin.stash import BEGUN, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.wording import printable, rerun_words
+from pytest_webarena.results.wording import cost_words, rerun_words
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.items import TaskItem
@@ -155,12 +156,12 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
 
 
 def _model_facts(record: TrialRecord) -> list[tuple[str, object]]:
-    used = record.usage
+    used = record.total_usage
     if used is None:
         return []
     return [
         ("model", record.model),
         ("input_tokens", used.input_tokens),
         ("output_tokens", used.output_tokens),
-        ("cost", used.cost if used.cost is not None else "unknown"),
+        ("cost", "unknown" if used.cost is None else used.cost if used.complete else cost_words(used)),
     ]

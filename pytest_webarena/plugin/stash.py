@@ -26,6 +26,7 @@ __all__ = [
     "CATALOGUE",
     "CLUSTER",
     "CONTROLLER",
+    "DESELECTED",
     "LEFT_OUT",
     "PASSED_OVER",
     "PLAN",
@@ -60,6 +61,8 @@ RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Everywhere: where the broker listens and where records go."""
 LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
 """Where items are collected, once any were left out: how many, and why."""
+DESELECTED: pytest.StashKey[set[str]] = pytest.StashKey()
+"""Where items are collected, once any were left out by the user's word: the ids of their tasks."""
 PASSED_OVER: pytest.StashKey[list[str]] = pytest.StashKey()
 """Once there are any: YAML files with a list ``tasks`` that nobody claimed. With xdist known late."""
 

@@ -20,6 +20,7 @@ from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.runner import may_begin
 from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
 from pytest_webarena.plugin.wide_choice import Agents, serial_lines, why_serial
+from pytest_webarena.text import printable
 from pytest_webarena.trials.held import without_alarms
 from pytest_webarena.trials.threads import ThreadedExecutor
 
@@ -214,7 +215,7 @@ class Loop:
         if reporter is not None and lines:
             reporter.ensure_newline()
             for line in lines:
-                reporter.write_line(line)
+                reporter.write_line(printable(line))
 
     def _begin_some(self, waiting: deque[TaskItem]) -> None:
         """Begin as many of those that wait as there is room for, or as nodes want."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.stash import LEFT_OUT, PASSED_OVER, PLAN, RUN, SETTINGS
+from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PASSED_OVER, PLAN, RUN, SETTINGS
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "check_spread",
     "group_by_sites",
     "is_worker",
+    "read_deselected",
     "read_left_out",
     "read_passed_over",
     "read_plan",
@@ -43,6 +44,7 @@ _INPUT = "webarena"
 _KEY = "webarena_key"
 """The worker's own key to the broker: see `sites.keys`. Through the pipe that execnet made the worker with."""
 _LEFT_OUT = "webarena_left_out"
+_DESELECTED = "webarena_deselected"
 _PASSED_OVER = "webarena_passed_over"
 _PLAN = "webarena_plan"
 _REFUSAL = "webarena_refusal"
@@ -139,6 +141,8 @@ def send_left_out(config: pytest.Config) -> None:
     """In a worker about to end: tell the controller, which collects nothing itself, what was left out."""
     if LEFT_OUT in config.stash:
         config.workeroutput[_LEFT_OUT] = asdict(config.stash[LEFT_OUT])  # type: ignore[attr-defined]
+    if config.getoption("--baseline"):
+        config.workeroutput[_DESELECTED] = sorted(config.stash.get(DESELECTED, ()))  # type: ignore[attr-defined]
 
 
 def read_left_out(node: Any) -> LeftOut | None:
@@ -147,6 +151,12 @@ def read_left_out(node: Any) -> LeftOut | None:
 
     told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
     return LeftOut(**told) if told is not None else None
+
+
+def read_deselected(node: Any) -> None:
+    """In the controller: note which tasks a worker that has ended collected and left out. All workers say the same."""
+    if found := getattr(node, "workeroutput", {}).get(_DESELECTED):
+        node.config.stash.setdefault(DESELECTED, set()).update(found)
 
 
 def send_passed_over(config: pytest.Config) -> None:

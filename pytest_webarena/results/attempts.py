@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
+from pytest_webarena.evidence.steps import is_inside
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
 from pytest_webarena.results.looks import look_of
-from pytest_webarena.results.wording import printable
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.signals import Signal
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
@@ -144,6 +145,8 @@ def read_evidence(attempt: Path) -> Evidence:
         if not isinstance(data, dict):
             raise TypeError(f"a {type(data).__name__}")
         texts = _texts(data)
+        if outside := [name for name in (*texts, *(data.get(_DIGESTS) or ())) if not is_inside(name)]:
+            raise ValueError(f"the file {outside[0]!r}, which is none of this attempt's")
     except OSError as error:
         raise ValueError(
             f"{file}: expected the evidence of a finished attempt, found none: {error.strerror}"

@@ -20,6 +20,7 @@ from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, 
 from pytest_webarena.results.statistics import grouped
 
 __all__ = [
+    "IMPORTED",
     "RESCORED",
     "RESUMED",
     "Difference",
@@ -37,6 +38,9 @@ __all__ = [
     "traits_of",
 ]
 
+IMPORTED = "imported"
+"""Fact of a run that `webarena import` made of a trial that anybody may have recorded: it chooses no options, no code,
+and no endpoint that gets a key of this machine."""
 RESUMED = "resumed.json"
 """What later invocations were that went on with a run, each as ``run.json`` tells of the first."""
 RESCORED = "rescored.json"

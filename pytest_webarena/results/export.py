@@ -21,7 +21,7 @@ from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdict
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, Stored
 from pytest_webarena.results.statistics import Rate, Summary, summarise
-from pytest_webarena.results.wording import printable
+from pytest_webarena.text import printable
 
 __all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
 
@@ -32,7 +32,7 @@ COLUMNS = (
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
     "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
-    "chance", "unsure",
+    "chance", "unsure", "calls_without_cost",
 )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def results_csv(records: Sequence[TrialRecord]) -> str:
 
 
 def _row(record: TrialRecord) -> dict[str, Any]:
-    used = record.usage
+    used = record.total_usage
     verdicts = {name: WORDS[passed] for name, passed in verdicts_of(record).items()}
     judge = record.judge
     return {
@@ -104,7 +104,8 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "cached_calls": used.cached_calls if used else None,
         "input_tokens": used.input_tokens if used else None,
         "output_tokens": used.output_tokens if used else None,
-        "cost": used.cost if used else None,
+        "cost": used.cost if used and used.complete else None,
+        "calls_without_cost": used.untold_calls if used else None,
         "task": record.key.task,
         "agent": record.key.agent,
         "trial": record.key.trial,

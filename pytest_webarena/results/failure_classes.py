@@ -70,7 +70,9 @@ CLASSES: Mapping[str, FailureClass] = {
             rule="stopped for actions that were none",
         ),
         FailureClass(
-            name="ran-out", about="was still at it when its steps, time or money ended", rule="stopped by a limit"
+            name="ran-out",
+            about="was still at it when its steps, time, money or model's context ended",
+            rule="stopped by a limit",
         ),
         FailureClass(name="wrong-verdict", about="the task or its check is at fault, not the agent"),
         FailureClass(name="other", about="something else"),
@@ -78,7 +80,7 @@ CLASSES: Mapping[str, FailureClass] = {
 }
 """By name, in the order in which tables have them."""
 
-_LIMITS = ("max_steps", "time", "tokens", "cost")
+_LIMITS = ("max_steps", "time", "tokens", "cost", "context")
 _IN_A_ROW = 3
 _SHORTEST = 2
 """Characters of an answer that is looked for on pages; shorter ones stand on any."""
@@ -132,7 +134,7 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], seen: Observati
 
 
 def ended_by(record: TrialRecord) -> str:
-    """``agent`` where it stopped by itself, ``limit`` where a limit ended it, else ``rule``."""
+    """``agent`` where it stopped by itself, ``limit`` where a limit ended it, else ``rule``: stop rules and filters."""
     return "agent" if record.stop_reason == "answered" else "limit" if record.stop_reason in _LIMITS else "rule"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.plan import Coverage
 
 __all__ = [
+    "ACCEPT_UNDETECTABLE",
     "BELOW_THRESHOLD",
     "NOT_VALID",
     "STOPPED_EARLY",
@@ -38,7 +39,19 @@ STOPPED_EARLY = 13
 WORSE = 14
 """Exit code: worse than ``--baseline``, or dearer than ``--max-cost-increase`` allows."""
 UNDECIDED = 15
-"""Exit code: nobody can tell whether it is worse than ``--baseline``, and ``--fail-undecided`` asks to fail then."""
+"""Exit code: nobody can tell whether it is worse than ``--baseline``. Either ``--fail-undecided`` asks to fail then, or
+not even a total collapse could be detected, or tasks that passed in the baseline vanished, and ``--allow-undetectable``
+does not accept that."""
+
+_ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNDECIDED)
+"""Which exit code counts where several apply."""
+
+ACCEPT_UNDETECTABLE = "add such tasks, or accept a gate that cannot fail: --allow-undetectable"
+"""What to do where a baseline can't show a total collapse."""
+_ACCEPT_LOST = (
+    "save the baseline again (webarena baseline save), run a part by -k, or accept a gate that does not see them: "
+    "--allow-undetectable"
+)
 
 RateEnd = Literal["mean", "low", "high"]
 """What has to hold ``--min-pass-rate``: the rate itself, or an end of its interval."""
@@ -70,6 +83,8 @@ class Gate:
     confidence: float = 0.95
     """Of what is said of the baseline."""
     fail_undecided: bool = False
+    allow_undetectable: bool = False
+    """Whether the threshold holds, too, where tasks are too few to show even a total collapse."""
     max_cost_increase: float | None = None
     """By what share the dollars of a trial may grow against the baseline."""
 
@@ -80,6 +95,8 @@ class Gate:
         *,
         uncollected: int = 0,
         against: Sequence[Comparison] | str = (),
+        refused: Sequence[str] = (),
+        deselected: Collection[str] = (),
     ) -> Ruling | None:
         """None when nothing was asked. Every agent has to hold both thresholds, in every browser.
 
@@ -88,7 +105,9 @@ class Gate:
         word, trials that it had no money left for, and those that were not run because the same error had come too
         often, count as not passed besides. ``uncollected`` is the number of
         files and the like that could not be collected: nobody knows what they would have planned. ``against`` are the
-        agents held against ``baseline``, or why they can't be.
+        agents held against ``baseline``, or why they can't be; ``refused`` says why others of them can't be.
+        ``deselected`` are ids of tasks that the user left out: the comparison is not about them. The exit code is the
+        first one of `_ORDER` that applies, and the message has every reason.
         """
         if self.min_pass_rate is None and self.max_errors is None and self.baseline is None:
             return None
@@ -100,9 +119,11 @@ class Gate:
             return Ruling(
                 exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold"
             )
-        for agent in dict.fromkeys((*summaries, *coverages)):
-            if (problem := self._untrusted(agent, summaries.get(agent), coverages.get(agent))) is not None:
-                return Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
+        found = [
+            Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
+            for agent in dict.fromkeys((*summaries, *coverages))
+            if (problem := self._untrusted(agent, summaries.get(agent), coverages.get(agent))) is not None
+        ]
         if self.min_pass_rate is not None:
             for agent, summary in summaries.items():
                 stopped = coverages[agent].stopped if agent in coverages else 0
@@ -120,10 +141,18 @@ class Gate:
                         message += f" (counted as not passed: {', '.join(words)})"
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
-                    return Ruling(exit_code=BELOW_THRESHOLD, message=message)
-        if self.baseline is not None and (ruling := self._against(against)) is not None:
-            return ruling
-        return Ruling(exit_code=0, message="the thresholds hold")
+                    found.append(Ruling(exit_code=BELOW_THRESHOLD, message=message))
+        if self.baseline is not None:
+            found += [Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {why}") for why in refused]
+            found += self._against(against, deselected)
+        if found:
+            code = min((each.exit_code for each in found), key=_ORDER.index)
+            said = [each.message for each in found if each.exit_code != UNDECIDED or code == UNDECIDED]
+            said += _gaps(against)
+            return Ruling(exit_code=code, message="; ".join(dict.fromkeys(said)))
+        return Ruling(
+            exit_code=0, message="; ".join(["the thresholds hold", *_gaps(against), *self._unseen(against, deselected)])
+        )
 
     def _counted(self, value: float, rate: Rate) -> float:
         """What has to hold the threshold: what is counted as not passed takes from the interval as from the rate."""
@@ -131,15 +160,18 @@ class Gate:
             return value
         return rate.interval[self.rate_end == "high"] * value / rate.value
 
-    def _against(self, against: Sequence[Comparison] | str) -> Ruling | None:
-        """What keeps the run from being as good as its baseline; None when nothing does."""
+    def _against(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[Ruling]:
+        """What keeps the run from being as good as its baseline."""
         if isinstance(against, str):
-            return Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {against}")
+            yield Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {against}")
+            return
+        from pytest_webarena.results.comparing.detecting import blind_spot, cannot_get_worse
+        from pytest_webarena.results.comparing.uncompared import uncompared
         from pytest_webarena.results.comparing.wording import growth_words, headline
 
         for each in against:
             if each.verdict == "worse":
-                return Ruling(exit_code=WORSE, message=headline(each))
+                yield Ruling(exit_code=WORSE, message=headline(each))
         if self.max_cost_increase is not None:
             for each in against:
                 growth = each.growth_beyond(self.max_cost_increase)
@@ -147,18 +179,46 @@ class Gate:
                     if (why := _no_growth(each)) is None:
                         continue
                     message = f"{each.second.name}: --max-cost-increase asks for {why}"
-                    return Ruling(exit_code=TOO_MANY_ERRORS, message=message)
-                if growth.p <= each.alpha / 2 and growth.ratio > 1 + self.max_cost_increase:
+                    yield Ruling(exit_code=TOO_MANY_ERRORS, message=message)
+                elif growth.p <= each.alpha / 2 and growth.ratio > 1 + self.max_cost_increase:
                     message = (
-                        f"{each.second.name} costs {growth_words(growth)} of what it did in {each.first.run}, "
+                        f"the cost of {each.second.name} has changed by {growth_words(growth)} since {each.first.run}, "
                         f"--max-cost-increase allows {self.max_cost_increase:+.0%}"
                     )
-                    return Ruling(exit_code=WORSE, message=message)
-        if self.fail_undecided:
-            for each in against:
-                if each.verdict == "can't tell":
-                    return Ruling(exit_code=UNDECIDED, message=f"{headline(each)} (--fail-undecided)")
-        return None
+                    yield Ruling(exit_code=WORSE, message=message)
+        for each in against:
+            if not self.allow_undetectable and (lost := uncompared(each, deselected).lost):
+                yield Ruling(exit_code=UNDECIDED, message=f"--baseline: {each.second.name}: {lost}; {_ACCEPT_LOST}")
+            elif each.verdict == "can't tell" and not cannot_get_worse(each):
+                if not self.allow_undetectable and (why := blind_spot(each)):
+                    yield Ruling(exit_code=UNDECIDED, message=f"--baseline: {why}; {ACCEPT_UNDETECTABLE}")
+                elif self.fail_undecided:
+                    yield Ruling(exit_code=UNDECIDED, message=f"{headline(each)} (--fail-undecided)")
+
+    def _unseen(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[str]:
+        """What the threshold could not have seen, where it holds all the same."""
+        from pytest_webarena.results.comparing.detecting import blind_spot, cannot_get_worse
+        from pytest_webarena.results.comparing.uncompared import uncompared
+        from pytest_webarena.results.comparing.wording import titled
+
+        for each in against:
+            if isinstance(each, str):
+                continue
+            found = uncompared(each, deselected)
+            if found.left_out:
+                yield f"{each.second.name}: {found.left_out}"
+            if found.lost:
+                yield f"{each.second.name}: {found.lost} (--allow-undetectable)"
+            if each.verdict != "can't tell":
+                continue
+            if cannot_get_worse(each):
+                one, other = titled(each)
+                yield (
+                    f"{other} cannot be worse than {one}, which failed all {len(each.first.tasks)} tasks: "
+                    "save a new baseline once some pass"
+                )
+            elif self.allow_undetectable and (why := blind_spot(each)):
+                yield f"{why} (--allow-undetectable)"
 
     def _untrusted(self, agent: str, summary: Summary | None, coverage: Coverage | None) -> str | None:
         """Why the agent's rate can't be trusted; None when it can."""
@@ -183,14 +243,22 @@ class Gate:
         return None
 
 
+def _gaps(against: Sequence[Comparison] | str) -> Iterator[str]:
+    """What was planned in the baselines and has no result there, so that nothing can be lost of it."""
+    for each in () if isinstance(against, str) else against:
+        if lacking := each.first.lacking_words:
+            yield f"{each.first.name} in {each.first.run}: {lacking}"
+
+
 def _no_growth(found: Comparison) -> str | None:
     """What `Comparison.growth_beyond` lacks; None where neither side has cost anything, which is no increase."""
     before, now = found.unpriced
     if before or now:
         return (
             f"dollars that are known on both sides, found trials of unknown cost, errors included: {before} of the "
-            f"baseline, {now} of this run; --prices makes those known that lack a price, an agent has to tell what "
-            "it used, and the baseline is to be saved anew"
+            f"baseline, {now} of this run; --prices makes those known that lack a price, an agent has to report what "
+            "it used in each call (a request that was given up has no reported cost), and the baseline is to be saved "
+            "again"
         )
     if not any(each.cost for each in found.first.tries):
         if not any(each.cost for each in found.second.tries):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -85,6 +86,7 @@ def export_verified(run: RunDir, target: Path) -> Exported:
             left_out[record.key.folder] = "its evidence can't be read"
             continue
         tried = f"{names[record.key.entrant]}-{record.key.trial}".replace(" (", "-").replace(")", "")
+        tried = re.sub(r"[^A-Za-z0-9._-]+", "-", tried).lstrip(".")  # the record names the agent, whoever wrote it
         folder = target / tried if several else target
         task = folder / str(record.source["task_id"])
         if task.exists():
@@ -117,6 +119,7 @@ def _answer(answer: str | None) -> str:
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)  # a link in somebody else's run would lead elsewhere
     path.write_text(json.dumps(data, indent=1), encoding="utf-8")
 
 

@@ -287,9 +287,9 @@ def _length(steps: int, reference: int) -> float:
 
 
 def _dollars(trials: Sequence[_Trial], points: float) -> float | None:
-    costs = [trial.record.usage.cost if trial.record.usage is not None else None for trial in trials]
-    known = [cost for cost in costs if cost is not None]
-    return math.fsum(known) / points if points and len(known) == len(costs) else None
+    used = [trial.record.total_usage for trial in trials]
+    costs = [each.cost for each in used if each is not None and each.cost is not None and each.complete]
+    return math.fsum(costs) / points if points and len(costs) == len(used) else None
 
 
 def _nodes(trials: Sequence[_Trial]) -> Iterator[NodeScore]:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.conditions import Difference, Source, browsers_of, check_rates, differences, invocations
+from pytest_webarena.results.conditions import (
+    IMPORTED,
+    RESCORED,
+    RESUMED,
+    Difference,
+    Source,
+    browsers_of,
+    check_rates,
+    differences,
+    invocations,
+)
+from pytest_webarena.results.export import export
 from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.parts import sources as sources_of
 from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, Unreadable
+from pytest_webarena.results.whole import copy_plain, made_whole, require_new
 
 __all__ = ["Merge", "merge_runs"]
 
@@ -41,13 +52,15 @@ class Merge:
 
 
 def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = False) -> Merge:
-    """Copy the trials of ``sources`` into the new run ``target``.
+    """Copy the trials of ``sources`` into the new run ``target``, with its derived files; whole or not at all.
 
-    Raises `UsageError` when a source is no run, when ``target`` exists and is not empty, or when trials of one agent
-    differ in what a rate is made of (`conditions`): such results must not be mixed, unless ``allow_mixed`` asks for it.
+    Raises `UsageError` when a source is no run or has links, when ``target`` exists and is not empty, or when trials
+    of one agent differ in what a rate is made of (`conditions`): such results must not be mixed, unless
+    ``allow_mixed`` asks for it.
     """
-    if target.exists() and any(target.iterdir()):
-        raise UsageError(f"{target}: expected a new or empty directory to merge into, found one with files")
+    require_new(target)  # before anything long is done
+    for source in sources:
+        _refuse_links(source)
     read = [(RunDir(source), RunDir(source).facts(), RunDir(source).read()) for source in sources]
     for run, facts, _ in read:
         check_rates(run.path, facts)
@@ -71,21 +84,23 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
     for folder in (*(each.folder for each in unreadable), *unfinished):
         folders.setdefault(folder.name, folder)  # it stays as much to be seen as it was
-    merged = RunDir(target)
-    merged.trials.mkdir(parents=True, exist_ok=True)
-    for name, folder in folders.items():
-        shutil.copytree(folder, merged.trials / name)
-    for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
-        if (judged := source / "judged").is_dir():
-            shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
-    memories_replaced = _join_memories(sources, target)
-    for source in sources:
-        if has_plan(source):
-            extend_plan(target, read_plan(source).values())
-    if not has_plan(target) and all(map(has_plan, sources)):
-        write_plan(target, {})  # parts without a task
-    parts = [part for run, facts, _ in read for part in sources_of(run.path, facts)]
-    merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing) | {"sources": parts})
+    with made_whole(target) as made:
+        merged = RunDir(made)
+        merged.trials.mkdir(parents=True, exist_ok=True)
+        for name, folder in folders.items():
+            copy_plain(folder, merged.trials / name)
+        for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
+            if (judged := source / "judged").is_dir():
+                copy_plain(judged, made / "judged")
+        memories_replaced = _join_memories(sources, made)
+        for source in sources:
+            if has_plan(source):
+                extend_plan(made, read_plan(source).values())
+        if not has_plan(made) and all(map(has_plan, sources)):
+            write_plan(made, {})  # parts without a task
+        parts = [part for run, facts, _ in read for part in sources_of(run.path, facts)]
+        merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing) | {"sources": parts})
+        export(merged)
     return Merge(
         trials=len(best),
         replaced=found - len(best),
@@ -94,6 +109,16 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         unreadable=unreadable,
         cut_off=sum(folder in unfinished for folder in folders.values()),
     )
+
+
+def _refuse_links(source: Path) -> None:
+    """`UsageError` when a part of the run that is read or copied is a link; `copy_plain` looks into its folders."""
+    parts = [source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judged", "memory")]
+    for part in (*parts, *(source / "memory").glob("*")):
+        if part.is_symlink():
+            raise UsageError(
+                f"{part}: expected a run's own file or folder, found a link; put what it leads to in its place"
+            )
 
 
 def _names(sources: Sequence[Path]) -> list[str]:
@@ -148,6 +173,7 @@ def _joined_facts(
         "mixed": [str(each) for each in differing if each.matters],
         "differences": [str(each) for each in differing if not each.matters],
         "merged": each,
+        **({IMPORTED: True} if any(fact.get(IMPORTED) for fact in facts) else {}),
     }
 
 
@@ -161,7 +187,7 @@ def _join_memories(sources: Sequence[Path], target: Path) -> int:
             if name not in best or trials > best[name][0]:
                 best[name] = trials, source
     for name, (_, source) in best.items():
-        shutil.copytree(source / name, target / name)
+        copy_plain(source / name, target / name)
     return found - len(best)
 
 

@@ -2,40 +2,61 @@
 
     webarena-trial.json     what this is: schema version, the trial's key
     run.json                as the run has it
-    trials/<folder>/…       the trial's folder, whole
+    trials/<folder>/…       the records of the trial's folder (`record_files`)
     tasks/<name>.yaml       the file with its task, where it was found
 
-Unpacked it is a run directory: judging again, running agents on it and looking at it work as ever.
+Unpacked it is a run directory: judging again, running agents on it and looking at it work as ever. Nothing else is
+packed or unpacked, for pytest runs other files by their names.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from pathlib import Path, PurePosixPath
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.results.conditions import IMPORTED
+from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.record_files import is_record
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.whole import made_whole
+from pytest_webarena.text import clip
 
-__all__ = ["MANIFEST", "is_trial_file", "pack_trial", "task_file_of", "unpack_trial"]
+__all__ = ["MANIFEST", "Packed", "is_trial_file", "pack_trial", "task_file_of", "unpack_trial"]
 
 MANIFEST = "webarena-trial.json"
 _VERSION = 1
 _MOST_FILES = 100_000
 _MOST_BYTES = 4_000_000_000
-"""Of what is unpacked, in all: a file that says it holds more is not unpacked."""
+_FREE_BYTES = 100_000_000
+_MOST_RATIO = 100
+"""Limits of what is packed: files and bytes in all, and bytes for each one of the archive beyond the first 100 MB.
+Traces and pictures don't shrink, and pages by a factor of ten."""
+_FOLDER = re.compile(r"[A-Za-z0-9._-]{1,120}")
+_TASK_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}\.ya?ml")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time of all entries: the same trial gives the same file."""
 
 
-def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> TrialRecord:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """What was packed."""
+
+    record: TrialRecord
+    left_out: tuple[str, ...]
+    """Files of the trial's folder that are no records: an agent's own, and links."""
+
+
+def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> Packed:
     """Write the trial in ``folder`` (``RUN/trials/NAME``) to ``target``; whole or not at all.
 
     `UsageError` when there is no finished trial, or ``target`` exists.
@@ -51,18 +72,22 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
     if target.exists():
         raise UsageError(f"{target}: expected a new file, found one; remove it, or name another with -o")
     told = {"schema_version": _VERSION, "key": asdict(record.key)}
+    names = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if not file.is_dir()]
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as beside:
         made = Path(beside) / "trial.zip"
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
             _add(archive, MANIFEST, json.dumps(told, indent=1).encode())
             _add(archive, "run.json", (run.path / "run.json").read_bytes())
-            for name, file in _files(folder):
-                _add(archive, f"trials/{folder.name}/{name}", file.read_bytes())
+            for name in filter(is_record, names):
+                _add(archive, f"trials/{folder.name}/{name}", (folder / name).read_bytes())
             if task_file is not None:
-                _add(archive, f"tasks/{task_file.name}", task_file.read_bytes())
+                _add(archive, f"tasks/{_task_name(task_file)}", task_file.read_bytes())
+            sizes = [entry.file_size for entry in archive.infolist()]
+        if fault := _excess(sizes, made.stat().st_size):
+            raise UsageError(f"{folder}: expected a trial that one file can hold, found {fault}")
         made.replace(target)
-    return record
+    return Packed(record=record, left_out=tuple(name for name in names if not is_record(name)))
 
 
 def task_file_of(record: TrialRecord, roots: Sequence[Path]) -> Path | None:
@@ -83,24 +108,21 @@ def is_trial_file(path: Path) -> bool:
 def unpack_trial(source: Path, target: Path) -> TrialKey:
     """Make the run directory ``target`` of the trial in ``source``, which anybody may have made; whole or not at all.
 
-    `UsageError` for a file that is none, is damaged, or would write elsewhere, and when ``target`` exists.
+    `UsageError` for a file with anything that `pack_trial` does not write, a damaged one, and when ``target`` exists.
     """
-    if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
-        raise UsageError(f"{target}: expected a new directory, found one; name another with -o")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as beside:
-        made = Path(beside) / "run"
+    with made_whole(target) as made:
         try:
             with zipfile.ZipFile(source) as archive:
-                told = json.loads(archive.read(MANIFEST))
+                entries = _sound(archive, source)
+                told = json.loads(archive.read(entries.pop(MANIFEST)))
                 if told["schema_version"] > _VERSION:
                     raise UsageError(
                         f"{source}: expected a trial of schema version {_VERSION} or older, found "
                         f"{told['schema_version']}; a newer pytest-webarena reads it"
                     )
                 key = TrialKey.from_json(told["key"])
-                for entry in _sound(archive, source):
-                    file = made / entry.filename
+                for name, entry in entries.items():
+                    file = made / name
                     file.parent.mkdir(parents=True, exist_ok=True)
                     with archive.open(entry) as packed, file.open("xb") as unpacked:
                         shutil.copyfileobj(packed, unpacked)
@@ -115,37 +137,66 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
             EOFError,
         ) as error:
             raise UsageError(
-                f"{source}: expected a file of 'webarena export', found what can't be read: {error}"
+                f"{source}: expected a file of 'webarena export', found what can't be read: {clip(str(error), 200)}"
             ) from None
         run = RunDir(made)
-        run.facts()
+        facts = run.facts()
         records = run.records()
-        if [each.key for each in records] != [key] or run.folder(key).path.name != next(run.trials.iterdir()).name:
-            raise UsageError(f"{source}: expected the one trial {key.task} by {key.agent}, found {len(records)} others")
-        if target.exists():
-            target.rmdir()
-        made.replace(target)
+        folders = [folder.name for folder in run.trials.glob("*")]
+        if [each.key for each in records] != [key] or folders != [run.folder(key).path.name]:
+            raise UsageError(
+                f"{source}: expected the one trial {clip(key.task)} by {clip(key.agent)}, found {len(records)} others"
+            )
+        write_atomically(made / "run.json", json.dumps({**facts, IMPORTED: True}, indent=2))
     return key
 
 
-def _sound(archive: zipfile.ZipFile, source: Path) -> Iterator[zipfile.ZipInfo]:
-    """The files of ``archive``, none of which leads out of it."""
-    entries = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename != MANIFEST]
-    if len(entries) > _MOST_FILES or sum(entry.file_size for entry in entries) > _MOST_BYTES:
-        raise UsageError(f"{source}: expected a trial, found more files or bytes than one can have")
-    for entry in entries:
-        path = PurePosixPath(entry.filename)
-        linked = stat.S_ISLNK(entry.external_attr >> 16)
-        known = path.parts[:1] in (("trials",), ("tasks",)) or entry.filename == "run.json"
-        if linked or not known or path.is_absolute() or ".." in path.parts or "\\" in entry.filename:
-            raise UsageError(f"{source}: expected files of a trial alone, found the entry {entry.filename!r}")
-        yield entry
+def _sound(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo]:
+    """The entries by name, the manifest's and the run's among them. `UsageError` for all that no export has."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    taken: set[str] = set()
+    for entry in archive.infolist():
+        name = entry.filename
+        if not _is_ours(name) or not stat.S_ISREG(entry.external_attr >> 16):
+            raise UsageError(f"{source}: expected files of a trial alone, found the entry {clip(name)!r}")
+        place = "tasks/" if name.startswith("tasks/") else name.lower()  # one task file; no two names of one file
+        if place in taken:
+            raise UsageError(f"{source}: expected files of a trial alone, each once, found a second {clip(name)!r}")
+        taken.add(place)
+        found[name] = entry
+    trials = {name.split("/")[1] for name in found if name.startswith("trials/")}
+    if missing := sorted({MANIFEST, "run.json"} - set(found)):
+        raise UsageError(f"{source}: expected a file of 'webarena export', found one without {missing[0]}")
+    if len(trials) != 1:
+        raise UsageError(f"{source}: expected the one trial of a file of 'webarena export', found {len(trials)}")
+    if fault := _excess([entry.file_size for entry in found.values()], source.stat().st_size):
+        raise UsageError(f"{source}: expected a trial, found {fault}: it is not unpacked")
+    return found
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for file in sorted(folder.rglob("*")):
-        if file.is_file() and not file.is_symlink():
-            yield file.relative_to(folder).as_posix(), file
+def _is_ours(name: str) -> bool:
+    if name in (MANIFEST, "run.json"):
+        return True
+    above, _, rest = name.partition("/")
+    if above == "tasks":
+        return _TASK_FILE.fullmatch(rest) is not None
+    folder, _, record = rest.partition("/")
+    return above == "trials" and _FOLDER.fullmatch(folder) is not None and is_record(record)
+
+
+def _excess(sizes: Collection[int], packed: int) -> str:
+    """What is too much of files of these sizes in an archive of ``packed`` bytes; empty for what a trial may have."""
+    total = sum(sizes)
+    if len(sizes) > _MOST_FILES:
+        return f"{len(sizes):,} files, above {_MOST_FILES:,}"
+    most = min(_MOST_BYTES, max(_FREE_BYTES, _MOST_RATIO * packed))
+    return f"{total:,} bytes, above {most:,} for an archive of {packed:,}" if total > most else ""
+
+
+def _task_name(file: Path) -> str:
+    """A name for the copy of a task file that every system can have, and pytest takes for nothing else."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).lstrip(".-")[:100] or "tasks"
+    return f"{stem}{file.suffix}" if _TASK_FILE.fullmatch(f"{stem}{file.suffix}") else f"{stem}.yaml"
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

@@ -32,10 +32,11 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 10
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
-theirs; 7 ``reference_steps`` and ``reward_model``; 8 what was known of a judge's errors."""
+theirs; 7 ``reference_steps`` and ``reward_model``; 8 what was known of a judge's errors; 9 the usage of each
+attempt; 10 ``bill``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -114,6 +115,13 @@ class Attempt:
     """Unix time in seconds; 0 in records of older versions."""
     seconds: float = 0.0
     """Its wall time."""
+    usage: Usage | None = None
+    """What its agent used of models; None where it did not report that, and in records of older versions."""
+
+    @property
+    def left_by_process(self) -> bool:
+        """Whether its record was written for it after its process had ended, which left neither times nor usage."""
+        return self.cause == "harness" and not self.started and not self.seconds and self.usage is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +229,9 @@ class TrialRecord:
     reward_model: str = ""
     """Name of the model that told the agent after each step how far it had come; empty when there was none."""
     usage: Usage | None = None
-    """What the counting attempt's agent used of models; None for agents that report none."""
+    """What the counting attempt's agent used of models; None for agents that report none. See `total_usage`."""
+    bill: Usage | None = None
+    """What the run's account of model calls holds of the trial, where that is more than its attempts reported."""
     memory: MemoryUse | None = None
     """None: the agent began with nothing, as agents do."""
     browser: str = ""
@@ -247,6 +257,25 @@ class TrialRecord:
         """Whether the trial has failed and passed when it was run again."""
         return self.outcome == "failed" and any(each.outcome == "passed" for each in self.reruns)
 
+    @property
+    def total_usage(self) -> Usage | None:
+        """What the trial used of models: all attempts, those that ended in errors or with their process, and reruns.
+
+        None where nothing is known of it. An attempt of an unknown usage is one of `Usage.untold_calls`.
+        """
+        own = self._reported_usage
+        return own if self.bill is None else self.bill if own is None else self.bill.covering(own)
+
+    @property
+    def _reported_usage(self) -> Usage | None:
+        others = [each.usage for each in (*self.attempts, *self.reruns) if each.number != self.attempt]
+        own = [each.usage for each in self.attempts if each.number == self.attempt]
+        if self.usage is None and not any((*others, *own)):
+            return None
+        counting = self.usage if self.usage is not None else next(iter(own), None)
+        known = [used for used in (counting, *others) if used is not None]
+        return sum(known, Usage(untold_calls=1 + len(others) - len(known)))
+
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
@@ -261,7 +290,7 @@ class TrialRecord:
             raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
         if data.get("outcome") not in get_args(Outcome):
             raise ValueError(f"outcome: expected {', '.join(get_args(Outcome))}, found {data.get('outcome')!r}")
-        for name in ("score", "started", "seconds", "attempts", "usage", "judge"):
+        for name in ("score", "started", "seconds", "attempts", "reruns", "usage", "bill", "judge"):
             if (odd := _no_number(data.get(name))) is not None:
                 raise ValueError(f"{name}: expected finite numbers, found {odd}")
         score = data.get("score")
@@ -273,11 +302,12 @@ class TrialRecord:
                 **{
                     **rest,
                     "key": TrialKey.from_json(data["key"], browser=browser_told(data)),
-                    "attempts": tuple(Attempt(**attempt) for attempt in data["attempts"]),
-                    "reruns": tuple(Attempt(**attempt) for attempt in data.get("reruns", ())),
+                    "attempts": tuple(map(_attempt, data["attempts"])),
+                    "reruns": tuple(map(_attempt, data.get("reruns", ()))),
                     "sites": tuple(data["sites"]),
                     "tags": tuple(data["tags"]),
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
+                    "bill": Usage(**data["bill"]) if data.get("bill") else None,
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
                     "history": tuple(data.get("history", ())),
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
@@ -309,6 +339,10 @@ def browser_told(data: Mapping[str, Any]) -> str:
     version = str(data.get("browser") or "").lower()
     told = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])
     return next((name for name in ("firefox", "webkit") if name in told), DEFAULT_BROWSER)
+
+
+def _attempt(data: Mapping[str, Any]) -> Attempt:
+    return Attempt(**{**data, "usage": Usage(**data["usage"]) if data.get("usage") else None})
 
 
 def _judge(data: Mapping[str, Any]) -> JudgeRecord:

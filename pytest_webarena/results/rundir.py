@@ -33,8 +33,11 @@ from typing import Any
 
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.llm.model_calls import calls_of, read_bills
 from pytest_webarena.results.attempts import INPUTS, AttemptWriter, read_steps
+from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.record_files import require_plain
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 
@@ -214,10 +217,17 @@ class RunDir:
         return found
 
     def cut_off(self, record: TrialRecord) -> int:
-        """How many attempts before those of ``record`` ended with their process and left no record of their own."""
-        first = record.attempts[0].number if record.attempts else record.attempt
-        earlier = (self.folder(record.key).path / f"attempt-{number}" for number in range(1, first))
-        return sum(attempt.is_dir() and not (attempt / "trial.json").exists() for attempt in earlier)
+        """`TrialFolder.cut_off` of the record's folder."""
+        return self.folder(record.key).cut_off(record)
+
+    def settle(self) -> None:
+        """Bring bills of all records up to date: calls are settled after a trial is over, or by a process that died."""
+        bills = read_bills(calls_of(self.path))
+        for record in self.read().records if bills else ():
+            folder = self.folder(record.key)
+            whole = billed(record, bills.get(record.key.folder), cut_off=folder.cut_off(record))
+            if whole != record:
+                _write_record(folder.path / "trial.json", whole)
 
     def _folders(self) -> Iterator[Path]:
         if self.trials.is_dir():
@@ -292,11 +302,27 @@ class TrialFolder:
                 message=record.message,
                 started=record.started,
                 seconds=record.seconds.get("total", 0.0),
+                usage=record.total_usage,
             )
             _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
             record = replace(first, reruns=(*first.reruns, later))
+        bills = read_bills(calls_of(self.path.parent.parent), self.key.folder)
+        record = billed(record, bills.get(self.key.folder), cut_off=self.cut_off(record))
         _write_record(self.path / "trial.json", record)
         return record
+
+    def cut_off(self, record: TrialRecord) -> int:
+        """How many attempts before those of ``record`` ended with their process: no record has them, or one that was
+        written for them afterwards."""
+        first = record.attempts[0].number if record.attempts else record.attempt
+        folders = {number: self.path / f"attempt-{number}" for number in range(1, first)}
+        ended: dict[int, bool] = {}
+        for number, folder in folders.items():
+            if (folder / "trial.json").exists():
+                earlier = _record(folder, of=self.path.name)
+                attempts = earlier.attempts if earlier is not None else ()
+                ended |= {number: False} | {each.number: each.left_by_process for each in attempts}
+        return sum(folder.is_dir() and ended.get(number, True) for number, folder in folders.items())
 
     def _first_verdict(self, record: TrialRecord, since: float) -> TrialRecord | None:
         """Of the records that `begin` has put aside, the earliest one with a verdict."""
@@ -347,6 +373,18 @@ class TrialFolder:
         return record
 
 
+def point_latest(run: Path) -> None:
+    """Have ``latest`` beside a run's folder lead to it; a convenience, so failing is fine."""
+    link = run.parent / "latest"
+    temporary = run.parent / f".latest.{os.getpid()}"
+    try:
+        temporary.symlink_to(run.name)
+        temporary.replace(link)
+        ignore(run.parent)  # or whoever adds all files would commit the link
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
 def _write_record(path: Path, record: TrialRecord) -> None:
     write_atomically(path, json.dumps(record.to_json(), indent=1, default=str))
 
@@ -361,9 +399,12 @@ def _record(folder: Path, *, of: str = "") -> TrialRecord | None:
 def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
     """The record of a trial's folder, or of an attempt's in the trial's folder that is named ``of``.
 
-    None where it is not finished. `ValueError` names what can't be read.
+    None where it is not finished. `ValueError` names what can't be read, links among the records included: those of a
+    run that somebody else has made lead to what is not theirs.
     """
     file = folder / "trial.json"
+    if not of:
+        require_plain(folder)
     try:
         if not file.exists() and not file.is_symlink():
             return None

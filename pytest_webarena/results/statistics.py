@@ -219,6 +219,8 @@ class Summary:
     """Tasks that passed in every trial that was judged."""
     most: int = 1
     """Trials with a verdict of one task, at most: the k of what follows."""
+    most_tasks: int = 0
+    """Tasks that have so many verdicts."""
     pass_any: float | None = None
     """pass@k: the share of the tasks with k verdicts of which at least one of k trials passes; None for k = 1."""
     pass_all: float | None = None
@@ -231,10 +233,10 @@ class Summary:
     models: tuple[str, ...] = ()
     """Names of the models used."""
     usage: Usage | None = None
-    """What the trials' agents used of models, together; its cost is unknown as soon as one trial's is. None when no
-    agent reported anything."""
+    """What the trials' agents used of models in all attempts, together; its cost is unknown as soon as one trial's is.
+    None when no agent reported anything."""
     unpriced: tuple[str, ...] = ()
-    """Names of the models of trials whose cost is not known."""
+    """Names of the models of trials whose calls were all counted and have no known price."""
     judges: tuple[str, ...] = ()
     """Judge models asked, with their prompts' versions."""
     judged: int = 0
@@ -248,9 +250,11 @@ class Summary:
     """Trials without a verdict because no judge could be asked, by the reason; they are among the errors by
     ``judge``."""
     priced: int = 0
-    """Trials whose cost is known."""
+    """Trials whose cost is known, if only in part: see `Usage.complete`."""
+    unbegun: int = 0
+    """Trials whose agent never began, so that they cost nothing."""
     known_cost: float = 0.0
-    """US dollars of the trials whose cost is known."""
+    """US dollars of these trials, as far as known."""
     memory: tuple[str, ...] = ()
     """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
     shortfalls: Mapping[str, int] = field(default_factory=dict)
@@ -291,6 +295,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
     counts = {task: (sum(passed), len(passed)) for task, passed in by_task.items()}
     most = max((judged for _, judged in counts.values()), default=1)
     spread = spread_of(counts.values())
+    told = [(record, total) for record in records if (total := record.total_usage) is not None]
     by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
     return Summary(
         name=name,
@@ -313,14 +318,13 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         pass_any=pass_any(counts.values(), most) if most > 1 else None,
         pass_all=pass_all(counts.values(), most) if most > 1 else None,
         most=most,
+        most_tasks=sum(judged >= most for _, judged in counts.values()),
         flaky=flaky(counts),
         chance_share=spread.share if spread is not None else None,
         models=tuple(sorted({record.model for record in records if record.model})),
-        usage=sum(used, Usage())
-        if (used := [record.usage for record in records if record.usage is not None])
-        else None,
+        usage=sum((total for _, total in told), Usage()) if told else None,
         unpriced=tuple(
-            sorted({each.model for each in records if each.usage and each.usage.cost is None and each.model})
+            sorted({each.model for each, total in told if total.cost is None and total.complete and each.model})
         ),
         judges=tuple(sorted({f"{each.judge.model} (prompt {each.judge.prompt})" for each in records if each.judge})),
         judged=len(asked := [record.judge for record in records if record.judge is not None]),
@@ -335,10 +339,18 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         unsure=sum(record.unsure for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
-        priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
+        priced=len(costs := [total.cost for _, total in told if total.cost is not None]),
         known_cost=sum(costs),
+        unbegun=sum(map(_unbegun, records)),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),
         key_nodes=key_node_scores(records),
+    )
+
+
+def _unbegun(record: TrialRecord) -> bool:
+    """Whether its agent never began: there was no money left, or an attempt says that it used nothing."""
+    return record.total_usage is None and (
+        record.shortfall == "budget" or any(each.usage is not None for each in record.attempts)
     )
 
 

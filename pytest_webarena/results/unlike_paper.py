@@ -17,8 +17,14 @@ SUITE = "webarena"
 
 _TASKS, _WINDOW = 812, [1280, 720]
 _SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "wikipedia", "map", "homepage")
-_LIMITS = ("time", "tokens", "cost")
-"""Stop reasons of limits that the paper's agents had not."""
+_LIMITS = {
+    "time": "a limit of time",
+    "tokens": "a limit of tokens",
+    "cost": "a limit of cost",
+    "context": "the model's context length",
+    "filtered": "a content filter",
+}
+"""Stop reasons of limits that the paper's agents had not, in words."""
 _PROMPTS = frozenset(
     f"upstream p_{name}"
     for name in (
@@ -164,9 +170,9 @@ def _limits(record: TrialRecord) -> Mapping[str, Any]:
 
 
 def _of_limits(records: Sequence[TrialRecord], met: Sequence[TrialRecord]) -> Iterator[str]:
-    for limit in _LIMITS:
-        if ended := sum(record.stop_reason == limit for record in records):
-            yield f"{ended} {'trial' if ended == 1 else 'trials'} ended by a limit of {limit}"
+    for reason, words in _LIMITS.items():
+        if ended := sum(record.stop_reason == reason for record in records):
+            yield f"{ended} {'trial' if ended == 1 else 'trials'} ended by {words}"
     yield from _of_rules(limits for record in met if (limits := _limits(record)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
@@ -13,10 +12,10 @@ __all__ = [
     "CAUSE_WORDS",
     "STOP_WORDS",
     "action_words",
+    "cost_words",
     "dollars",
     "judge_words",
     "memory_words",
-    "printable",
     "rerun_words",
     "script_words",
     "seconds_words",
@@ -31,6 +30,8 @@ STOP_WORDS = {
     "time": "out of time",
     "tokens": "out of tokens",
     "cost": "out of budget",
+    "context": "beyond the model's context length",
+    "filtered": "blocked by a content filter",
     "repeated": "went in circles",
     "invalid": "invalid actions",
     "agent_crash": "the agent crashed",
@@ -59,7 +60,6 @@ _SHORTFALL_WORDS = {
 }
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def action_words(step: StepRecord) -> str:
@@ -100,15 +100,6 @@ def _act_words(act: ScriptAct) -> str:
     target = act.target
     where = f"{act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
     return where if act.value is None else f"{where} to {shorten(', '.join(act.value.splitlines()), 100)!r}"
-
-
-def printable(text: str) -> str:
-    """``text`` with a sign in place of what no report or wire can carry: control characters, lone surrogates.
-
-    >>> printable("a\\x00b\\tc")
-    'a�b\\tc'
-    """
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def seconds_words(seconds: float) -> str:
@@ -155,20 +146,29 @@ def judge_words(judge: JudgeRecord) -> list[str]:
     cached = f"{judge.cached} of them answered before" if judge.cached else ""
     warmth = f"temperature {judge.temperature:g}" if judge.temperature is not None else "the endpoint's temperature"
     return [
-        part
-        for part in (judge.model, f"prompt {judge.prompt}", warmth, asked, cached, dollars(judge.usage.cost))
-        if part
+        part for part in (judge.model, f"prompt {judge.prompt}", warmth, asked, cached, cost_words(judge.usage)) if part
     ]
+
+
+def cost_words(used: Usage) -> str:
+    """What model calls cost, as far as that is known.
+
+    >>> cost_words(Usage(calls=1, cost=0.12)), cost_words(Usage(calls=1, untold_calls=1, cost=0.12))
+    ('$0.1200', 'at least $0.1200')
+    """
+    return dollars(used.cost) if used.complete or used.cost is None else f"at least {dollars(used.cost)}"
 
 
 def usage_words(used: Usage) -> list[str]:
     """What model calls used, in short: cost, tokens, calls, cache."""
     parts = [
-        dollars(used.cost),
+        cost_words(used),
         f"{used.input_tokens:,} tokens in",
         f"{used.output_tokens:,} out",
         f"{used.calls:,} call{'s' * (used.calls != 1)}",
     ]
+    if used.untold_calls:
+        parts.append(f"{used.untold_calls:,} call{'s' * (used.untold_calls != 1)} without a reported cost")
     if used.cached_calls:
         parts.append(f"{used.cached_calls:,} of them from the cache")
         if used.saved:

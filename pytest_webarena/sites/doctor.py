@@ -29,7 +29,7 @@ class Diagnosis:
     """One thing that was looked at."""
 
     subject: str
-    state: Literal["ok", "note", "missing"]
+    state: Literal["ok", "note", "missing", "failed"]
     text: str
     """What was found, in a line; further lines are commands that mend it."""
     app: str = ""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_webarena.errors import Problem
+from pytest_webarena.tasks.comments import TextForm, is_suspicious, left_open
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, RENDERED, ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, json_scalar
 from pytest_webarena.tasks.templates import TemplateProblem, Variable, fill_text, undefined, whole_name
@@ -51,19 +52,39 @@ class Reading:
         """Sites of the task being read; None while not known (or wrong)."""
         self.imported = False
         """Whether the task being read is of a published suite: it may name sites that the catalogue lacks."""
+        self.warnings: dict[tuple[int, int], Problem] = {}
+        """What may be meant and may be a mistake, by line and column."""
         self._seen: set[Problem] = set()
 
     def problem(self, node: Node, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
         """Note a problem at ``node``, once, and return `INVALID` for the caller to hand on."""
-        if len(expected + found + hint) > 300 or not (expected + found + hint).isprintable():
-            expected, found, hint = (clip(text, 300) for text in (expected, found, hint))  # they may quote the file
-        problem = Problem(path=self.path, line=node.line, column=node.column, expected=expected, found=found, hint=hint)
+        problem = self._problem(node, expected, found, hint)
         if problem not in self._seen:
             self._seen.add(problem)
             self.problems.append(problem)
             if len(self.problems) >= MAX_PROBLEMS:
                 raise TooManyProblems
         return INVALID
+
+    def _problem(self, node: Node, expected: str, found: str, hint: str) -> Problem:
+        if len(expected + found + hint) > 300 or not (expected + found + hint).isprintable():
+            expected, found, hint = (clip(text, 300) for text in (expected, found, hint))  # they may quote the file
+        return Problem(path=self.path, line=node.line, column=node.column, expected=expected, found=found, hint=hint)
+
+    def is_whole(self, node: ScalarNode, form: TextForm = "prose") -> bool:
+        """Whether no comment has certainly cut the text of ``node``. Notes a problem, or a warning if it may."""
+        if node.comment is None or form == "word":
+            return True
+        found = f"'{clip(node.value)}' before the comment '{clip(f'#{node.comment}', 40)}'"
+        if left_open(node.value, node.comment, form):
+            expected = "closed quotes and brackets before a comment"
+            self.problem(node, expected, found, "put the whole text in quotes: without them YAML ends it at ' #'")
+            return False
+        if is_suspicious(node.value, node.comment, form):
+            hint = "without quotes YAML ends a text at ' #': put it in quotes, or the comment on a line of its own"
+            warning = self._problem(node, "text in quotes before a comment", found, hint)
+            self.warnings.setdefault((node.line, node.column), warning)
+        return True
 
     def accounts(self, *sites: str) -> Collection[str] | None:
         """Names of the accounts of ``sites`` together; None when that is not known here."""
@@ -142,11 +163,15 @@ class Reading:
     def json(self, node: Node) -> Any:
         """``node`` as plain data: `INVALID` when a template in it can't be filled."""
         if node.dynamic and node.__class__ is ScalarNode:
+            if not self.is_whole(node):
+                return INVALID
             filled = self.fill(node)
             if filled is None:
                 return INVALID
             node = filled
         if node.__class__ is ScalarNode:
+            if not self.is_whole(node):
+                return INVALID
             return json_scalar(node.value) if node.style == PLAIN else node.value
         if node.__class__ is ListNode:
             values = [self.json(item) for item in node.items]

@@ -177,6 +177,17 @@ TASK_FIELDS = (
         example="mutates: true",
     ),
     Field(
+        key="ends_session",
+        shape=Bool(),
+        default=False,
+        doc=(
+            "Whether the goal ends the visitor's session: signing out, deleting or renaming the account, changing its "
+            "password, signing in as somebody else. Without it, what a check reads of a site that the task visits as "
+            "somebody counts only as seen by that account ([more](results.md#what-checks-look-at))."
+        ),
+        example="intent: Sign out.\nends_session: true\nchecks:\n  - page: {open: /account, status: 404}",
+    ),
+    Field(
         key="category",
         shape=Text("a category", strip=True),
         default="",
@@ -206,7 +217,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="skip",
-        shape=Text("the reason in words", strip=True, check=reason_fault),
+        shape=Text("the reason in words", strip=True, check=reason_fault, form="prose"),
         default="",
         default_text="not skipped",
         doc="Don't run the task, for this reason.",
@@ -214,7 +225,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="xfail",
-        shape=Text("the reason in words", strip=True, check=reason_fault),
+        shape=Text("the reason in words", strip=True, check=reason_fault, form="prose"),
         default="",
         default_text="expected to pass",
         doc="Expect the task to fail, for this reason.",

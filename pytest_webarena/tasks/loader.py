@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pytest_webarena.errors import Problem, TaskFileError
+from pytest_webarena.errors import Problem, TaskFileError, TaskFileWarning
 from pytest_webarena.tasks.digest import digest
-from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
+from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.filling_files import read_filling_file
 from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.model import Task
@@ -21,11 +22,21 @@ from pytest_webarena.tasks.templates import NAME, Variable
 from pytest_webarena.text import clip
 from pytest_webarena.yaml_files import read_small
 
-__all__ = ["load_tasks", "parse_tasks", "read_tasks"]
+__all__ = ["FileContents", "load_tasks", "parse_tasks", "read_file", "read_tasks"]
 
 _DEFAULT_KEYS = {field.key: field for field in DEFAULT_KEYS}
 _Filling = tuple[str, Node, Mapping[str, Variable]]
 _VERSION = Int("a version of the task format", low=1)
+
+
+class FileContents(NamedTuple):
+    """What reading a task file gave."""
+
+    tasks: tuple[Task, ...]
+    """The tasks that are right."""
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    """What may be meant and may be a mistake."""
 
 
 def load_tasks(
@@ -51,7 +62,7 @@ def parse_tasks(
 ) -> tuple[Task, ...]:
     """Like `load_tasks`, from text; ``path`` is what locations and problems say."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    tasks, problems = _read(data, path, sites, limits)
+    tasks, problems = _warned(_read(data, path, sites, limits))
     if problems:
         raise TaskFileError(problems)
     return tasks
@@ -61,12 +72,17 @@ def read_tasks(
     path: Path | str, *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
 ) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
     """The tasks of a file that are right, and the problems of those that are not. Never raises for a bad file."""
+    return _warned(read_file(path, sites=sites, limits=limits))
+
+
+def read_file(path: Path | str, *, sites: Collection[str] | None, limits: NodeLimits) -> FileContents:
+    """Read a file without issuing its warnings. Never raises for a bad file."""
     try:
         data = read_small(path, limits.bytes)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or str(error)
         problem = Problem(path=str(path), line=1, column=1, expected="a readable task file", found=clip(reason.lower()))
-        return (), (problem,)
+        return FileContents((), (problem,), ())
     return _read(data, str(path), sites, limits)
 
 
@@ -82,9 +98,15 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def _read(
-    data: bytes, path: str, sites: Collection[str] | None, limits: NodeLimits
-) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
+def _warned(read: FileContents) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
+    """Issue the warnings of a file and return the rest."""
+    for each in read.warnings:
+        message = f"expected {each.expected}, found {each.found} ({each.hint})"
+        warnings.warn_explicit(message, TaskFileWarning, each.path, each.line)
+    return read.tasks, read.problems
+
+
+def _read(data: bytes, path: str, sites: Collection[str] | None, limits: NodeLimits) -> FileContents:
     with _collector_at_rest():
         root, problems = compose(data, path, limits)
         reading = Reading(path, catalogue=sites)
@@ -93,7 +115,9 @@ def _read(
             with suppress(TooManyProblems):
                 _File(reading, limits).read(root, tasks)
     ordered = sorted([*problems, *reading.problems], key=lambda problem: (problem.line, problem.column))
-    return tuple(tasks), tuple(ordered)
+    return FileContents(
+        tuple(tasks), tuple(ordered), tuple(reading.warnings[place] for place in sorted(reading.warnings))
+    )
 
 
 class _File:
@@ -259,6 +283,8 @@ class _File:
                 reading.problem(key, "a variable's name: letters, digits and '_'", f"'{clip(name)}'")
                 continue
             data = reading.json(value)
+            if data is INVALID:
+                return None
             if data is None:
                 reading.problem(value, f"a value for '{clip(name)}'", "nothing")
             variables[name] = Variable(value, data)

@@ -130,6 +130,8 @@ class Task:
     mutates: bool | None = None
     """Whether doing the task changes a site. False: whoever changes something where a ledger is kept has failed; else a
     hint for readers and schedulers, never trusted."""
+    ends_session: bool = False
+    """Whether its goal ends the session of a visitor, so that what a site shows without one counts."""
     category: str = ""
     """``information``, ``navigation``, ``content``, ``unachievable``, or the author's own word."""
     tags: tuple[str, ...] = ()

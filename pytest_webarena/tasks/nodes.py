@@ -14,6 +14,7 @@ import yaml
 from yaml import events
 
 from pytest_webarena.errors import Problem
+from pytest_webarena.tasks.comments import is_suspicious
 from pytest_webarena.text import clip
 
 __all__ = [
@@ -46,15 +47,19 @@ QUOTED, PLAIN, RENDERED = 0, 1, 2
 class ScalarNode:
     """A single value, still as the text that was written."""
 
-    __slots__ = ("column", "dynamic", "line", "style", "value")
+    __slots__ = ("column", "comment", "dynamic", "line", "style", "value")
 
-    def __init__(self, value: str, style: int, dynamic: bool, line: int, column: int) -> None:
+    def __init__(
+        self, value: str, style: int, dynamic: bool, line: int, column: int, comment: str | None = None
+    ) -> None:
         self.value = value
         self.style = style
         self.dynamic = dynamic
         """Whether it is a template that has to be filled before it is read."""
         self.line = line
         self.column = column
+        self.comment = comment
+        """What follows the '#' of a comment behind a value without quotes; None where there is no comment."""
 
     size: ClassVar[int] = 1
 
@@ -109,6 +114,8 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 # Tags that say what a reader would assume anyway. All others would build objects or mean nothing here.
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _CORE_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "seq", "map")}
+_BLANKS = (" ", "\t")
+_COMMENT = re.compile(r"[ \t]+#([^\r\n\x85\u2028\u2029]*)")
 _BARE_TEMPLATE = re.compile(r"(?:[:,[{-]\s+|^\s*)\{\{")  # where YAML sees a mapping in a mapping begin
 _SYNTAX_HINTS = (
     ("mapping values are not allowed", "put text that contains ': ' in quotes"),
@@ -177,6 +184,7 @@ class _Composer:
     """Builds the tree from parser events with an explicit stack."""
 
     def __init__(self, text: str, path: str, limits: NodeLimits, problems: list[Problem]) -> None:
+        self.text = text
         self.parser = _LOADER(text)
         self.path = path
         self.limits = limits
@@ -191,7 +199,7 @@ class _Composer:
         return _Abort()
 
     def run(self) -> Node | None:
-        parser, limits = self.parser, self.limits
+        parser, text, limits = self.parser, self.text, self.limits
         get_event = parser.get_event
         scalar_event, start_events, end_events, alias_event = (
             events.ScalarEvent,
@@ -217,7 +225,10 @@ class _Composer:
                     style = self.tagged(event, style)
                 dynamic = "{{" in value or "{%" in value
                 mark = event.start_mark
-                node = ScalarNode(value, style, dynamic, mark.line + 1, mark.column + 1)
+                comment = None
+                if value and not event.style and text[(end := event.end_mark.index) : end + 1] in _BLANKS:
+                    comment = comment_at(text, end)
+                node = ScalarNode(value, style, dynamic, mark.line + 1, mark.column + 1, comment)
                 height = 0
                 if event.anchor is not None:
                     self.anchors[event.anchor] = (node, 0)
@@ -299,6 +310,25 @@ class _Composer:
         return self.stop(event.start_mark, f"an anchor &{name} above", f"*{name} without one", near(name, self.anchors))
 
 
+def comment_at(text: str, end: int) -> str | None:
+    """The comment behind the value that ends at ``end``, on the same line."""
+    match = _COMMENT.match(text, end)
+    return match[1].rstrip() if match else None
+
+
+def _cut_before(text: str, line: int) -> str:
+    """A hint on the text without quotes that a comment cuts before the syntax error in ``line``; empty if none."""
+    cut = 0
+    try:
+        for token in yaml.scan(text, Loader=_LOADER):
+            if isinstance(token, yaml.ScalarToken) and token.plain and token.end_mark.line < line - 1:
+                comment = comment_at(text, token.end_mark.index)
+                cut = token.end_mark.line + 1 if comment is not None and is_suspicious(token.value, comment) else 0
+    except yaml.YAMLError:
+        pass
+    return f"line {cut} ends at ' #', where a comment begins: put the text in quotes" if cut else ""
+
+
 def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: NodeLimits) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -309,6 +339,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
+    hint = _cut_before(text, line) or hint
     return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
 
 

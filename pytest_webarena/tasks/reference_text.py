@@ -80,6 +80,9 @@ What a value means is decided by the key it stands under, not by how YAML would 
 
 * Where a key takes **text**, any bare value is text exactly as written: `exact: no` is the word, `exact: 1.10` keeps
   its zero, `id: 21` is "21". Only nothing at all, `~` and `null` need quotes to be text.
+* **Comments** begin at ` #`, also in a text without quotes: `intent: Close "copy of #3"` would end at `copy of`.
+  A comment behind a text that leaves a quote or bracket open is an error. Behind other text it is a warning, unless it
+  follows a number, a name or a single word and has a space after its `#`. Put texts with ` #` in quotes.
 * **Numbers** are exact decimals (`84.97`, `1e3`, `0x1F`), never infinite, and not in quotes (`"84.97"` is text).
 * **Switches** are `true` or `false`, nothing else.
 * Where a key takes **any value** (`equals`, `json`, `args`, fillings), the rules of YAML 1.2 apply: `true`, `false`,

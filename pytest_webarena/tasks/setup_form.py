@@ -63,7 +63,7 @@ class BrowserSetup:
 def _database() -> Field:
     return Field(
         key="database",
-        shape=Text("the name of a database"),
+        shape=Text("the name of a database", form="word"),
         default="",
         default_text="the app's main one",
         doc="Which of the app's databases.",
@@ -243,7 +243,7 @@ _BROWSER_RECORD = Record(
         _site_field("- browser: {site: homepage, steps: [{goto: /notes/}]}"),
         Field(
             key="user",
-            shape=Text("an account's name", blank=True, check=_account_fault),
+            shape=Text("an account's name", blank=True, check=_account_fault, form="word"),
             default=None,
             default_text="the task's user",
             doc="Who does it; `''` is nobody, logged out.",

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
+from pytest_webarena.tasks.comments import TextForm
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, parse_decimal, parse_int
+from pytest_webarena.text import clip
 
 __all__ = [
     "Bool",
@@ -94,6 +96,8 @@ class Shape(Generic[T]):
         """Note that ``node`` is something else."""
         if isinstance(node, MapNode) and node.items and isinstance(node.items[0], MapNode):
             hint = "put text that starts with '{{' in quotes"  # YAML reads a bare {{ x }} as a mapping in a mapping
+        if not hint and isinstance(node, ScalarNode) and node.comment and not node.comment.startswith(" "):
+            hint = f"'{clip(f'#{node.comment}', 40)}' is a comment: put text with ' #' in quotes"
         return reading.problem(node, self.label, shown(node), hint)
 
 
@@ -103,7 +107,7 @@ def filled_scalar(node: Node, reading: Reading) -> Node | None:
 
 
 class Text(Shape[str]):
-    """Any scalar, as written. ``check`` may say what is wrong with it."""
+    """Any scalar, as written. ``check`` may say what is wrong with it, ``form`` what a comment behind it may be."""
 
     def __init__(
         self,
@@ -113,14 +117,18 @@ class Text(Shape[str]):
         strip: bool = False,
         check: Callable[[str, Reading], Fault | None] | None = None,
         pattern: str = "",
+        form: TextForm | None = None,
     ) -> None:
         self.label = label
+        self.form: TextForm = form or ("word" if pattern else "code" if check else "prose")
         self.blank = blank
         self.strip = strip
         self.check = check
         self.pattern = pattern
 
     def read(self, node: Node, reading: Reading) -> str | Invalid:
+        if isinstance(node, ScalarNode) and not reading.is_whole(node, self.form):
+            return INVALID
         filled = filled_scalar(node, reading)
         if filled is None:
             return INVALID

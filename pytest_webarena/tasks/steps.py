@@ -134,7 +134,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="press",
             shape=_PRESS,
-            doc="Press a key or a combination, on the page or in an element.",
+            doc="Press a key or a combination, on the page or in an element, which gets the focus without a click.",
             example="- press: Enter\n- press: {css=#search: Control+a}",
         ),
         Field(

@@ -67,7 +67,7 @@ class Accounts(Shape[Mapping[str, str]]):
     label = "an account's name, or a mapping from sites to accounts"
 
     def __init__(self) -> None:
-        account = Text("an account's name", blank=True)
+        account = Text("an account's name", blank=True, form="word")
         self.either: Shape[Any] = Either(
             self.label, scalar=account, mapping=MapOf(account, "a mapping from sites to accounts", key=SiteShape())
         )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_webarena.errors import Problem, UsageError
-from pytest_webarena.tasks.loader import read_tasks
+from pytest_webarena.tasks.loader import read_file
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, NodeLimits
 from pytest_webarena.workflow_commands import annotation
@@ -31,6 +31,8 @@ class Report:
     """The tasks that are right; all of them when there are no problems."""
     problems: tuple[Problem, ...]
     """In the order of files and lines."""
+    warnings: tuple[Problem, ...] = ()
+    """What may be meant and may be a mistake, in the same order."""
 
     @property
     def valid(self) -> bool:
@@ -72,14 +74,16 @@ def validate(
     files = find_files(paths)
     tasks: list[Task] = []
     problems: list[Problem] = []
+    warnings: list[Problem] = []
     for path in files:
-        found, wrong = read_tasks(path, sites=sites, limits=limits)
-        tasks += found
-        problems += wrong
+        read = read_file(path, sites=sites, limits=limits)
+        tasks += read.tasks
+        problems += read.problems
+        warnings += read.warnings
     places = {str(path): index for index, path in enumerate(files)}
     problems += duplicate_ids(tasks)
     problems.sort(key=lambda problem: (places.get(problem.path, len(places)), problem.line, problem.column))
-    return Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems))
+    return Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems), warnings=tuple(warnings))
 
 
 def find_files(paths: Iterable[Path | str], also: Callable[[Path], bool] = lambda _: False) -> list[Path]:

@@ -56,6 +56,9 @@ class Scene(Protocol):
     def arrive(self) -> float:
         """Wait for what was asked for; how many seconds that took."""
 
+    def refusal(self, url: str) -> str:
+        """Why the gateway refused to lead to an address; empty when it did not."""
+
 
 def run_agent(
     plan: TrialPlan,
@@ -82,7 +85,7 @@ def run_agent(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
         temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
         waiting=plan.waiting,
-        beside=lambda selector: stage.session.beside(selector),
+        beside=lambda selector: stage.session.beside(selector), refusal=lambda url: stage.refusal(url),
     )  # fmt: skip
     spending = _spending(plan, key)
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse

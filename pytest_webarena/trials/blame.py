@@ -4,30 +4,91 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.checks import Verdict, judge_bounded
+from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
+from pytest_webarena.checks.kind import no_answer
+from pytest_webarena.checks.url import document_status, tab_status
 from pytest_webarena.evidence import Usage
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.stage import set_stage
 
 if TYPE_CHECKING:
-    from pytest_webarena.evidence import StopReason
+    from pytest_webarena.checks import CheckResult
+    from pytest_webarena.evidence import Evidence, RequestRecord, StopReason
     from pytest_webarena.results.records import TrialRecord
+    from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.stage import Resources, Stage
 
-__all__ = ["blamed", "failed_by_all", "sites_stand_alone"]
+__all__ = ["Unanswered", "blamed", "failed_by_all", "sites_stand_alone", "unanswered"]
 
 _LOOK = 1.0
 """Seconds between two looks at a site that is left alone."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """What a site did not answer in an attempt, although it works: the controls ask the same. ``+`` adds two."""
+
+    checks: frozenset[str] = frozenset()
+    """Paths of the checks that could not be judged for want of the site's answer."""
+    places: tuple[str, ...] = ()
+    """Addresses of the pages that these looked at where the agent had left them."""
+
+    def __add__(self, other: Unanswered) -> Unanswered:
+        places = tuple(dict.fromkeys((*self.places, *other.places)))
+        return Unanswered(checks=self.checks | other.checks, places=places)
+
+
+def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
+    """What the site did not answer of what ``verdict`` rests on; empty where it answered all."""
+    left = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
+    known = {check.path: check for check in _parts(task.every_check)}
+    places = dict.fromkeys(
+        url for result in left if _sees_place(known.get(result.path)) for url in _places(evidence, result.state)
+    )
+    return Unanswered(checks=frozenset(result.path for result in left), places=tuple(places))
+
+
+def _leaves(verdict: Verdict) -> Iterator[CheckResult]:
+    return (result for each in verdict.results for _, result in each.walk() if not result.children)
+
+
+def _parts(checks: Sequence[Check]) -> Iterator[Check]:
+    for check in checks:
+        yield from _parts(check.children) if check.children else (check,)
+
+
+def _sees_place(check: Check | None) -> bool:
+    """Whether a check goes by where the agent is; so may those that do not say what they look at."""
+    kind = find_kind(check.kind) if check is not None else None
+    return check is not None and kind is not None and "place" in (kind.sights(check.spec) or ("place",))
+
+
+def _places(evidence: Evidence, state: str) -> Iterator[str]:
+    """Of the addresses at which the agent was in ``state`` (`CheckResult.state`), those that had no answer, as far as
+    that is known: of an earlier state the requests do not say."""
+    if state.startswith("after step "):
+        return (step.url_after for step in evidence.steps if state == f"after step {step.index}" and step.url_after)
+    return (tab.url for tab in evidence.tabs if no_answer(tab_status(tab, evidence)) == "site")
+
+
+def _failed(requests: Sequence[RequestRecord], url: str) -> bool:
+    return no_answer(document_status(requests, url) or 200) == "site"
+
+
 def sites_stand_alone(
-    plan: TrialPlan, resources: Resources, *, times: int, seconds: float, visited: Sequence[str] = ()
+    plan: TrialPlan,
+    resources: Resources,
+    *,
+    times: int,
+    seconds: float,
+    visited: Sequence[str] = (),
+    asked: Unanswered = Unanswered(),
 ) -> bool:
     """Whether fresh replicas go through the whole trial, set-up and checks included, when there is no agent.
 
@@ -35,11 +96,13 @@ def sites_stand_alone(
     or time does. So each control lasts as long as the longest attempt, ``seconds``, and there are as many controls, one
     after the other, as there were attempts that broke the site, ``times``: one that dies in every other life is soon
     seen to. ``visited``: sites that the task does not list and that the attempts have visited; they are looked at, too.
+    ``asked``: what the sites did not answer in the attempts. Where one of that has no answer without the agent either,
+    the site is at fault, whatever the verdict is by other checks, which nobody has met.
     """
-    return all(_stand(plan, resources, seconds, visited) for _ in range(times))
+    return all(_stand(plan, resources, seconds, visited, asked) for _ in range(times))
 
 
-def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str]) -> bool:
+def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], asked: Unanswered) -> bool:
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
@@ -51,7 +114,13 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
                 used=Used(usage=Usage(), seconds=0.0),
             )  # fmt: skip
             stage.check_sites(ask=True)
-        verdict = judge_bounded(task, evidence, grading=plan.options.grading)
+            verdict = judge_bounded(task, evidence, grading=plan.options.grading)
+            if not asked.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
+                return False
+            if asked.places:  # last: they may be what breaks the site
+                stage.session.open_tabs(asked.places)
+                if any(_failed(stage.requests(), url) for url in asked.places):
+                    return False
     except Exception:  # whatever it is: the blame would be a guess
         return False
     return not (verdict.inconclusive and verdict.cause == "site")

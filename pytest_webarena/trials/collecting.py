@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_webarena.browser.loop import Deadline
@@ -14,6 +14,7 @@ from pytest_webarena.errors import BrowserError, SiteError, SiteRestless
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.refused_requests import with_browsers_record
 
 if TYPE_CHECKING:
     from pytest_webarena.answers import AnswerFormat
@@ -35,6 +36,15 @@ class Used:
     usage: Usage | None = None
     gap: str = ""
     seconds: float | None = None
+    booked: bool = False
+    """Whether the run's account has each of its calls, whatever the agent left to say."""
+
+    @property
+    def least(self) -> Usage | None:
+        """``usage`` for records: with a gap it is the least that it can be."""
+        if self.usage is None or not self.gap or self.booked:
+            return self.usage
+        return replace(self.usage, untold_calls=max(1, self.usage.untold_calls))
 
 
 _UNKNOWN = Used(gap="nobody told what was used")
@@ -50,6 +60,7 @@ class Collector:
     def __init__(self, task: Task, stage: Stage, options: TrialOptions = _USUAL, *, see_pages: bool = False) -> None:
         self._stage = stage
         self._checks = task.every_check
+        self._ends_session = task.ends_session
         self._needs = needs(task.every_check)
         self._by_changes = self._needs.changes or (wants_ledger(task) and stage.keeps_ledger)
         """Whether what changed on the sites decides about the trial."""
@@ -112,7 +123,7 @@ class Collector:
         tabs = stage.session.tabs()
         signals = stage.session.signals
         changes = stage.lease.changes() if stage.lease is not None else ()  # before checks open pages
-        probes = self._collect(self._checks if self._needs.end else (), "end")
+        probes = self._collect(self._checks if self._needs.end else (), "end", [tab.url for tab in tabs])
         requests = self._requests()  # last: no check may see what came of a request that is not among them
         # Last, too: what a site says while it dies is no evidence. Asked whatever the traffic was: a site whose
         # database has died may show pages that say so, which look like an agent's failure.
@@ -148,14 +159,14 @@ class Collector:
             agent_seconds=used.seconds,
         )
 
-    def _collect(self, checks: Sequence[Check], state: State) -> tuple[Probe, ...]:
+    def _collect(self, checks: Sequence[Check], state: State, tabs: Sequence[str] = ()) -> tuple[Probe, ...]:
         if not checks:
             return ()
         with self._stage.session.own_pages():
-            return collect(checks, self._stage.live, state=state)
+            return collect(checks, self._stage.live, state=state, ends_session=self._ends_session, tabs=tabs)
 
     def _requests(self) -> tuple[RequestRecord, ...]:
-        requests = self._stage.requests()
+        requests = with_browsers_record(self._stage.requests(), self._stage.session.signals.refused)
         if self._needs.responses:
             return requests
         return tuple(request.without_response_body() for request in requests)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -244,10 +245,15 @@ def run_episode(
             return over(Ending("agent_crash", f"its reply can't be worked with: {type(error).__name__}: {error}"))
         decided = clock() - began
 
-        outcome = None if isinstance(action, Stop | Invalid) else session.execute(action)
-        done = clock() - began
-        if outcome is not None:
-            began += arrive()
+        try:
+            outcome = None if isinstance(action, Stop | Invalid) else session.execute(action)
+            done = clock() - began
+            if outcome is not None:
+                began += arrive()
+        except Exception as error:  # the step has no record, but its reply has cost something
+            with suppress(AttributeError):  # of a class that takes no further attributes
+                error.usage = reply.usage  # type: ignore[attr-defined]
+            raise
         step = StepRecord(
             index=len(steps),
             action=as_record(action),

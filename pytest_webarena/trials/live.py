@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pytest_webarena.browser.login import signed_in
+from pytest_webarena.browser.login import address_of, login, plain_doubt, sign_in_doubt
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.browser.reading.missing_parts import CLIENTS_FAULT, doubts_left
+from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.doors import sent_to_the_door
+from pytest_webarena.trials.joining import cookies_at, is_of, join, paths_elsewhere
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import PageReading, Session
     from pytest_webarena.sites.backends.base import Rows
+    from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.sites.protocol.messages import SiteAccess
 
 __all__ = ["LiveTrial", "absolute_url", "as_requested"]
 
+Way = Literal["page", "api"]
+"""How a check reads a site: by opening pages, or by plain requests."""
+
 _API_TIMEOUT = 30.0
 _REFUSALS = (401, 403)
-_PASSWORD_FIELD = re.compile(r"<input\b[^>]*\btype\s*=\s*[\"']?password\b", re.IGNORECASE)
+_MOST_PATHS = 10
+"""Paths at most with whose cookies a sign-in is looked at."""
 
 
 def absolute_url(sites: Mapping[str, str], site: str, path: str) -> str:
@@ -52,29 +60,69 @@ def as_requested(url: str) -> str:
 
 
 def _visitor(site: SiteAccess, users: Mapping[str, str]) -> str:
-    """Whom the site can end the session of; empty for nobody: what the gateway adds to requests, no site takes away."""
+    """The account that visits the site; empty for nobody.
+
+    Sites that sign in by a header are included: they can ignore it after signing out, or because of a cookie.
+    """
     user = users.get(site.name, site.default_user)
-    return user if site.login is not None and site.login.kind != "header" and user in site.users else ""
+    return user if site.login is not None and user in site.users else ""
 
 
-class _Fetched(tuple[int, str]):
-    """Status and text of an answer, and why it is a sign-in page's and not what was asked for; empty if it is."""
+def _is_on(site: SiteAccess, url: str) -> bool:
+    """Whether ``url`` is below the site's address."""
+    root = urlsplit(site.url).path.rstrip("/")
+    return _origin(site.url) == _origin(url) and f"{urlsplit(url).path}/".startswith(f"{root}/")
 
-    signed_out: str
 
-    def __new__(cls, answer: Answer, signed_out: str) -> _Fetched:
-        made = super().__new__(cls, (answer.status, answer.text))
-        made.signed_out = signed_out
-        return made
+def _names(headers: Mapping[str, str]) -> set[str]:
+    return {name.lower() for name in headers}
+
+
+def _has_own_account(site: SiteAccess, headers: Mapping[str, str]) -> bool:
+    """Whether the harness signs in to the site's API by its recipe, which ``headers`` of a check's own rule out."""
+    return site.api is not None and not _names(site.api.headers) & _names(headers)
+
+
+def _names_account(site: SiteAccess, headers: Mapping[str, str]) -> bool:
+    """Whether a check's own ``headers`` say whose the request is: HTTP's own for that, or those of the API's recipe."""
+    own = site.api.headers if site.api is not None else {}
+    return bool({"authorization", "cookie", *_names(own)} & _names(headers))
+
+
+def _ids(cookies: Iterable[Mapping[str, Any]]) -> set[tuple[str, str, str]]:
+    return {(each["name"], each["domain"], each["path"]) for each in cookies}
+
+
+def _kept(state: Mapping[str, Any], url: str) -> set[tuple[str, ...]]:
+    """The cookies and stored items for the site at ``url``."""
+    host, origin = urlsplit(url).hostname or "", _origin(url)
+    kept = {
+        (cookie["domain"], cookie["path"], cookie["name"], cookie["value"])
+        for cookie in state.get("cookies", ())
+        if is_of(cookie, host)
+    }
+    stored = (each for each in state.get("origins", ()) if _origin(each["origin"]) == origin)
+    return kept | {(item["name"], item["value"]) for each in stored for item in each.get("localStorage", ())}
 
 
 class LiveTrial:
     """A session and its lease, as checks see them (`checks.Live`)."""
 
     def __init__(
-        self, session: Session | Pageless, lease: Lease | None, users: Mapping[str, str] = MappingProxyType({})
+        self,
+        session: Session | Pageless,
+        lease: Lease | None,
+        users: Mapping[str, str] = MappingProxyType({}),
+        *,
+        driven: bool = False,
+        engine: Callable[[], BrowserEngine] | None = None,
     ) -> None:
+        """``driven``: whether an agent drives the browser itself. ``engine``: where accounts can be signed in again."""
         self._session = session
+        self._engine = engine
+        self._discerning: dict[tuple[str, str], bool] = {}
+        """By site and path: whether a plain request without cookies is answered otherwise than the account's."""
+        self._driven = driven
         self._lease = lease
         self._users = users
         self.sites: dict[str, str] = {name: site.url for name, site in lease.sites.items()} if lease else {}
@@ -101,8 +149,7 @@ class LiveTrial:
             raise
         self._require_a_site(url, reading.url)
         reading = self._decided(reading, harness=True)
-        signed_out = self._shut_out(url, reading.url, asks_password=reading.asks_password)
-        return replace(reading, signed_out=signed_out, shut_out=self._kept_from(reading))
+        return replace(reading, signed_out=self._shut_out(url, reading.url), shut_out=self._kept_from(reading))
 
     def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
         """The same for what must not be there: the page is given a moment more to show it."""
@@ -131,17 +178,189 @@ class LiveTrial:
         access = lease.sites[site]
         url = absolute_url(self.sites, site, path)
         sent = dict(headers or {})
-        if access.api is not None and not {name.lower() for name in access.api.headers} & {
-            name.lower() for name in sent
-        }:
+        if _has_own_account(access, sent):
+            assert access.api is not None
             # Without cookies: a session in the browser must not decide what the API's own account may do.
             sent = {
                 **Visitor(access.url, proxy=lease.harness_proxy, timeout=_API_TIMEOUT).authenticated(access.api),
                 **sent,
             }
         answer = self._visit(lease, method, url, headers=sent, body=body, follow=False)
-        form = _PASSWORD_FIELD.search(answer.text) is not None and "json" not in answer.headers.get("content-type", "")
-        return _Fetched(answer, self._shut_out(url, url, asks_password=form))
+        return answer.status, answer.text
+
+    def visitor(self, url: str) -> tuple[str, str] | None:
+        """The site that ``url`` is on and who visits it, if that is somebody whose session can end."""
+        on = [site for site in (self._lease.sites.values() if self._lease is not None else ()) if _is_on(site, url)]
+        site = max(on, key=lambda each: len(each.url), default=None)
+        user = _visitor(site, self._users) if site is not None else ""
+        return (site.name, user) if site is not None and user else None
+
+    def caller(self, site: str, path: str, headers: Mapping[str, str] | None) -> tuple[str, str] | None:
+        """The same for whoever `fetch` calls an API as; nobody where that is an account of the API's own."""
+        site = site or next(iter(self.sites), "")
+        access = self._leased(site).sites[site]
+        if _has_own_account(access, headers or {}) or _names_account(access, headers or {}):
+            return None
+        return self.visitor(absolute_url(self.sites, site, path))
+
+    def current_address(self) -> str:
+        """Address of the current tab."""
+        return self._session.read_page(open=None, locate="js=0").url
+
+    def sign_in_doubt(self, site: str, *, way: Way = "page", agents: bool = True) -> tuple[str, bool]:
+        """What speaks against the visitor of ``site`` being signed in where checks read pages, or call APIs (``way``);
+        nothing if that is so. And whether it is that the site has no answer now.
+
+        A plain request tells, where one without cookies is answered otherwise; of pages, else the browser does.
+        ``agents``: whether the cookies are as the agent has left them.
+        """
+        access, recipe, account = self._recipe(site)
+        check = (recipe.api_check if way == "api" else None) or recipe.check
+        doubt, status = "", None
+        asks = way == "api" or (recipe.kind != "header" and not check.locate)
+        if asks:
+            answer = self._visit(self._leased(site), "GET", address_of(check, account, access.url))
+            doubt, status = plain_doubt(answer, check, account, url=access.url), answer.status
+            if not doubt and not self._discerns(site, check):
+                asks, doubt = False, "visitors who are not signed in get the same answer"
+        opens = way == "page" and (bool(doubt) or not asks)
+        if opens:
+            assert not isinstance(self._session, Pageless)
+            doubt, status = sign_in_doubt(self._session, recipe, account, url=access.url)
+        if agents and not doubt:
+            doubt, status = self._doubt_elsewhere(site, check, opens=opens)
+        return doubt, bool(doubt) and no_answer(status or 200) == "site"
+
+    def _discerns(self, site: str, check: LoginCheck) -> bool:
+        """Whether a plain request without cookies is answered otherwise than the account's. Nobody can make such a
+        request where the gateway adds headers."""
+        if (site, check.path) not in self._discerning:
+            recipe = self._recipe(site)[1]
+            self._discerning[site, check.path] = recipe.kind == "header" or bool(self._asked_with([], site, check)[0])
+        return self._discerning[site, check.path]
+
+    def _doubt_elsewhere(self, site: str, check: LoginCheck, *, opens: bool) -> tuple[str, int | None]:
+        """What ``check`` says, asked with the cookies that the site's other addresses get, against its visitor; and
+        the status of that answer. ``opens``: whether it takes a browser."""
+        assert not isinstance(self._session, Pageless)
+        access, _, account = self._recipe(site)
+        place = urlsplit(address_of(check, account, access.url)).path or "/"
+        began = (self._session.config.storage_state or {}).get("cookies", ())
+        now, host = self._session.own_cookies(), urlsplit(access.url).hostname or ""
+        ask = self._opened_with if opens else self._asked_with
+        asked = 0
+        for path in paths_elsewhere(began, now, access.url):
+            sent, at_check = cookies_at(now, access.url, path), cookies_at(now, access.url, place)
+            if sent == at_check and (not opens or len(sent) == sum(is_of(each, host) for each in now)):
+                continue  # that is what the check itself was asked with
+            if asked == _MOST_PATHS:
+                return f"more than {asked} paths have cookies other than at the sign-in", None
+            asked += 1
+            first = cookies_at(began, access.url, path)
+            if not _ids(cookies_at(began, access.url, place)) <= _ids(first) and ask(first, site, check)[0]:
+                continue  # nor was anybody signed in there at the beginning
+            doubt, status = ask(sent, site, check)
+            if doubt:
+                return f"with the cookies for addresses at {path}: {doubt}", status
+            now = self._session.own_cookies()
+        return "", None
+
+    def _asked_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
+        """What the answer to a plain request with ``cookies``, wherever they belong, says against the account, and its
+        status. What it sets is kept where it says nothing."""
+        access, _, account = self._recipe(site)
+        known = self._session.own_cookies() if cookies else []
+        visitor = Visitor(
+            access.url, proxy=self._leased(site).harness_proxy, state={"cookies": known}, timeout=_API_TIMEOUT
+        )
+        sent = "; ".join(f"{each['name']}={each['value']}" for each in cookies)
+        address = address_of(check, account, access.url)
+        answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
+        doubt = plain_doubt(answer, check, account, url=access.url)
+        if known and not doubt and (left := visitor.left(known)) != known:
+            self._session.keep_own_cookies(left)
+        return doubt, answer.status
+
+    def _opened_with(
+        self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck
+    ) -> tuple[str, int | None]:
+        """The same of a page in a browser that has no other cookies of the site."""
+        assert not isinstance(self._session, Pageless)
+        access, recipe, account = self._recipe(site)
+        given = {each["name"]: {**each, "path": "/"} for each in cookies}
+        if len(given) < len(cookies):  # a jar has one of a name, so it can't hold them all for every address
+            return self._asked_with(cookies, site, check)
+        host, known = urlsplit(access.url).hostname or "", self._session.own_cookies()
+        others = [each for each in known if not is_of(each, host)]
+        with self._session.own_pages(cookies=[*others, *given.values()]):
+            doubt, status = sign_in_doubt(self._session, recipe, account, url=access.url)
+            left = self._session.own_cookies()
+        if not doubt:
+            own = {(each["name"], each["value"]) for each in cookies}
+            fresh = [each for each in left if is_of(each, host) and (each["name"], each["value"]) not in own]
+            ids = _ids(fresh)
+            self._session.keep_own_cookies([*(each for each in known if not _ids([each]) & ids), *fresh])
+        return doubt, status
+
+    def _recipe(self, site: str) -> tuple[SiteAccess, LoginRecipe, Account]:
+        access = self._leased(site).sites[site]
+        assert access.login is not None
+        return access, access.login, access.users[_visitor(access, self._users)]
+
+    @contextmanager
+    def signed_in_again(self, sites: Sequence[str]) -> Iterator[Mapping[str, tuple[str, bool]]]:
+        """Within the block the harness visits ``sites`` with cookies of its own, for which it has just signed their
+        visitors in, and other sites with the agent's. Why that failed, by site, and whether that had no answer."""
+        refused: dict[str, tuple[str, bool]] = {}
+        states: list[Mapping[str, Any]] = []
+        hosts: list[str] = []
+        for site in sites:
+            access, recipe, account = self._recipe(site)
+            try:
+                states.append(self._login(site, recipe, account, access.url))
+                hosts.append(urlsplit(access.url).hostname or "")
+            except SiteError as error:
+                refused[site] = str(error).partition("\n")[0], self._has_no_answer(site)
+        if not states:
+            yield refused
+            return
+        assert not isinstance(self._session, Pageless)
+        stored = self._session.storage_state()["origins"]
+        agents = {
+            "cookies": [each for each in self._session.own_cookies() if not any(is_of(each, host) for host in hosts)],
+            "origins": [each for each in stored if urlsplit(each["origin"]).hostname not in hosts],
+        }
+        with self._session.own_pages(state=join([agents, *states])):
+            yield refused
+
+    def _login(self, site: str, recipe: LoginRecipe, account: Account, url: str) -> Mapping[str, Any]:
+        if self._engine is None:
+            raise SiteError("there is no browser for that")
+        deadlines = self._session.config.deadlines if not isinstance(self._session, Pageless) else None
+        proxy = self._leased(site).harness_proxy
+        return login(self._engine(), recipe, account, url=url, proxy=proxy, deadlines=deadlines)
+
+    def _has_no_answer(self, site: str) -> bool:
+        access = self._leased(site).sites[site]
+        try:
+            answer = Visitor(access.url, proxy=self._leased(site).harness_proxy).call("GET", access.start)
+        except SiteError:
+            return True
+        return no_answer(answer.status) == "site"
+
+    def keeps_sign_in(self, site: str) -> bool:
+        """Whether the agent's browser still has all cookies and stored items that signed in the visitor of ``site``,
+        and nobody drives it who could have put them back. Where a header signs in, also that it has no others, which
+        could overrule that header."""
+        if self._driven or isinstance(self._session, Pageless):
+            return False
+        access = self._leased(site).sites[site]
+        assert access.login is not None
+        began, now = (
+            _kept(state, access.url)
+            for state in (self._session.config.storage_state or {}, self._session.storage_state())
+        )
+        return began == now if access.login.kind == "header" else began <= now
 
     def download(self, site: str, path: str) -> tuple[int, bytes]:
         """What is at ``path`` (or a full address) of ``site`` for the session's visitor; status and body."""
@@ -169,21 +388,15 @@ class LiveTrial:
         self._require_a_site(url, answer.url)
         return answer
 
-    def _shut_out(self, asked: str, landed: str, *, asks_password: bool) -> str:
+    def _shut_out(self, asked: str, landed: str) -> str:
         """Why the sign-in page of a site that the task visits as somebody was shown in place of ``asked``; empty when
         it was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
         door = sent_to_the_door([site for site in sites if site.name in known], asked, landed)
-        if door is not None:
-            return f"the site {door.name} leads to its sign-in page, as if {known[door.name]} were not signed in"
-        site = next((site for site in sites if site.name in known and _origin(site.url) == _origin(landed)), None)
-        if not asks_password or site is None or site.login is None or isinstance(self._session, Pageless):
+        if door is None:
             return ""
-        # Any page may have such a field; whether it is there to sign in, the check of signing in tells.
-        if signed_in(self._session, site.login, site.users[known[site.name]], url=site.url):
-            return ""
-        return f"it asks for a password, and {known[site.name]} is not signed in to the site {site.name} any more"
+        return f"the site {door.name} leads to its sign-in page, as if {known[door.name]} were not signed in"
 
     def _decided(self, reading: PageReading, *, harness: bool) -> PageReading:
         """With what the gateway knows of requests of which the browser does not tell the end."""

@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pytest_webarena.browser.login import glance, login, login_headers, verify
+from pytest_webarena.browser.login import glance, holds_for_visitors, login, login_headers, verify
 from pytest_webarena.errors import SiteError, TaskError, closest
+from pytest_webarena.trials.joining import AccountState, join, prove, shared_cookies
+from pytest_webarena.trials.sign_in_checks import holds_for_everybody
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
@@ -99,6 +101,10 @@ class Logins:
         self._access: dict[str, SiteAccess] = {}
         self._accepting: dict[str, bool] = {}
         """Of sites whose sessions ought to be portable, by name: whether another replica took one."""
+        self._discerning: set[tuple[str, str]] = set()
+        """Sites and accounts whose check was seen not to hold for visitors who are not signed in."""
+        self._together: set[object] = set()
+        """Sites, accounts and cookies that were seen to sign everybody in although the sites share cookies."""
         self._held: WeakKeyDictionary[Lease, _Held] = WeakKeyDictionary()
         self._lock = threading.Lock()
         """For the dictionaries themselves."""
@@ -154,21 +160,31 @@ class Logins:
         """The storage state for a context on ``lease``; None when nobody is signed in anywhere.
 
         Signs in on the lease itself where sessions are not portable. From now on the gateway adds to requests what
-        signs these users in by headers, and only these.
+        signs these users in by headers, and only these. Sites that share cookies are looked at together, once for each
+        set of accounts and cookies: one sign-in may have overwritten another.
         """
-        states = []
+        visits: list[AccountState] = []
         for site in lease.sites.values():
             user = _user(site, users)
             if not user:
                 self._send_headers(lease, site, {})
                 continue
-            states.append(self._signed_in(site, user, lease))
-        if not states:
+            visits.append(AccountState(site=site, user=user, state=self._signed_in(site, user, lease)))
+        if not visits:
             return None
-        return {
-            "cookies": [cookie for state in states for cookie in state.get("cookies", ())],
-            "origins": [origin for state in states for origin in state.get("origins", ())],
-        }
+        joined = join(visit.state for visit in visits)
+        sites = list(lease.sites.values())
+        if not (shared := shared_cookies(visits, sites)):
+            return joined
+        key = (
+            frozenset((site.name, site.url) for site in sites),
+            frozenset((visit.site.name, visit.user) for visit in visits),
+            frozenset((each.get("name"), each.get("domain"), each.get("path")) for each in joined["cookies"]),
+        )
+        if key not in self._together:
+            joined = prove(self._engine(), visits, sites, joined, proxy=lease.harness_proxy, shared=shared)
+            self._together.add(key)
+        return joined
 
     def ended(self, lease: Lease, site: str, users: Mapping[str, str], state: Mapping[str, Any]) -> bool:
         """Whether ``state``, a browser's at present, no longer signs the site's user in."""
@@ -295,9 +311,16 @@ class Logins:
 
     def _sign_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         assert site.login is not None  # `_user` is empty for sites without a recipe
-        self._send_headers(lease, site, self._headers_of(site, user))
+        account, proxy = site.users[user], lease.harness_proxy
         with self._waiting(f"the sign-in of {user} to {site.name}"):
-            return login(self._engine(), site.login, site.users[user], url=site.url, proxy=lease.harness_proxy)
+            if (site.name, user) not in self._discerning:
+                self._send_headers(lease, site, {})
+                if holds_for_visitors(self._engine(), site.login, account, url=site.url, proxy=proxy):
+                    why = holds_for_everybody(site.login.check)
+                    raise SiteError(f"signing in to {site.name} as {user}: {why}")
+                self._discerning.add((site.name, user))
+            self._send_headers(lease, site, self._headers_of(site, user))
+            return login(self._engine(), site.login, account, url=site.url, proxy=proxy)
 
     def _headers_of(self, site: SiteAccess, user: str) -> Mapping[str, str]:
         return login_headers(site.login, site.users[user]) if site.login is not None else {}

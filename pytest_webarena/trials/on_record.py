@@ -110,7 +110,7 @@ class OnRecord:
         record = _Following(plan, recorded, whose, self._source).play(writer)
         attempt = Attempt(
             number=writer.number, outcome=record.outcome, cause=record.cause, message=record.message,
-            started=record.started, seconds=record.seconds.get("total", 0.0),
+            started=record.started, seconds=record.seconds.get("total", 0.0), usage=record.usage,
         )  # fmt: skip
         record = replace(record, attempt=writer.number, attempts=(attempt,))
         return folder.finish(TrialRecord.from_json(scrub_plain(record.to_json())), since=plan.since)
@@ -194,6 +194,8 @@ class _Following:
             decided = Decided("error", "harness", f"{error}. An agent can be run on finished trials of whole runs")
         except TrialError as error:
             decided = Decided("error", error.cause, str(error))
+            if error.usage is not None:
+                recorder.usage = error.usage + (recorder.usage or Usage())
         except Exception as error:  # a bug of ours must not look like an agent's doing
             decided = Decided("error", "harness", str(HarnessError(f"unexpected {type(error).__name__}: {error}")))
             with suppress(RecordingError):

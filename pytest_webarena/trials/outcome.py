@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Decided", "decide", "shortfall_of"]
 
+_EXPLAINED = ("invalid", "repeated", "context", "filtered")
+"""Stop reasons whose detail says what to mend."""
+
 _OF_USE = ("cost", "tokens", "seconds")
 """Kinds of checks that go by what the agent says it used."""
 
@@ -28,7 +31,7 @@ class Decided(NamedTuple):
 def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str) -> Decided:
     """An agent that crashed has failed whatever its checks say; a verdict that is none is an error.
 
-    Whoever wrote the agent needs to know first why the stop rule ended it, so a failure begins with that.
+    Whoever wrote the agent needs to know first why something else ended it, so a failure begins with that.
     """
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
@@ -37,8 +40,8 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
         return Decided("error", verdict.cause, f"{why}\n{verdict.render()}")
     if verdict.passed:
         return Decided("passed", None, "")
-    told = f"the agent was stopped: {stop_detail}\n" if stop_reason in ("invalid", "repeated") and stop_detail else ""
-    return Decided("failed", None, told + verdict.render())
+    why = f"the agent was stopped: {stop_detail}\n" if stop_reason in _EXPLAINED and stop_detail else ""
+    return Decided("failed", None, why + verdict.render())
 
 
 def shortfall_of(verdict: Verdict) -> Shortfall:

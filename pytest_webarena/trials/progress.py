@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.evidence import StepRecord, Usage
+from pytest_webarena.trials.blame import Unanswered
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -40,6 +41,13 @@ class Progress:
     """Whether its sites are nobody's to break: live ones, and archives, which answer with what is in their files."""
     steps: int = 0
     usage: Usage | None = None
+    unanswered: Unanswered = field(default_factory=Unanswered)
+    """What its sites did not answer, of what its verdict rests on."""
+
+    def add(self, usage: object) -> None:
+        """Add what a step used; anything else, as an exception may carry, is none."""
+        if isinstance(usage, Usage):
+            self.usage = usage + (self.usage or Usage())
 
     @property
     def verdict(self) -> Verdict | None:
@@ -74,13 +82,12 @@ class Recorder:
 
     def stepped(self, step: StepRecord) -> None:
         """A step is over."""
+        self._progress.add(step.usage)
         self._writer.stepped(step)
         signals = self._stage.session.signals.since(self._signals)
         self._signals += len(signals)
         self._writer.signalled(signals)
         self._progress.steps = step.index + 1
-        if step.usage is not None:
-            self._progress.usage = step.usage + (self._progress.usage or Usage())
         self._collector.stepped(step.index)
         if renewed := self._stage.stay_signed_in(step):
             self._progress.environment.setdefault("renewed_sign_ins", []).append(renewed)

@@ -188,3 +188,7 @@ class RecordedScene:
     def arrive(self) -> float:
         """Nothing is on its way."""
         return 0.0
+
+    def refusal(self, url: str) -> str:
+        """Nothing is asked for."""
+        return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
-from pytest_webarena.errors import WebArenaError
+from pytest_webarena.errors import ModelError, WebArenaError
 from pytest_webarena.results.memory import Memory, MemoryVersion
 from pytest_webarena.results.records import MemoryUse
 
@@ -45,6 +45,7 @@ class Recollection:
             said, self._problem = None, f"the agent did not answer within {self.keys.seconds:g} s"
         except (AgentCrashed, WebArenaError) as error:
             said, self._problem = None, str(error)
+            self.usage = error.usage if isinstance(error, ModelError) else None
         if isinstance(said, Remembered):
             self.usage, said = said.usage, said.text
         if said is not None and len(said) > self.keys.max_chars:

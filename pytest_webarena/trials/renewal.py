@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from pytest_webarena.actions import Goto
+from pytest_webarena.browser.login import place_of
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
@@ -46,17 +47,12 @@ def _at_the_door(site: SiteAccess, step: StepRecord) -> bool:
     """Whether the step led from elsewhere on the site to its sign-in form."""
     if site.login is None or not site.login.path:
         return False
-    door = _place(urljoin(f"{site.url}/", site.login.path))
-    before = urlsplit(step.url_before)
-    return _place(step.url_after) == door != _place(step.url_before) and before.hostname == door[0]
-
-
-def _place(url: str) -> tuple[str | None, str]:
-    parts = urlsplit(url)
-    return parts.hostname, parts.path.rstrip("/")
+    door = place_of(urljoin(f"{site.url}/", site.login.path))
+    before = place_of(step.url_before)
+    return place_of(step.url_after) == door != before and before[:2] == door[:2]
 
 
 def _signed_out_itself(stage: Stage, site: SiteAccess) -> bool:
-    host = urlsplit(site.url).hostname
-    paths = (urlsplit(request.url) for request in stage.requests())
-    return any(parts.hostname == host and _SIGNING_OUT.search(parts.path) for parts in paths)
+    own = place_of(site.url)[:2]
+    places = (place_of(request.url) for request in stage.requests())
+    return any(place[:2] == own and _SIGNING_OUT.search(place[2]) for place in places)

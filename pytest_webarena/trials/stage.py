@@ -11,10 +11,11 @@ from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import needs
 from pytest_webarena.errors import TrialError
+from pytest_webarena.gateway.log import as_tunnel
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
-from pytest_webarena.trials.live import LiveTrial, absolute_url
+from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.reach import FirstVisits, in_reach
@@ -130,6 +131,15 @@ class Stage:
         """What is missing in `requests`, for want of room."""
         return self.lease.unrecorded() if self.lease else ()
 
+    def refusal(self, url: str) -> str:
+        """Why the gateway refused the agent's latest request for ``url``; empty when it did not. That a live site or an
+        archive has no answer is no refusal."""
+        asked = as_requested(url)
+        if self.lease is None or not self.lease.own_answer(asked):
+            return ""
+        latest = next((each for each in reversed(self.requests()) if each.url in (asked, as_tunnel(asked))), None)
+        return latest.refused if latest is not None and not latest.obstacle else ""
+
     def stay_signed_in(self, step: StepRecord) -> str:
         """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.
 
@@ -217,7 +227,7 @@ def set_stage(
                     session, driven = exits.enter_context(open_driven(resources.engine(), config, rooted=rooted))
                 else:
                     session = exits.enter_context(resources.engine().session(config))
-            live = LiveTrial(session, lease, task.user)
+            live = LiveTrial(session, lease, task.user, driven=driven is not None, engine=lambda: resources.engine())
         if task.setup and lease is not None:
             with timed("setup"):
                 run_setup(task.setup, lease, live, _visits(task, resources, lease))

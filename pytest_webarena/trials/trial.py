@@ -27,7 +27,7 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
-from pytest_webarena.trials.blame import blamed, sites_stand_alone
+from pytest_webarena.trials.blame import Unanswered, blamed, sites_stand_alone, unanswered
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.held import guarded
 from pytest_webarena.trials.lacking import lacked, telling_lacks, with_lacks
@@ -80,6 +80,7 @@ def _run_attempts(
     attempts: list[Attempt] = []
     longest = 0.0
     visited: tuple[str, ...] = ()
+    asked = Unanswered()
     broke, lost, retries = 0, 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
@@ -107,8 +108,10 @@ def _run_attempts(
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
             plan = replace(plan, options=patience)  # a site that is slow to save is not broken
-            longest = max(longest, _use(record))
-            if broke > 1 and sites_stand_alone(plan, resources, times=broke, seconds=longest, visited=visited):
+            longest, asked = max(longest, _use(record)), asked + tried.unanswered
+            if broke > 1 and sites_stand_alone(
+                plan, resources, times=broke, seconds=longest, visited=visited, asked=asked
+            ):
                 record = blamed(record, plan)
         if recalled is not None:
             record = replace(record, memory=recalled.keep(judged=record.outcome != "error"))
@@ -120,6 +123,7 @@ def _run_attempts(
                 message=record.message,
                 started=record.started,
                 seconds=record.seconds.get("total", 0.0),
+                usage=record.usage if record.usage is not None or not tried.unused else Usage(),
             )
         )
         record = TrialRecord.from_json(
@@ -157,6 +161,10 @@ class _Tried(NamedTuple):
     """Whether it ended because a browser went down that it shared with other trials."""
     unbreakable: bool
     """`Progress.unbreakable`."""
+    unanswered: Unanswered
+    """`Progress.unanswered`."""
+    unused: bool
+    """Whether its agent used no model although it is one that does: it had not begun, or its calls are counted here."""
 
 
 def _attempt(
@@ -194,6 +202,7 @@ def _attempt(
                     seconds=plan.options.check_timeout,
                 )
             assert progress.verdict is not None
+            progress.unanswered = unanswered(plan.task, evidence, progress.verdict)
             ending = progress.episode.ending if progress.episode is not None else None
             outcome, cause, message = decide(
                 progress.verdict,
@@ -217,16 +226,20 @@ def _attempt(
             raise
         except TrialError as error:
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
+            progress.add(error.usage)
             unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
             yielded = isinstance(error, SiteYielded)
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
+            progress.add(getattr(error, "usage", None))
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
     return _Tried(
-        replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, progress.unbreakable
-    )
+        replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, progress.unbreakable,
+        progress.unanswered,
+        unused=plan.agent.asks_models and (plan.agent.kind == "model" or "episode" not in progress.seconds),
+    )  # fmt: skip
 
 
 def _gather(
@@ -337,7 +350,8 @@ def _used(plan: TrialPlan, episode: Episode) -> Used:
     if episode.usage is None and not plan.agent.asks_models:
         return Used(usage=Usage(), seconds=episode.agent_seconds)
     gap = episode.usage_gap if plan.agent.asks_models else ""
-    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds)
+    booked = plan.agent.kind == "model" and plan.options.models.calls is not None
+    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds, booked=booked)
 
 
 def _unexpected(error: Exception) -> str:
@@ -364,7 +378,7 @@ def _record(
         answer=episode.answer if episode else None,
         answer_format=plan.answer_format,
         steps=progress.steps,
-        usage=episode.usage if episode else progress.usage,
+        usage=progress.usage if episode is None else _used(plan, episode).least if episode.usage is not None else None,
         sites_digest=hashlib.sha256(repr(sorted(progress.replicas.items())).encode()).hexdigest()[:16],
         browser=progress.browser,
         environment=progress.environment,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Element, Hover, Stop, answers_dialogs, as_record
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED, judge_bounded
@@ -119,6 +119,8 @@ class Tryout:
             self._answer = action.answer
         url = outcome.url_after if outcome else session.observe().url
         error = outcome.error if outcome else ""
+        refused = refused_step(action, url, self._stage.refusal)
+        error = "; ".join(filter(None, (error, refused)))
         self._steps.append(
             StepRecord(
                 index=len(self._steps),

@@ -13,6 +13,7 @@ from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.sites.catalogues.archived import why_not_shown_to
 from pytest_webarena.sites.catalogues.external import why_not_lent
+from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 from pytest_webarena.tasks.model import Limits, Task
 from pytest_webarena.upkeep.findings import TaskFinding, find, known_of, untried
 from pytest_webarena.upkeep.history import Entry, History
@@ -42,6 +43,8 @@ def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False
         return refused
     if other := why_not_shown_to(catalogue, task):
         return other
+    if unknown := why_not_signed_in(catalogue, task):
+        return unknown
     if task.solution is None and not (task.source.get("recorded") and any(key_node_checks(task))):
         return "it has no solution, and no key nodes with recorded addresses"
     return ""

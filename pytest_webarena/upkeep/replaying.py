@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto, Stop, answers_dialogs
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
 from pytest_webarena.agents.fields import named_elements
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.checks.key_nodes.model import ElementTarget, KeyNodes, UrlTarget, ValueTarget
@@ -119,7 +119,11 @@ def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
 class Replayer:
     """Takes one turn after the other; one that can't be taken as written is tried in other ways."""
 
-    def __init__(self, turns: Sequence[ScriptStep], folder: Path | None) -> None:
+    def __init__(
+        self, turns: Sequence[ScriptStep], folder: Path | None, refusal: Callable[[str], str] = lambda url: ""
+    ) -> None:
+        """``refusal``: as `Assignment.refusal`."""
+        self._refusal = refusal
         self._turns = list(turns)
         self._folder = folder
         self._turn: ScriptStep | None = None
@@ -132,11 +136,13 @@ class Replayer:
     def act(self, observation: Observation) -> Reply:
         """The next turn, or another way to take this one."""
         if self._turn is not None and self._way is not None:
-            if not observation.error:
+            refused = refused_step(self._way.action, observation.url, self._refusal)
+            error = "; ".join(filter(None, (observation.error, refused)))
+            if not error:
                 self._note(found=True, how=self._way.how, url=observation.url)
                 self._turn = None
             else:
-                self._first_error = self._first_error or observation.error
+                self._first_error = self._first_error or error
         if self._turn is not None:
             way = self._next_way(observation)
             if way is not None:
@@ -204,7 +210,7 @@ def definition(known: Known | None) -> AgentDefinition:
     """The agent that checks one task, of which this is known."""
 
     def make(assignment: Assignment) -> Replayer:
-        return Replayer(script_of(assignment.task, known, assignment.view.sites), assignment.folder)
+        return Replayer(script_of(assignment.task, known, assignment.view.sites), assignment.folder, assignment.refusal)
 
     return AgentDefinition(
         id=AGENT,

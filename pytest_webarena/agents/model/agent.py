@@ -13,15 +13,23 @@ from pytest_webarena.agents.model.exchange import Exchanges
 from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, memory_request, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.prompt import Prompt
-from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyForm, again, answered, decide
+from pytest_webarena.agents.model.replies import (
+    ACTION_SCHEMA,
+    Decision,
+    ReplyForm,
+    again,
+    answered,
+    decide,
+    limit_words,
+)
 from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys
 from pytest_webarena.agents.protocol import Assignment, Reply
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.forms import prompt_lines
 from pytest_webarena.browser.pageless import NO_PAGE
-from pytest_webarena.errors import WebArenaError
+from pytest_webarena.errors import ModelError, WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
-from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, budget_error
+from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, RequestRejected, budget_error
 from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool, media_type
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.text import shorten
@@ -33,6 +41,15 @@ __all__ = ["ModelAgent", "Reward", "Style"]
 
 _GONE = "(this page is no longer shown)"
 _LISTED = 8
+_CUT = {
+    "context": "ended its reply because its context was full",
+    "filtered": "ended its reply because of a content filter",
+}
+_REMEDIES = {
+    "context": "; show less of pages (observation.max_tokens) or of earlier steps (history), or take a model with a "
+    "longer context",
+    "filtered": "",
+}
 _BEGIN = "The first action has to be a search or a goto. Begin with one of these."
 
 
@@ -105,6 +122,7 @@ class ModelAgent:
         self._exchanges = Exchanges(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
+        self._reply_limit = limit_words(style.sampling, style.extra or {})
         self._screen = (0, 0)
         """Width and height of the viewport, in CSS pixels."""
         self._later: tuple[Action, ...] = ()
@@ -133,6 +151,11 @@ class ModelAgent:
             reply = self._stopped("time", "the model did not answer within the limit")
         except LimitReached as reached:
             reply = reached.reply
+        except RequestRejected as rejected:
+            reply = self._stopped(rejected.rejection, f"{rejected}{_REMEDIES[rejected.rejection]}")
+        except ModelError as error:
+            error.usage = self._this_step
+            raise
         finally:
             exchange = self._exchanges.write(f"{step:03d}")
         return replace(reply, usage=self._this_step, exchange=exchange)
@@ -145,11 +168,17 @@ class ModelAgent:
         intent = self._hosts.shown(self._view.intent)
         try:
             reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
+            said = reply.said.strip()
+            if not said:
+                raise ModelError(f"model {self._style.model}: expected notes for later trials, got an empty reply")
         except BudgetSpent as spent:
             raise budget_error(spent) from None
+        except ModelError as error:
+            error.usage = self._this_step
+            raise
         finally:
             self._exchanges.write("memory")
-        return Remembered(text=said, usage=self._this_step) if (said := reply.said.strip()) else None
+        return Remembered(text=said, usage=self._this_step)
 
     def cut_off(self) -> None:
         """The trial went on without an answer: send nothing more."""
@@ -171,7 +200,8 @@ class ModelAgent:
         asked, retries = messages[-1], 0
         while True:
             reply = self._ask("action", messages)
-            decision = decide(reply, self._style.form, self._style.parse, self._style.parse_call, self._style.remarks)
+            style = self._style
+            decision = decide(reply, style.form, style.parse, style.parse_call, style.remarks, limit=self._reply_limit)
             if not self._begun and observation.text != NO_PAGE:
                 decision = self._beginning(decision)
             if not isinstance(decision.action, Invalid) or retries >= self._style.invalid_retries:
@@ -271,17 +301,19 @@ class ModelAgent:
         return self._send(purpose, self._client, request)
 
     def _send(self, purpose: str, client: ModelClient, request: Request) -> ModelReply:
-        given_up = client.given_up
         try:
             reply = client.ask(request, deadline=self._deadline)
         except (WebArenaError, BudgetSpent, OutOfTime) as error:
             self._exchanges.add(purpose, request, None, str(error) or type(error).__name__)
             raise
         finally:
-            self._this_step += Usage(untold_calls=client.given_up - given_up)
+            used = client.take_usage()
+            self._this_step += used
+            self._total += used
         self._exchanges.add(purpose, request, reply)
-        self._this_step += reply.usage
-        self._total += reply.usage
+        if reply.cut_by == "context" or reply.cut_by == "filtered":
+            why = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
+            raise RequestRejected(why, reply.cut_by)
         return reply
 
     def _limit(self) -> Reply | None:

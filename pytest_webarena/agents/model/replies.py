@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.agents.model.computer import COMPUTER, read_computer
-from pytest_webarena.llm.messages import Message, ModelReply, Schema
+from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
 
-__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide"]
+__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide", "limit_words"]
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
 
@@ -51,8 +51,48 @@ def decide(
     parse: Callable[[str], Action],
     parse_call: Callable[[str, str], Action],
     remarks: Callable[[str], tuple[str, str, str]] | None = None,
+    *,
+    limit: str = "its limit of tokens",
 ) -> Decision:
-    """The decision in a reply; ``remarks`` as a `Grammar` has them. Never raises."""
+    """The decision in a reply; ``remarks`` as a `Grammar` has them. Never raises.
+
+    ``limit`` names the limit of tokens (`limit_words`): where it cut the reply, that is why there is no action in it.
+    """
+    if not reply.cut_by and not reply.tool_calls and (reply.is_malformed or reply.is_empty):
+        what = "held a tool call that can't be read" if reply.is_malformed else "was empty; thinking alone is no action"
+        reason = f"The reply {what} (finish reason {reply.finish!r}). Reply with one action in the form asked for."
+        return Decision(action=Invalid(reply.text, reason), raw=reply.text)
+    decision = _decide(reply, form, parse, parse_call, remarks)
+    if reply.cut_by != "length" or not isinstance(decision.action, Invalid):
+        return decision
+    reason = (
+        f"The reply reached {limit} before it held an action; thinking counts. Think and reply more briefly, or raise "
+        "the limit."
+    )
+    if reply.said or reply.tool_calls:
+        reason = f"{reason} {decision.action.reason}"
+    return replace(decision, action=Invalid(decision.action.text, reason))
+
+
+def limit_words(sampling: Sampling, extra: Mapping[str, Any]) -> str:
+    """The limit of tokens that a definition sets for replies, by the name of its key.
+
+    >>> limit_words(Sampling(max_tokens=384), {}), limit_words(Sampling(), {"max_tokens": 400})
+    ('sampling.max_tokens (384)', 'extra.max_tokens (400)')
+    """
+    limits = {f"extra.{name}": extra.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")}
+    limits["sampling.max_tokens"] = sampling.max_tokens
+    named = [f"{name} ({value})" for name, value in limits.items() if value is not None]
+    return " or ".join(named) or "the endpoint's own limit of tokens (sampling.max_tokens sets another)"
+
+
+def _decide(
+    reply: ModelReply,
+    form: ReplyForm,
+    parse: Callable[[str], Action],
+    parse_call: Callable[[str, str], Action],
+    remarks: Callable[[str], tuple[str, str, str]] | None,
+) -> Decision:
     if reply.refusal and not reply.tool_calls:
         return Decision(
             action=Invalid(reply.refusal, f"The model refused: {reply.refusal[:200]}"), raw=reply.refusal, thought=""
@@ -121,7 +161,7 @@ def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
         calls = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
         return (Message(role="assistant", text=calls), Message(role="user", text=told))
     if not reply.tool_calls:
-        return (Message(role="assistant", text=reply.text or reply.refusal, items=reply.items),)
+        return (reply.message,)
     answers = tuple(Message(role="tool", answers=call.id, text=told) for call in reply.tool_calls)
     said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
     return (said, *answers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from playwright.async_api import Error as PlaywrightError
 
@@ -42,15 +41,19 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.acting import looks, scripts
 from pytest_webarena.browser.acting.by_script import BY_SCRIPT, why_not
+from pytest_webarena.browser.acting.filling import fill
 from pytest_webarena.browser.acting.keyboard import Keyboard, typable
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
+from pytest_webarena.browser.acting.performed import Performed
+from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
 from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, hand_over
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
+from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.search import NO_SEARCH, SearchKeys
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress
 from pytest_webarena.browser.tabs.navigation import go_through_history, go_to, reload
@@ -60,14 +63,12 @@ from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.text import shorten
 
-__all__ = ["Performed", "perform"]
+__all__ = ["perform"]
 
 _FILE_DIALOG = 2.0
 """How long a file dialog is waited for after the click that should open it, in seconds."""
 _LONGEST_WAIT = 20.0
 """Of one `Wait`, in seconds."""
-_FARTHEST = 1e6
-"""Of one scroll, in pixels."""
 _FORMATS = {
     "date": "2026-01-31",
     "time": "13:45",
@@ -77,28 +78,8 @@ _FORMATS = {
     "color": "#ff8800",
     "range": "a number in its range",
 }
-_DIRECTIONS = {
-    "up": (0, -1, "at the top"),
-    "down": (0, 1, "at the bottom"),
-    "left": (-1, 0, "at the left end"),
-    "right": (1, 0, "at the right end"),
-}
-"""Screens across, screens down, and where it ends."""
-
-
 _BESIDE_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
 """What can be done while a dialog is open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Performed:
-    """What an action did."""
-
-    target: TargetRecord | None = None
-    value: str | None = None
-    error: str = ""
-    told: tuple[str, ...] = ()
-    """What the agent is told beside the page."""
 
 
 async def perform(
@@ -194,8 +175,9 @@ class _Hand:
             return Performed(value=await go_to(self._tab, engine.address(query), self._limits, self._deadline))
         results = await engine.find(query, seconds=self._deadline.left())
         about = f"the search for {shorten(query, 80)!r}"
-        told = [f"Result {number} of {about}: {result}" for number, result in enumerate(results, start=1)]
-        return Performed(value=query, told=tuple(told) or (f"Nothing was found by {about}.",))
+        found = [f"Result {number} of {about}: {result}" for number, result in enumerate(results, start=1)]
+        found = found or [f"Nothing was found by {about}."]
+        return Performed(value=query, events=tuple(PageEvent(kind="search", text=text) for text in found))
 
     async def _wait(self, seconds: float) -> Performed:
         if not 0 <= seconds < math.inf:
@@ -240,26 +222,30 @@ class _Hand:
         return Performed(target=place.record)
 
     async def _type(self, action: Type) -> Performed:
-        if action.target is None:
-            if action.clear and await self._on_page(scripts.SELECT_CONTENT):
-                await self._keyboard.press("Delete")
-            await self._keyboard.type(action.text)
-            if action.enter:
-                await self._keyboard.press("Enter")
-            return Performed(value=action.text)
-        target = self._find(action.target)
-        place = await target.place("type")
-        if place.option or place.kind == "select":
-            chosen = await self._choose(target, (action.text,))
-            return Performed(target=place.record, value=chosen.value)
-        if not await self._set(target, place.kind, action.text):
+        record = None
+        if action.target is not None:
+            target = self._find(action.target)
+            place = await target.place("type")
+            record = place.record
+            if place.option or place.kind == "select":
+                chosen = await self._choose(target, (action.text,))
+                return Performed(target=record, value=chosen.value)
+            if await self._set(target, place.kind, action.text):
+                return await self._typed(action, record)
             await self._mouse.click(place)
-            if action.clear and await target.call(scripts.SELECT_CONTENT):
-                await self._keyboard.press("Delete")
+        if not action.clear:
             await self._keyboard.type(action.text)
+            return await self._typed(action, record)
+        clicked = action.target is not None
+        error, events = await fill(self._tab, self._keyboard, action.text, lambda: self._hang, clicked=clicked)
+        if error:  # nor is Enter pressed, which may send it
+            return Performed(target=record, value=action.text, error=error, events=events)
+        return await self._typed(action, record, events)
+
+    async def _typed(self, action: Type, record: TargetRecord | None, events: tuple[PageEvent, ...] = ()) -> Performed:
         if action.enter:
             await self._keyboard.press("Enter")
-        return Performed(target=place.record, value=action.text)
+        return Performed(target=record, value=action.text, events=events)
 
     async def _set(self, target: TargetOnPage, kind: str, text: str) -> bool:
         """Whether it is a field of a kind that is not typed in, such as a date's, and holds the text now."""
@@ -307,8 +293,9 @@ class _Hand:
         if isinstance(action, PressFocused) and action.target is not None:
             _, record, _ = await self._focus_on(action.target)
         elif action.target is not None:
-            place = await self._find(action.target).place("type")
-            await self._mouse.click(place)
+            place = await self._find(action.target).place("press")
+            if not place.focused:  # a click on what takes the focus by script would act, too
+                await self._mouse.click(place)
             record = place.record
         if len(keys) == 1 and not keys.isascii():
             await self._keyboard.type(keys)  # a character that this keyboard has no key for
@@ -317,32 +304,8 @@ class _Hand:
         return Performed(target=record, value=keys)
 
     async def _scroll(self, action: Scroll) -> Performed:
-        if action.direction not in _DIRECTIONS:
-            raise ActionFailed(f"There is no direction {action.direction!r}: scroll {', '.join(_DIRECTIONS)}.")
-        across, down, end = _DIRECTIONS[action.direction]
-        pixels = action.pixels
-        if pixels is not None and not 0 < pixels <= _FARTHEST:
-            raise ActionFailed(f"Say by how many pixels to scroll: more than 0, at most {_FARTHEST:g}.")
-        if isinstance(action.target, Point):
-            return await self._turn_wheel(self._find(action.target), across, down, pixels, action.direction)
-        record = None
-        if action.target is not None:
-            target = self._find(action.target)
-            record = TargetRecord(**await target.call(looks.DESCRIBE))
-            moved = await target.call(scripts.SCROLL, across, down, pixels)
-        else:
-            moved = await self._on_page(scripts.SCROLL, across, down, pixels)
-        error = "" if moved else f"Nothing moved: this is already {end}."
-        return Performed(target=record, value=action.direction, error=error)
-
-    async def _turn_wheel(
-        self, target: TargetOnPage, across: int, down: int, pixels: float | None, direction: str
-    ) -> Performed:
-        place = await target.place("hover")
-        size = self._tab.page.viewport_size or {"width": 1280, "height": 720}
-        far = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
-        await self._mouse.turn_wheel(place, across * far, down * far)
-        return Performed(target=place.record, value=direction)
+        target = None if action.target is None else self._find(action.target)
+        return await scroll(self._tab, self._mouse, action, target, self._limits, self._deadline)
 
     async def _drag(self, action: Drag) -> Performed:
         place, there = await self._mouse.drag(self._find(action.target), self._find(action.to))
@@ -372,13 +335,6 @@ class _Hand:
     async def _is_hidden_field(self, target: Selector) -> bool:
         """Whether it is a file field that nobody sees: a solution may name it all the same."""
         return bool(await self._find(target).call(scripts.IS_HIDDEN_FILE_FIELD))
-
-    async def _on_page(self, script: str, *args: object) -> object:
-        """The result of one of `scripts` without an element of its own."""
-        call = f"(...args) => ({script})(document.documentElement, ...args)"
-        if script is scripts.SCROLL:
-            call = f"(...args) => ({script})(null, ...args)"
-        return await self._tab.evaluate(call, *args, seconds=self._hang, what="acting on the page")
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
         wanted = list(options) if options is not None else None

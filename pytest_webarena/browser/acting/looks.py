@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["DESCRIBE", "ELEMENT_OF", "FOCUSED", "PLACE", "POINT_TARGET", "PREPARE", "RECORD", "THROUGH_FRAME"]
+from pytest_webarena.browser.acting.focusing import TAKE_FOCUS
+
+__all__ = [
+    "AT_POINT",
+    "DESCRIBE",
+    "ELEMENT_OF",
+    "FOCUSED",
+    "FOCUS_FOR_KEYS",
+    "PLACE",
+    "POINT_TARGET",
+    "PREPARE",
+    "RECORD",
+    "THROUGH_FRAME",
+]
 
 ELEMENT_OF = """
 const elementOf = node =>
@@ -122,6 +135,17 @@ const rectsOf = node => {
   range.selectNodeContents(node);
   return real(range.getClientRects());
 };
+const middleOf = el => {
+  const box = el.getBoundingClientRect();
+  let [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  for (let w = el.ownerDocument.defaultView; w !== w.parent; w = w.parent) {
+    const frame = w.frameElement;
+    if (!frame) return {};  // inside a frame of another site
+    const around = frame.getBoundingClientRect();
+    [x, y] = [x + around.left + frame.clientLeft, y + around.top + frame.clientTop];
+  }
+  return {x, y};
+};
 const reaches = (el, hit) => {
   if (!hit) return false;
   if (within(el, hit)) return true;
@@ -131,10 +155,14 @@ const reaches = (el, hit) => {
 };
 """
 
+FOCUS_FOR_KEYS = "node => {" + ELEMENT_OF + TAKE_FOCUS + "return giveFocus(elementOf(node), false); }"
+"""Give an element the focus: ``focused``, ``disabled``, or ``unfocusable``, which takes none without a click."""
+
 PREPARE = (
     "async (node, purpose) => {"
     + RECORD
     + PLACE
+    + TAKE_FOCUS
     + r"""
   if (!node.isConnected) return {state: 'gone'};
   const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
@@ -145,6 +173,12 @@ PREPARE = (
   const answer = (state, more) => ({state, kind, record, ...more});
   const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
   if (purpose !== 'hover' && el.matches(':disabled')) return answer('disabled');
+  if (purpose === 'press') {
+    const given = await giveFocus(el, true);
+    if (given === 'disabled') return answer('disabled');
+    if (given === 'focused') return answer('focused', middleOf(el));
+    if (given !== 'unfocusable') return answer('several', {controls: given.slice(0, 6).map(brief)});
+  }
   if (purpose === 'type' && el.readOnly) return answer('readonly');
   if (el.localName === 'option') {
     const select = el.closest('select');
@@ -190,6 +224,8 @@ PREPARE = (
       return answer('covered', {cover: brief(hitAt(doc, ...all[0]))});
     }
   }
+  const other = purpose === 'press' && otherControl(el, hitAt(doc, ...point), ...point);
+  if (other) return answer('acts', {controls: [brief(other)]});
   let [x, y] = point;
   for (let w = view; w !== w.parent; w = w.parent) {
     const frame = w.frameElement;
@@ -206,7 +242,8 @@ PREPARE = (
   return answer('ready', {x, y});
 }"""
 )
-"""How to hit an element: scrolls it into view if it must, finds a point where it would be hit, says who it is."""
+"""How to hit an element: scrolls it into view if it must, finds a point where it would be hit, says who it is. For the
+purpose ``press`` it gives it the focus; if that worked, no point is looked for."""
 
 THROUGH_FRAME = (
     "(frame, inside) => {"
@@ -253,27 +290,39 @@ DESCRIBE = (
 )
 """The record of an element."""
 
-POINT_TARGET = (
-    "(x, y) => {"
-    + RECORD
-    + PLACE
-    + """
-  let el = hitAt(document, x, y), left = 0, top = 0, way = '';
+AT_POINT = (
+    PLACE
+    + r"""
+const atPoint = (x, y) => {
+  let el = hitAt(document, x, y), left = 0, top = 0;
+  const frames = [];
   while (el && ['iframe', 'frame'].includes(el.localName) && el.contentDocument) {
     const box = el.getBoundingClientRect();
     const [inX, inY] = [left + box.left + el.clientLeft, top + box.top + el.clientTop];
     const inner = hitAt(el.contentDocument, x - inX, y - inY);
     if (!inner || inner === el.contentDocument.documentElement) break;
-    way += `${selectorOf(el)} >> internal:control=enter-frame >> css=`;
+    frames.push(el);
     [el, left, top] = [inner, inX, inY];
   }
+  return [el, frames];
+};
+"""
+)
+"""`atPoint` finds what is at a point, in shadow trees and frames of the same site as well, and the frames around it."""
+
+POINT_TARGET = (
+    "(x, y) => {"
+    + RECORD
+    + AT_POINT
+    + """
+  const [el, frames] = atPoint(x, y);
   if (!el) return null;
   const record = recordOf(el);
+  const way = frames.map(frame => `${selectorOf(frame)} >> internal:control=enter-frame >> css=`).join('');
   return {...record, selector: way + record.selector, reads: readsOf(el), x, y};
 }"""
 )
-"""The record of what is at a point, in frames of the same site as well: its selector leads into them; no node to call
-it on."""
+"""The record of what is at a point; its selector leads into frames. No node to call it on."""
 
 FOCUSED = (
     "() => {\n  const describe = "

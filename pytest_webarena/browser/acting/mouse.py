@@ -46,10 +46,9 @@ class Mouse:
                 self._tab.in_background(keyboard.up(key))
 
     async def turn_wheel(self, place: HitPoint, across: float, down: float) -> None:
-        """Turn the wheel over ``place``, by so many pixels, and wait until the page has followed."""
+        """Turn the wheel over ``place``, by so many pixels."""
         await self.move(place)
         await self._tab.run(self._mouse.wheel(across, down), self._hang(), "turning the mouse wheel")
-        await self._tab.evaluate(scripts.TWO_FRAMES, seconds=self._hang(), what="scrolling")
 
     async def drag(self, source: TargetOnPage, destination: TargetOnPage) -> tuple[HitPoint, HitPoint]:
         """Press on ``source``, release on ``destination``; where both were. `ActionFailed` where no drop would come."""

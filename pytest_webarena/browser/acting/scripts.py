@@ -16,7 +16,7 @@ __all__ = [
     "SELECT_BETWEEN",
     "SELECT_CONTENT",
     "SET_VALUE",
-    "TWO_FRAMES",
+    "STOPS_MOVING",
 ]
 
 DOUBLE = (
@@ -181,11 +181,26 @@ IS_HIDDEN_FILE_FIELD = """node => node.localName === 'input' && node.type === 'f
 IS_DRAGGABLE = """node => (node.nodeType === 1 ? node : node.parentElement).closest('[draggable="true"]') !== null"""
 """Whether it is dragged by the browser, with drag events, not by a script that follows the mouse."""
 
-TWO_FRAMES = """() => new Promise(done => {
-  requestAnimationFrame(() => requestAnimationFrame(done));
-  setTimeout(done, 100);  // a page that is not painted has no frames
+STOPS_MOVING = """() => new Promise(done => {
+  let frame = 0, moved = 0;
+  const move = () => { moved = frame; };
+  const end = () => {
+    clearTimeout(late);  // else it would be taken for a timer of the page's
+    document.removeEventListener('scroll', move, true);
+    done();
+  };
+  let late = setTimeout(end, 2000);  // a page that is not painted has no frames
+  const look = () => {
+    if (!frame++) {
+      clearTimeout(late);
+      late = setTimeout(end, 1000);  // a page may scroll without end
+    }
+    if (frame - moved > 2) end(); else requestAnimationFrame(look);
+  };
+  document.addEventListener('scroll', move, true);
+  requestAnimationFrame(look);
 })"""
-"""Wait until two frames were painted; no node."""
+"""Wait until nothing has scrolled for two frames, at most a second from the first one; no node."""
 
 FOCUS = (
     "node => {"

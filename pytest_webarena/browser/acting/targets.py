@@ -22,11 +22,11 @@ from pytest_webarena.text import shorten
 
 __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
-Purpose = Literal["click", "hover", "type"]
+Purpose = Literal["click", "hover", "press", "type"]
 
 _ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
 """Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
-they may be run anew where that one went while they ran."""
+they may be run again where that one went while they ran."""
 _LAST_LOOK = 0.5
 """Seconds."""
 
@@ -46,21 +46,26 @@ _ON_NODE = (
 class HitPoint:
     """A point in the viewport where the target is, and what its element is like."""
 
-    __slots__ = ("kind", "option", "record", "x", "y")
+    __slots__ = ("focused", "kind", "option", "record", "x", "y")
 
-    def __init__(self, record: TargetRecord, x: float, y: float, kind: str = "", *, option: bool = False) -> None:
+    def __init__(self, record: TargetRecord, x: float, y: float, kind: str = "", state: str = "ready") -> None:
         self.record, self.x, self.y = record, x, y
         self.kind = kind
         """``select``, ``file`` or the type of a date-like field; else empty."""
-        self.option = option
+        self.option = state == "option"
         """An option of a closed list: it is nowhere to click, but can be chosen."""
+        self.focused = state == "focused"
+        """It has the keyboard focus; the point is its middle, and may be covered."""
 
 
 class TargetOnPage(Protocol):
     """An element that an action is about. All methods raise `ActionFailed` with a sentence for the agent."""
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        """Bring it into view and say where to hit it. It is checked that nothing else would be hit."""
+        """Bring it into view and say where to hit it. It is checked that nothing else would be hit.
+
+        For the purpose ``press`` it is given the focus instead, if it takes it by script.
+        """
         ...
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -99,12 +104,10 @@ class _ById:
             raise self._stale()
         if state == "foreign":
             x, y = await self._quad_centre(who)
-        elif state in ("ready", "option"):
-            x, y = found.get("x", 0.0), found.get("y", 0.0)
-        else:
+            found = {**found, "state": "ready", "x": x, "y": y}
+        elif state not in _FOUND:
             raise ActionFailed(_why_not(who, found))
-        record = _record(found["record"], role=self._info.role, name=self._info.name, x=x, y=y)
-        return HitPoint(record, x, y, found["kind"], option=state == "option")
+        return _hit_point(found, role=self._info.role, name=self._info.name)
 
     async def call(self, script: str, *args: Any) -> Any:
         try:
@@ -186,11 +189,9 @@ class _InPage:
             found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
         if found["state"] == "gone":
             raise self._stale()
-        if found["state"] not in ("ready", "option"):
+        if found["state"] not in _FOUND:
             raise ActionFailed(_why_not(who, found))
-        x, y = found.get("x", 0.0), found.get("y", 0.0)
-        record = _record(found["record"], role=role, name=name, x=x, y=y)
-        return HitPoint(record, x, y, found["kind"], option=found["state"] == "option")
+        return _hit_point(found, role=role, name=name)
 
     async def call(self, script: str, *args: Any) -> Any:
         return await self._ask(self._located, script, *args)
@@ -220,6 +221,7 @@ _AT_ONCE = """async (nodes, args) => {
     return ['threw', String(error)];
   }
 }"""
+_IS_THERE = "() => true"
 _ENTER = " >> internal:control=enter-frame"
 """What leads into the frame that the selector before it means, as Playwright writes it."""
 
@@ -230,6 +232,8 @@ class _BySelector:
     def __init__(self, tab: Tab, selector: str, hang: float, patience: float) -> None:
         self._tab, self._selector, self._hang = tab, selector, hang
         self._patience = Deadline(patience)
+        self._found = False
+        """Whether a look has found it. Then a browser that is slow to do something with it does not make it missing."""
         self._who = f"The element {shorten(selector, 100)!r}"
 
     async def place(self, purpose: Purpose) -> HitPoint:
@@ -240,11 +244,8 @@ class _BySelector:
                 # Inside a frame of another site: where that frame is, only the page around it knows.
                 frame = frame.rpartition(_ENTER)[0]
                 found = {**found, **await self._ask(frame, looks.THROUGH_FRAME, found)}
-            if found["state"] in ("ready", "option"):
-                x, y = found.get("x", 0.0), found.get("y", 0.0)
-                return HitPoint(
-                    _record(found["record"], x=x, y=y), x, y, found["kind"], option=found["state"] == "option"
-                )
+            if found["state"] in _FOUND:
+                return _hit_point(found)
             if self._patience.over or found["state"] == "foreign":
                 raise ActionFailed(_why_not(self._who, found))
             await self._tab.changed(self._patience.left(0.05))
@@ -254,23 +255,25 @@ class _BySelector:
 
     async def _ask(self, selector: str, script: str, *args: Any) -> Any:
         first = self._tab.page.locator(selector).first
-        anew = script not in _ONLY_ONCE
-        if anew and (found := await self._at_once(first, script, args)) is not None:
+        repeatable = script not in _ONLY_ONCE
+        if repeatable and (found := await self._at_once(first, script, args)) is not None:
             return found[0]
+        if not repeatable and not self._found:
+            await self._at_once(first, _IS_THERE)
         while True:
             try:
                 return await self._patiently(first, script, args)
             except PlaywrightError as error:
-                if not anew or self._patience.over or not went_elsewhere(error):
+                if not repeatable or self._patience.over or not went_elsewhere(error):
                     raise self._failed(selector, error) from error
             await self._tab.changed(self._patience.left(0.05))
 
     async def _patiently(self, first: Locator, script: str, args: Sequence[Any]) -> Any:
         """Through navigations, too, until the element is found; what runs on it may still be cut off by one."""
         # Once patience is over, the last look must still have the time to be one.
-        milliseconds = max(_LAST_LOOK, self._patience.left()) * 1000
-        looking = first.evaluate(f"(node, args) => ({script})(node, ...args)", list(args), timeout=milliseconds)
-        return await self._tab.run(looking, self._hang + self._patience.left(), self._who)
+        seconds = max(_LAST_LOOK, self._patience.left(), self._hang if self._found else 0.0)
+        looking = first.evaluate(f"(node, args) => ({script})(node, ...args)", list(args), timeout=seconds * 1000)
+        return await self._tab.run(looking, self._hang + seconds, self._who)
 
     def _failed(self, selector: str, error: PlaywrightError) -> ActionFailed:
         text = str(error)
@@ -283,19 +286,20 @@ class _BySelector:
             return ActionFailed(f"{selector!r} is not a selector: {first_line(error)}")
         return ActionFailed(f"{self._who} could not be acted on: {first_line(error)}")
 
-    async def _at_once(self, first: Locator, script: str, args: Sequence[Any]) -> list[Any] | None:
+    async def _at_once(self, first: Locator, script: str, args: Sequence[Any] = ()) -> list[Any] | None:
         """The same where the element is there already; None where it is not, or the page goes elsewhere or stands in
         the way of looking.
 
         Half as dear as waiting for it: Playwright finds it where the script runs, and so needs no 350 kB of its own
         in two places of each document. But a navigation meanwhile is an error, and nobody knows whether the script has
-        run by then: only for scripts that may run anew.
+        run by then: only for scripts that may run again.
         """
         try:
             seconds = self._hang + self._patience.left()
             found = await self._tab.run(first.evaluate_all(_AT_ONCE % script, list(args)), seconds, self._who)
         except PlaywrightError:
             return None
+        self._found = self._found or found is not None
         if found and found[0] == "threw":
             raise ActionFailed(f"{self._who} could not be acted on: {shorten(found[1], 300)}")
         return None if found is None else found[1:]
@@ -309,11 +313,14 @@ class _ByPoint:
         found = await self._evaluate(looks.POINT_TARGET)
         if found is None:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
-        return HitPoint(_record(found), self._x, self._y)
+        state = await self.call(looks.FOCUS_FOR_KEYS) if purpose == "press" else "ready"
+        if state == "disabled":
+            raise ActionFailed(_why_not(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
+        return HitPoint(_record(found), self._x, self._y, state=state)
 
     async def call(self, script: str, *args: Any) -> Any:
-        on_hit = f"(x, y, ...args) => ({script})(document.elementFromPoint(x, y) || document.documentElement, ...args)"
-        return await self._evaluate(on_hit, *args)
+        on_hit = f"{looks.AT_POINT} return ({script})(atPoint(x, y)[0] || document.documentElement, ...args);"
+        return await self._evaluate(f"(x, y, ...args) => {{ {on_hit} }}", *args)
 
     async def _evaluate(self, script: str, *args: Any) -> Any:
         try:
@@ -322,6 +329,14 @@ class _ByPoint:
             )
         except ScriptFailed as error:
             raise ActionFailed(f"The page got in the way: {error}") from error
+
+
+_FOUND = ("focused", "option", "ready")
+
+
+def _hit_point(found: Mapping[str, Any], **known: str) -> HitPoint:
+    x, y = found.get("x", 0.0), found.get("y", 0.0)
+    return HitPoint(_record(found["record"], **known, x=x, y=y), x, y, found["kind"], found["state"])
 
 
 def _record(found: Mapping[str, Any], **known: Any) -> TargetRecord:
@@ -333,6 +348,8 @@ _STATES = {
     "readonly": "{who} is read-only: nothing can be typed into it.",
     "hidden": "{who} is not visible.",
     "outside": "{who} can't be scrolled into view.",
+    "several": "{who} takes no keyboard focus and holds several controls: {controls}. Press the keys in one of them.",
+    "acts": "{who} takes no keyboard focus, and a click on it would act on {controls}. Press the keys in that instead.",
     "foreign": "{who} is inside a frame of another site, where it can't be reached.",
 }
 
@@ -348,4 +365,5 @@ def _why_not(who: str, found: Mapping[str, Any]) -> str:
             else "something"
         )
         return f"{who} is covered by {by}, which would get the click instead. Deal with that first."
-    return _STATES[found["state"]].format(who=who)
+    controls = [f"{each['role']} {each['name']!r}" for each in found.get("controls", ())]
+    return _STATES[found["state"]].format(who=who, controls=", ".join(controls[:5]) + ", …" * (len(controls) > 5))

@@ -23,6 +23,7 @@ from pytest_webarena.browser.driven.server import Endpoints
 from pytest_webarena.browser.driven.trajectory import Event, Trajectory
 from pytest_webarena.browser.launching.finding import driven_arguments, find_browser
 from pytest_webarena.browser.messages import first_line
+from pytest_webarena.browser.reading.matches import register_reader
 from pytest_webarena.browser.session import Session
 from pytest_webarena.browser.tabs.cut_requests import is_document
 from pytest_webarena.errors import BrowserError
@@ -114,6 +115,7 @@ class Driven:
                 await self._endpoints.start()
                 self._browser = await playwright.chromium.connect_over_cdp(self._endpoints.own)
                 self.context = self._browser.contexts[0]
+                await register_reader(playwright, self.context)
                 await self._prepare(self.context)
         except (TimeoutError, PlaywrightError, IndexError, OSError) as error:
             detail = first_line(error) if str(error) else f"no answer within {seconds:g} s"

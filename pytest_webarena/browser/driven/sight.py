@@ -39,7 +39,7 @@ class Sight:
         match method:
             case "Runtime.executionContextCreated":
                 context = params.get("context", {})
-                if context.get("name") == WORLD:
+                if str(context.get("name")).startswith(WORLD):
                     return "hide"
                 self._contexts |= {context.get("id"), context.get("uniqueId")}
             case "Runtime.bindingCalled":
@@ -97,7 +97,8 @@ class Sight:
             return "No script for id"
         if params.get("callFrameId") is not None and not _in(params["callFrameId"], self._calls):
             return "Could not find call frame with given id"
-        if WORLD in (params.get("worldName"), params.get("executionContextName")) or params.get("name") == BINDING:
+        worlds = (params.get("worldName"), params.get("executionContextName"))
+        if any(str(name).startswith(WORLD) for name in worlds) or params.get("name") == BINDING:
             return "This name is taken"
         return ""
 

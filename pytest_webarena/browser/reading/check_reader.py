@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unreadable, Unresponsive
 from pytest_webarena.browser.looking import states_of
 from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.reading.isolated import evaluate_isolated
 from pytest_webarena.browser.reading.own_pages import OwnPages, open_own_pages, remembered
-from pytest_webarena.browser.reading.page_reading import read_address, read_tab
+from pytest_webarena.browser.reading.page_reading import UNREADABLE, read_address, read_tab
 from pytest_webarena.browser.reports import PageReading
+from pytest_webarena.browser.tabs.document_status import status_of
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
 from pytest_webarena.browser.tabs.recovery import calm
 from pytest_webarena.browser.tabs.settle import settle
@@ -32,6 +35,7 @@ __all__ = ["CheckReader"]
 _READINGS = 4
 """How often the current page is read at most until it was read as a whole."""
 _PARSED = "() => document.readyState !== 'loading'"
+_HALF = "had not arrived as a whole"
 _ANSWERS = 0.5
 """How long a page has to tell whether it is parsed, in seconds: one that can't is read as it is."""
 _CALMING = 2.0
@@ -53,6 +57,8 @@ class CheckReader:
         """Whether the page that was read last stays open in it."""
         self.jar: Sequence[Mapping[str, Any]] | None = None
         """The cookies of the harness's own visits, until they have a context; None: the agent's."""
+        self.given: Mapping[str, Any] | None = None
+        """What the context of the harness's own knows; None: what the agent's remembers."""
         self._own: OwnPages | None = None
         self._over = False
         """Whether the tabs were read as they are at the end."""
@@ -99,7 +105,7 @@ class CheckReader:
         """Whether all elements of the document are there; True as well where nobody answers."""
         try:
             seconds = min(self._limits.hang, _ANSWERS)  # a halted page has its time when it is read
-            return bool(await tab.evaluate(_PARSED, seconds=seconds, what="looking at a document"))
+            return bool(await evaluate_isolated(tab, _PARSED, seconds=seconds, what="looking at a document"))
         except (DialogBlocks, PageCrashed, TabGone, Unresponsive):
             return True
         except (PlaywrightError, ScriptFailed):
@@ -137,16 +143,22 @@ class CheckReader:
                 async with self._held(tab) if moved else contextlib.nullcontext():
                     parsed = not self._over or await self._parsed(tab)
                     deadline = Deadline(self._limits.step)
-                    reading = await read_tab(tab, locate, prepare, self._limits, deadline, late=late)
+                    reading = await read_tab(
+                        tab, locate, prepare, self._limits, deadline, status=status_of(tab), late=late
+                    )
                     parsed = parsed and (not self._over or await self._parsed(tab))  # tells of another document, too
                 # Half of one document and half of another was read, or of one that had hardly come.
                 moved = self._over and (wanders(tab, document) if prepare else tab.document != document)
-                if not moved and (parsed or (again and tab.document == first)):  # that one goes nowhere, but is slow
+                if not moved and parsed:
                     return reading
+                if not moved and again and tab.document == first:  # that one goes nowhere, but is slow
+                    return replace(reading, waiting=reading.waiting or _HALF)
                 why, moved = "it keeps going elsewhere", True
                 continue
             except DialogBlocks:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+            except Unreadable as failure:
+                why = f"{UNREADABLE}: {failure}"
             except PlaywrightError:
                 if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
@@ -164,9 +176,11 @@ class CheckReader:
         return PageReading(url=tab.url, status=None, texts=(), hidden=why)
 
     async def _open_own(self) -> OwnPages:
-        self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
-        jar = self.jar if self.jar is not None else self._known.get("cookies", ())
-        self._own = await open_own_pages(self._engine, self._config, {**self._known, "cookies": jar})
+        if self.given is None:
+            self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
+        known = self._known if self.given is None else self.given
+        jar = self.jar if self.jar is not None else known.get("cookies", ())
+        self._own = await open_own_pages(self._engine, self._config, {**known, "cookies": jar})
         return self._own
 
     async def cookies(self) -> list[Mapping[str, Any]]:

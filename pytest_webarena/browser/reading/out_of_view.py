@@ -5,21 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_webarena.browser.faults import ScriptFailed
+from pytest_webarena.browser.reading.isolated import evaluate_isolated
 from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["DRAWN", "load_frames", "unloaded_frame"]
 
-# Every document and shadow root that scripts can reach.
+# Every document and shadow root that scripts can reach; `framed`: the document that an element shows, if any.
 _ROOTS = r"""
+const framed = el => {
+  try {
+    if (['iframe', 'frame', 'object'].includes(el.localName)) return el.contentDocument;
+    const around = el.localName === 'embed' ? el.ownerDocument.defaultView : [];
+    for (let i = 0; i < around.length; i++) {
+      try { if (around[i].frameElement === el) return around[i].document; } catch { /* of another site */ }
+    }
+  } catch { /* of another site */ }
+  return null;
+};
 const roots = root => {
   const found = [root];
   for (const el of root.querySelectorAll('*')) {
     if (el.shadowRoot) found.push(...roots(el.shadowRoot));
-    if (['iframe', 'frame'].includes(el.localName)) {
-      let framed = null;
-      try { framed = el.contentDocument; } catch { /* of another site */ }
-      if (framed) found.push(...roots(framed));
-    }
+    const inside = framed(el);
+    if (inside) found.push(...roots(inside));
   }
   return found;
 };
@@ -66,9 +74,8 @@ _UNLOADED = (
     + _ROOTS
     + r"""
   for (const frame of roots(document).flatMap(root => [...root.querySelectorAll('iframe[loading=lazy i]')])) {
-    let framed = null;
-    try { framed = frame.contentDocument; } catch { /* of another site */ }
-    if (!framed || framed.URL !== 'about:blank' || !frame.getAttribute('src') || frame.hasAttribute('srcdoc')) continue;
+    const inside = framed(frame);
+    if (!inside || inside.URL !== 'about:blank' || !frame.getAttribute('src') || frame.hasAttribute('srcdoc')) continue;
     try {
       const address = new URL(frame.src);
       if (address.origin === frame.ownerDocument.defaultView.location.origin) return address.href;
@@ -82,7 +89,7 @@ _UNLOADED = (
 async def load_frames(tab: Tab, *, seconds: float) -> bool:
     """Have frames loaded that would wait until somebody scrolls to them; whether there were any."""
     try:
-        found: Any = await tab.evaluate(_LOAD, seconds=seconds, what="loading frames")
+        found: Any = await evaluate_isolated(tab, _LOAD, seconds=seconds, what="loading frames")
     except ScriptFailed:
         return False
     return bool(found)
@@ -91,6 +98,6 @@ async def load_frames(tab: Tab, *, seconds: float) -> bool:
 async def unloaded_frame(tab: Tab, *, seconds: float) -> str:
     """Address of a frame of the same site that waits until somebody scrolls to it; empty for none."""
     try:
-        return str(await tab.evaluate(_UNLOADED, seconds=seconds, what="looking for frames"))
+        return str(await evaluate_isolated(tab, _UNLOADED, seconds=seconds, what="looking for frames"))
     except ScriptFailed:
         return ""

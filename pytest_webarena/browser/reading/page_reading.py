@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unreadable, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, went_elsewhere, writable
+from pytest_webarena.browser.reading.isolated import evaluate_isolated
+from pytest_webarena.browser.reading.matches import TEXT_OF, texts_of
 from pytest_webarena.browser.reading.out_of_view import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.reading.page_parts import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
@@ -26,10 +28,14 @@ from pytest_webarena.errors import BrowserError, SiteError, TaskError, TooLarge
 from pytest_webarena.evidence import LONGEST_PAGE
 from pytest_webarena.text import shorten
 
-__all__ = ["read_address", "read_tab"]
+__all__ = ["UNREADABLE", "read_address", "read_tab"]
 
 _TRIES = 2
 """How often a page that can't be looked at, or goes elsewhere while it is read, is opened."""
+_READINGS = 3
+"""How often the page in a fresh tab is read until it was one page from the beginning to the end."""
+_WANDERS = "it keeps going elsewhere"
+UNREADABLE = "its document can't be read"
 _PAGES = 3
 """How many pages a page may lead to by itself until the last one is taken as it is."""
 _FRAMES = 3
@@ -40,11 +46,14 @@ _LATE = 1.0
 _NO_PAGE = re.compile(r"Download is starting|ERR_ABORTED|NS_BINDING_ABORTED")
 """What browsers say when the answer came, but gives them nothing to show: the address is not a page's."""
 
+_NOTHING_TO_SHOW = "it is a download or an answer without content (state: {api: …} reads such answers)"
+
 # What is drawn, as far as scripts can reach: also what is in open shadow roots and in frames of the same site, after
 # the text around them. `innerText` of what is not drawn would be all of its text.
 _PAGE_TEXT = (
     "() => {"
     + DRAWN
+    + TEXT_OF
     + r"""
   const texts = [];
   const inner = root => {
@@ -53,16 +62,15 @@ _PAGE_TEXT = (
       if (shadow) {
         for (const child of shadow.childNodes) {
           if (child.nodeType === 1) {
-            if (child.checkVisibility()) texts.push(child.innerText ?? child.textContent);
+            if (child.checkVisibility()) texts.push(innerText(child) ?? child.textContent);
           } else if (child.nodeType === 3 && el.checkVisibility()) {
             texts.push(child.data);
           }
         }
         inner(shadow);
-      } else if (['iframe', 'frame'].includes(el.localName) && el.getClientRects().length) {
-        let framed = null;
-        try { framed = el.contentDocument; } catch { /* of another site */ }
-        if (framed) page(framed);
+      } else {
+        const inside = framed(el);
+        if (inside && el.getClientRects().length) page(inside);
       }
     }
   };
@@ -77,17 +85,6 @@ _PAGE_TEXT = (
 }"""
 )
 
-_TEXT_OF = r"""
-const textOf = el => {
-  if (!(el instanceof Element)) return el.textContent || '';
-  if (el.localName === 'select') return [...el.selectedOptions].map(o => o.label).join(', ');
-  if (['input', 'textarea'].includes(el.localName) && !['submit', 'button', 'reset', 'image'].includes(el.type)) {
-    return ['checkbox', 'radio'].includes(el.type) ? String(el.checked) : el.value;
-  }
-  return el.localName === 'input' ? el.value : el.innerText ?? el.textContent ?? '';
-};
-"""
-
 _REFRESH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
 """When a page leads elsewhere; not one that loads itself again and again."""
 
@@ -98,22 +95,28 @@ _MOVING = """() => [
   [...document.querySelectorAll('meta[http-equiv=refresh i]')].map(meta => meta.content),
 ]"""
 
-_PASSWORD = "() => [...document.querySelectorAll('input[type=password]')].some(field => field.checkVisibility())"
-
-_TEXTS = "elements => {" + DRAWN + _TEXT_OF + "return drawn(() => elements.map(textOf)); }"
-
 # `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
 _SCRIPT = (
     "async source => {"
     + DRAWN
-    + _TEXT_OF
+    + TEXT_OF
     + """
-  const plain = value => value instanceof Node ? textOf(value)
+  const plain = value => typeof value !== 'object' || value === null ? value
+    : value instanceof Node ? textOf(value)
     : value instanceof NodeList || value instanceof HTMLCollection ? [...value].map(textOf)
     : Array.isArray(value) ? value.map(plain) : value;
-  const promise = drawn(() => (0, eval)(source));
+  const shown = read => {
+    let begun = false;
+    try {
+      return drawn(() => { begun = true; return read(); });
+    } catch (error) {
+      if (begun) throw error;
+      return read();  // the page has replaced what `drawn` needs; the expression may do without
+    }
+  };
+  const promise = shown(() => (0, eval)(source));
   const found = await promise;
-  const value = drawn(() => plain(found));
+  const value = shown(() => plain(found));
   return value === undefined ? null : value;
 }"""
 )
@@ -132,8 +135,9 @@ async def read_address(
 ) -> PageReading:
     """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened.
 
-    One that can't be looked at, twice, in a browser that shows others, is told as what it is, like an agent's own:
-    who can write into a site's pages can see to it. ``late``: see `read_tab`. ``keep``: it stays open until the next.
+    One that can't be looked at, twice, in a browser that shows others, is reported as what it is, like an agent's own:
+    who can write into a site's pages can see to it. So is an address that gives no page. ``late``: see `read_tab`.
+    ``keep``: it stays open until the next.
     """
     try:
         url = resolve_address(url, here)
@@ -141,12 +145,13 @@ async def read_address(
         raise TaskError(f"a check opens a page: {error}") from error
     # What a page shows before the answers to its own requests have come is neither what is there nor what isn't.
     patient = replace(limits, settle=max(limits.settle, limits.answers))
-    for tries_left in reversed(range(_TRIES)):
+    for _ in range(_TRIES):
         try:
             return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late, keep=keep)
         except PlaywrightError as error:
-            if not tries_left or not went_elsewhere(error):
+            if not went_elsewhere(error):
                 raise
+            why = _WANDERS
         except DialogBlocks:
             why = "it kept opening dialogs"
         except Unresponsive as error:
@@ -190,10 +195,7 @@ async def _opened(
         except (PlaywrightError, Unresponsive) as error:
             reason = net_error(error) or shorten(first_line(error))
             if _NO_PAGE.search(str(error)):
-                raise TaskError(
-                    f"a check opens {url}: expected a page, found a download or an answer without content; "
-                    "checks of kind state look at such answers (api)"
-                ) from error
+                return PageReading(url=url, status=None, texts=(), error=_NOTHING_TO_SHOW)
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
         await settle(tab, limits, deadline)
         status = response.status if response is not None else None
@@ -209,8 +211,9 @@ async def _opened(
         if late:
             waiting, doubts = reading.waiting or parts.first, (*reading.doubts, *parts.doubts)
             reading = replace(reading, waiting=waiting, doubts=doubts, turned_away=parts.turned_away)
-        form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
-        return replace(reading, asks_password=bool(form))
+        return reading
+    except Unreadable as failure:
+        raise SiteError(f"a check opens {url}: {UNREADABLE}: {failure}") from failure
     finally:
         if not keep:
             await _close(tabs)
@@ -238,12 +241,12 @@ async def read_tab(
 
     ``late``: for what must not be there. A page that runs scripts, or leads elsewhere by itself (also by its header
     ``refresh``), is given a moment more to show it, and `PageReading.waiting` tells what it had not got yet.
-    Raises as `Tab.run`: `DialogBlocks` where a dialog hides the page, `Unresponsive`.
+    Raises as `Tab.run`: `DialogBlocks` where a dialog hides the page, `Unresponsive`; and `Unreadable`.
     """
     if tab.dialogs.open is not None:
         raise DialogBlocks
     seconds = deadline.left(limits.hang)
-    error = ""
+    error = invalid = ""
     owed = _Owed()
     try:
         if late:
@@ -253,20 +256,50 @@ async def read_tab(
                 await tab.evaluate(_SCRIPT, source, seconds=seconds, what="preparing a page for a check")
             except ScriptFailed as failure:
                 error = f"preparation {shorten(source)!r}: {failure}"
+                invalid = await _syntax_error(tab, source, failure, seconds)
                 break
         if prepare:
             await settle(tab, limits, deadline)
             if late:
                 owed = await _outwait(tab, limits, deadline, "")
-        if late and not owed.waiting and (frame := await unloaded_frame(tab, seconds=seconds)):
-            why = f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it"
-            owed = _Owed(waiting=why)
-        reading = await _read(tab, locate, seconds, wait)
+        for _ in range(_READINGS):
+            if late:
+                owed = await _with_frames(tab, owed, seconds)
+            document = tab.document
+            reading = await _read(tab, locate, seconds, wait)
+            if not wait or (tab.document == document and not tab.is_navigating()):
+                break
+            # What was read is of a page that was about to lead elsewhere, or of two.
+            if late:
+                owed = await _outwait(tab, limits, deadline, "")
+            else:
+                await settle(tab, limits, deadline)
+        else:
+            reading = PageReading(url=tab.url, status=None, texts=(), hidden=_WANDERS)
+    except Unreadable:
+        raise
     except ScriptFailed as failure:
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
+        if locate is not None and locate.startswith("js="):
+            invalid = invalid or await _syntax_error(tab, locate.removeprefix("js="), failure, seconds)
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
         raise TooLarge(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
-    return replace(reading, status=status, error=error, waiting=owed.waiting, doubts=owed.doubts)
+    return replace(reading, status=status, error=error, invalid=invalid, waiting=owed.waiting, doubts=owed.doubts)
+
+
+async def _syntax_error(tab: Tab, source: str, failure: ScriptFailed, seconds: float) -> str:
+    """Why ``source``, which threw ``failure``, is no JavaScript; empty if it is.
+
+    A page can throw a `SyntaxError` as well, so the source is parsed once more, without running it.
+    """
+    if not str(failure).startswith("SyntaxError"):
+        return ""
+    unrun = f"() => {{ if (0) {{ class Unrun {{ static {{\n{source}\n}} }} }} }}"  # where `return` is no statement
+    try:
+        await tab.evaluate(unrun, seconds=seconds, what="parsing a script of a check")
+    except ScriptFailed:
+        return f"expected JavaScript, found {shorten(source)!r}: {failure}"
+    return ""
 
 
 async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> _Owed:
@@ -277,7 +310,9 @@ async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str
         events = await settle(tab, limits, deadline)
         if owed := _owed(tab, events):
             return owed
-        moving, metas = await tab.evaluate(_MOVING, seconds=deadline.left(limits.hang), what="looking for scripts")
+        moving, metas = await evaluate_isolated(
+            tab, _MOVING, seconds=deadline.left(limits.hang), what="looking for scripts"
+        )
         delays = [float(found[1]) for found in map(_REFRESH.match, (refresh, *metas)) if found]
         moment = max(
             [limits.second_look] * bool(moving) + [each for each in delays if each <= limits.answers], default=0
@@ -290,6 +325,13 @@ async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str
             return owed
         refresh = ""
     return _Owed()
+
+
+async def _with_frames(tab: Tab, owed: _Owed, seconds: float) -> _Owed:
+    """``owed``, or a frame that has not been loaded, which is certain."""
+    if owed.waiting or not (frame := await unloaded_frame(tab, seconds=seconds)):
+        return owed
+    return _Owed(waiting=f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,9 +356,9 @@ def _owed(tab: Tab, events: Sequence[PageEvent]) -> _Owed:
 
 async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> PageReading:
     if locate is None:
-        text = await tab.evaluate(_PAGE_TEXT, seconds=seconds, what="reading a page")
+        text = await evaluate_isolated(tab, _PAGE_TEXT, seconds=seconds, what="reading a page")
         html = await tab.run(tab.page.content(), seconds, "reading a page")
-        return PageReading(url=tab.url, status=None, texts=(writable(text or ""),), html=writable(html))
+        return PageReading(url=tab.url, status=None, texts=(_as_text(text or ""),), html=writable(html))
     if locate.startswith("js="):
         value = await tab.evaluate(_SCRIPT, locate.removeprefix("js="), seconds=seconds, what="reading a page")
         values = value if isinstance(value, list) else [] if value is None else [value]
@@ -325,19 +367,19 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
     try:
         texts = []
         with contextlib.suppress(PlaywrightError) if wait else contextlib.nullcontext():  # waiting outlasts navigations
-            texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+            texts = await texts_of(tab, locate, seconds)
         if wait and not texts:  # only then: waiting is dearer than reading
             with contextlib.suppress(PlaywrightError):
                 first = matches.first.wait_for(state="attached", timeout=wait * 1000)
                 await tab.run(first, seconds + wait, "reading a page")
-            texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
+            texts = await texts_of(tab, locate, seconds)
     except PlaywrightError as error:
         if went_elsewhere(error):
             raise
         raise TaskError(
             f"expected a Playwright selector, found {locate!r}: {shorten(first_line(error), 300)}"
         ) from error
-    return PageReading(url=tab.url, status=None, texts=tuple(map(writable, texts)))
+    return PageReading(url=tab.url, status=None, texts=tuple(map(_as_text, texts)))
 
 
 def _as_text(value: object) -> str:

@@ -24,17 +24,18 @@ _STOPPING = 1.0
 """How long each of these may take, in seconds."""
 
 
-async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
-    """Make ``tab`` usable within about ``seconds``; returns what the agent is told.
+async def recover(tabs: Tabs, tab: Tab, *, seconds: float, stop: bool = True) -> PageEvent:
+    """Make ``tab`` usable within about ``seconds``; returns the event that the agent is shown.
 
     ``Runtime.terminateExecution`` interrupts ``while (true)`` within milliseconds, and an endless row of alerts between
-    two of them. `BrowserError` when not even an empty tab can be had.
+    two of them. Without ``stop`` the page is closed at once: its script was stopped before, and it hangs again.
+    `BrowserError` when not even an empty tab can be had.
     """
     url = tab.url
     looping = tab.dialogs.looping
     tab.dialogs.drain()
     try:
-        if (looping and tab.flooded) or not tab.is_observable:
+        if (looping and tab.flooded) or not (stop and tab.is_observable):
             raise Unresponsive("stopping its dialogs", 0)  # a timer opens them, or nobody can stop a script
         tab.flooded = looping
         # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.

@@ -27,6 +27,9 @@ _RESTLESS = 1.0
 """A page that changes for so long, with nothing under way, won't come to rest; in seconds."""
 _RESTLESS_CAP = 0.25
 """The cap for a page known never to come to rest, in seconds."""
+_ON_ITS_WAY = 0.1
+"""What the page sees as the beginning of an action is earlier by this, in seconds: the question reaches the page later
+than it is asked, and a timer that the action set at once must not be taken for one from before."""
 _DOCUMENTS = 4
 """A page that leads on to more documents than these (one that keeps reloading) gets no more time for each."""
 _MENDINGS = 3
@@ -157,7 +160,7 @@ async def _rest(
                 quiet * 1000,
                 limit * 1000,
                 not tab.never_loads,
-                -1 if since is None or tab.ticking else (time.monotonic() - since) * 1000,
+                -1 if since is None or tab.ticking else (time.monotonic() - since + _ON_ITS_WAY) * 1000,
                 seconds=hang + limit,
                 what="waiting for the page",
             )

@@ -12,7 +12,7 @@ from playwright.async_api import CDPSession, FileChooser, Page, Request, Respons
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
-from pytest_webarena.browser.messages import first_line, writable
+from pytest_webarena.browser.messages import first_line, went_elsewhere, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.fast.inpage import InPage
 from pytest_webarena.browser.observation.fast.numbers import Numbers
@@ -213,8 +213,11 @@ class Tab:
             raise BrowserError(f"{method} needs Chromium; this browser is another one (use --browser chromium)")
         return await self.run(self._cdp.send(method, params or {}), seconds, method)
 
-    async def evaluate(self, function: str, *args: Any, seconds: float, what: str) -> Any:
-        """Result of a JavaScript function called in the page's main frame; `ScriptFailed` when it throws."""
+    async def evaluate(self, function: str, *args: Any, seconds: float, what: str, world: int | None = None) -> Any:
+        """Result of a JavaScript function called in the page's main frame, in its ``world`` of that number, if any.
+
+        Raises `ScriptFailed` when it throws, or its result can't be sent.
+        """
         call = f"({function})({', '.join(json.dumps(arg) for arg in args)})"
         if self._cdp is None:
             try:
@@ -222,7 +225,14 @@ class Tab:
             except PlaywrightError as error:
                 raise ScriptFailed(first_line(error)) from error
         parameters = {"expression": call, "awaitPromise": True, "returnByValue": True, "userGesture": False}
-        answer = await self.run(self._cdp.send("Runtime.evaluate", parameters), seconds, what)
+        parameters |= {"contextId": world} if world is not None else {}
+        try:
+            answer = await self.run(self._cdp.send("Runtime.evaluate", parameters), seconds, what)
+        except PlaywrightError as error:
+            if went_elsewhere(error):
+                raise
+            # The browser refuses to send circular objects, symbols and getters that throw, in various words.
+            raise ScriptFailed(f"the browser can't return its result: {first_line(error)}") from error
         return script_value(answer)
 
     async def changed(self, seconds: float) -> None:

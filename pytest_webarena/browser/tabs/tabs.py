@@ -18,6 +18,7 @@ from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.dialogs import Dialogs
+from pytest_webarena.browser.tabs.document_status import DocumentStatus, FirstStatuses
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.signals import AddressCause
@@ -50,6 +51,7 @@ class Tabs:
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
+        self._first_statuses = FirstStatuses(context)
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
 
@@ -199,6 +201,7 @@ class Tabs:
         signals = self._signals.of_tab(cause)
         dialogs = Dialogs(self._config.dialogs, self._report, signals)
         tab = Tab(page, dialogs, self._report, signals)
+        tab.kept[DocumentStatus] = DocumentStatus(page, self._first_statuses.take(page.url))
         page.on("download", self._on_download)
         # With a listener no file dialog of the system opens, where nobody could answer it.
         page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from pytest_webarena.checks.images.spec import ImageQuery
-from pytest_webarena.checks.kind import Live
+from pytest_webarena.checks.kind import Live, current_address
 from pytest_webarena.checks.upstream.calls import parse_call
 from pytest_webarena.checks.upstream.helpers import address_of
 from pytest_webarena.checks.upstream.program_spec import LAST
@@ -131,7 +131,7 @@ def _look(query: ImageQuery, live: Live) -> dict[str, Any]:
     url = query.eval_image_url
     try:
         if url.startswith("func"):
-            here = live.read_page(open=None, locate="js=0").url
+            here = current_address(live)
             url = address_of(parse_call(url.split("func:", 1)[-1], "address"), live, here)
         address = None if url == LAST else resolve_placeholders(url, live.sites)
         source = _script(_LIST, selector=query.eval_image_class.strip(), patience=_LATE if address else 0)
@@ -186,7 +186,7 @@ def _fetch(origin: str, addresses: list[str], live: Live, total: int) -> list[di
         source = _script(_FETCH, addresses=missing, each=MAX_BYTES, total=total, patience=_FETCHING)
         try:
             page = live.read_page(open=opened, locate=source)
-        except (SiteError, TaskError) as error:  # the latter where the browser saves it
+        except (SiteError, TaskError) as error:
             made = {**{each: {"error": str(error)} for each in missing}, **made}
             continue
         if page.texts and _origin(page.url) == origin:

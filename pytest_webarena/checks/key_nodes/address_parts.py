@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from pytest_webarena.checks.hosts import ascii_host, unicode_host
 from pytest_webarena.checks.key_nodes.model import ANY_SITE, UrlTarget, site_label
 from pytest_webarena.checks.urls import parse_url, same_place
 
@@ -40,7 +41,7 @@ def on_site(url: str, base: str) -> bool:
 def has_label(url: str, label: str) -> bool:
     """Whether its host has this label."""
     parsed = parse_url(url)
-    return parsed is not None and is_page(url) and site_label(parsed.host) == label.casefold()
+    return parsed is not None and is_page(url) and site_label(parsed.host) == ascii_host(label)
 
 
 def is_within(target: UrlTarget, url: str, base: str) -> bool:
@@ -48,12 +49,12 @@ def is_within(target: UrlTarget, url: str, base: str) -> bool:
     assert target.match is not None
     wanted = target.match.text
     parts = urlsplit(url.strip())
-    subject, wanted = _path(parts.path or "/"), _path(wanted)
-    if not base:
-        subject = (parts.hostname or "") + subject
+    path, wanted = _path(parts.path or "/"), _path(wanted)
     if "#" in wanted:
-        subject += f"#{unquote(parts.fragment)}"
-    return wanted in subject or (wanted.endswith("/") and wanted in f"{subject}/")
+        path += f"#{unquote(parts.fragment)}"
+    host = "" if base else ascii_host(parts.hostname or "")
+    subjects = {f"{name}{path}" for name in (host, unicode_host(host))}
+    return any(wanted in each or (wanted.endswith("/") and wanted in f"{each}/") for each in subjects)
 
 
 def _path(text: str) -> str:

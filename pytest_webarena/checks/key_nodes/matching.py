@@ -28,6 +28,7 @@ from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.checks.key_nodes.timeline import Moment
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.text import TextMatch, judge_text
+from pytest_webarena.checks.urls import equivalent_urls
 from pytest_webarena.errors import Cause, JudgeError
 from pytest_webarena.signals import DomEvent
 from pytest_webarena.tasks.placeholders import resolve_placeholders
@@ -83,7 +84,7 @@ class Matcher:
             return NO
         match node.target:
             case UrlTarget():
-                return self._url(node.target, moment, active=node.hold == "end")
+                return self._url(node.target, moment, active=node.hold == "end", prohibited=node.forbidden)
             case ElementTarget():
                 return self._element(node.target, moment)
             case ValueTarget():
@@ -99,8 +100,17 @@ class Matcher:
 
     # --- addresses
 
-    def _url(self, target: UrlTarget, moment: Moment, *, active: bool) -> Hit:
-        """``active``: whether the current tab counts alone, and also what it has shown for long."""
+    def _url(self, target: UrlTarget, moment: Moment, *, active: bool, prohibited: bool) -> Hit:
+        """``active``: whether the current tab counts alone, and also what it has shown for long. ``prohibited``: where
+        the gateway refused to lead counts, too, and what servers may take for the same address."""
+
+        def reached(url: str, how: str) -> Hit:
+            if not prohibited:
+                return self._address(target, url, how)
+            by_judge = target.match is not None and target.match.how == "semantic"
+            spellings = (url,) if by_judge else equivalent_urls(url)
+            return best([self._any_address(target, each, how) for each in spellings])
+
         if moment.kind == "gap":
             return _gap(moment) if moment.addresses else NO
         if moment.kind == "end":
@@ -108,21 +118,23 @@ class Matcher:
             if active and not any(tab.active for tab in tabs):
                 return _open("which tab was current at the end was not recorded")
             urls = [tab.url for tab in tabs if tab.active or not active]
-            return best(
-                [self._address(target, url, "open at the end: ") for url in urls if active or url not in moment.shown]
-            )
+            return best([reached(url, "open at the end: ") for url in urls if active or url not in moment.shown])
         if moment.kind in ("start", "address"):
-            return self._address(target, moment.url, "the agent began at " if moment.kind == "start" else "")
+            return reached(moment.url, "the agent began at " if moment.kind == "start" else "")
         return NO
 
     def _address(self, target: UrlTarget, url: str, how: str) -> Hit:
+        return NO if url.partition("#")[0] in self._refused else self._any_address(target, url, how)
+
+    def _any_address(self, target: UrlTarget, url: str, how: str) -> Hit:
+        """Whether an address is the target's, be there a page or not."""
         for site in target.sites:
             base = base_of(site, self._sites)
             if base is None:
                 return _open(f"the address of {site} was not recorded")
             if not on_site(url, base):
                 return NO
-        if not is_page(url) or url.partition("#")[0] in self._refused or lacks(target, url, self._sites):
+        if not is_page(url) or lacks(target, url, self._sites):
             return NO
         hit = Hit(known=True, by=how + clip(url, 200))
         if target.param:

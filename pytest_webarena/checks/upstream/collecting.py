@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_webarena.checks.kind import Live
+from pytest_webarena.checks.kind import Live, current_address
 from pytest_webarena.checks.upstream.calls import LAST_URL, Call, parse_call
 from pytest_webarena.checks.upstream.helpers import address_of, post_url, text_of
 from pytest_webarena.checks.upstream.page_scripts import PAGE_SOURCE, helper_source, locator_source
@@ -24,7 +24,7 @@ Reading = dict[str, Any]
 def collect(spec: ProgramSpec, live: Live) -> JsonValue:
     """Look at every target's page: ``own`` as seen from the agent's last page, ``later`` as seen from wherever the
     targets before have led to (where that differs), ``corrected`` where the corrected target's address does."""
-    here = live.read_page(open=None, locate="js=0").url
+    here = current_address(live)
     at, moved = here, False
     looks: list[JsonValue] = []
     for target in spec.targets:
@@ -65,7 +65,7 @@ def _read(target: Target, live: Live, address: str | None) -> Reading:
     if locator.startswith("func:"):
         call = parse_call(locator.removeprefix("func:"), "text")
     if call is not None and not call.function.page:
-        landed = address or live.read_page(open=None, locate="js=0").url
+        landed = address or current_address(live)
         return {"landed": landed, "found": ["value", text_of(call, live)]}
     source = locator_source(locator) if locator else PAGE_SOURCE
     source = helper_source(call) if call is not None else source

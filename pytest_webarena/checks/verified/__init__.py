@@ -86,7 +86,8 @@ def _unrecorded(finding: EvaluatorResult, evidence: Evidence) -> int:
             return not _is_asset(url)
         return not url or _may_be(wanted, url)
 
-    return sum(each.count for each in evidence.unrecorded if each.method in ("", method) and may_be(each.url))
+    sent = (each for each in evidence.unrecorded if not each.refused)
+    return sum(each.count for each in sent if each.method in ("", method) and may_be(each.url))
 
 
 def _may_be(wanted: Any, url: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pytest_webarena.results.audit import Audit, Finding, TaskAudit
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -38,9 +39,9 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
         return
     reporter.section("webarena audit")
     for line in audit_lines(audit, notes=reporter.verbosity > 0):
-        reporter.write_line(line)
+        reporter.write_line(printable(line))
     if controller.ruling is not None:
-        reporter.write_line(f"audit: {controller.ruling.message}", red=controller.ruling.exit_code != 0)
+        reporter.write_line(printable(f"audit: {controller.ruling.message}"), red=controller.ruling.exit_code != 0)
     reporter.write_line(f"records: {os.path.relpath(run.path)} (all of it in audit.json)")
 
 

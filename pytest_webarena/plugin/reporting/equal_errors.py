@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.plugin.reporting.outcomes import error_kind, is_trial
-from pytest_webarena.text import shorten
+from pytest_webarena.text import printable, shorten
 
 if TYPE_CHECKING:
     import pytest
@@ -49,7 +49,7 @@ def _with_number(group: list[pytest.TestReport]) -> pytest.TestReport:
     named = ", ".join(shorten(report.nodeid.rpartition("::")[2], 60) for report in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     told = f"The same error in {len(others)} more trial{'s' * (len(others) > 1)}: {named}{more}"
-    told = textwrap.fill(told, 80, break_long_words=False, break_on_hyphens=False)
+    told = textwrap.fill(printable(told), 80, break_long_words=False, break_on_hyphens=False)
     first = copy.copy(first)
     text: Any = copy.deepcopy(first.longrepr)
     first.longrepr = text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_webarena.plugin.reporting.lines import plural
-from pytest_webarena.results.wording import dollars
+from pytest_webarena.results.wording import cost_words
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation
 
@@ -171,7 +171,7 @@ def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Itera
     yield "{:.1%} to {:.1%}".format(*rate.interval) + known
     yield str(rate.errors or "")
     yield missing
-    yield "" if found.usage is None or found.usage.cost is None else dollars(found.usage.cost)
+    yield "" if found.usage is None or found.usage.cost is None else cost_words(found.usage)
 
 
 def _failure(record: TrialRecord, place: TaskPlace | None, repository: str, folder: str) -> Iterator[str]:

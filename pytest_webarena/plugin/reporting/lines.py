@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["LABEL", "WIDTH", "Line", "plural", "row", "shorter"]
+__all__ = ["LABEL", "WIDTH", "Line", "plural", "row", "shorter", "wrapped"]
 
 WIDTH = 80
 LABEL = 15
@@ -31,6 +31,11 @@ def row(label: str, parts: Iterable[str], *, indent: int = 2, mark: str = "") ->
         head = f"{pad}{label}" if number == 0 else ""
         gap = "" if len(head) < LABEL else " "
         yield Line(f"{head:<{LABEL}}{gap}{text}".replace("\N{NO-BREAK SPACE}", " "), mark)
+
+
+def wrapped(text: str, width: int = WIDTH - LABEL) -> list[str]:
+    """``text`` in lines that break between words: none begins where a word of somebody else's could be a command."""
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
 
 def plural(count: int, word: str) -> str:

@@ -57,10 +57,13 @@ def failure_text(text: str, path: str, line: int, *, style: str) -> Any:
 
     There is in the short summary, in JUnit's ``message``, and with ``--tb=line`` (``style``). xdist carries it whole.
     """
+    from pytest_webarena.text import printable  # not before there is a trial
+
     try:
         from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
     except ImportError:  # none of pytest's public names
-        return text
+        return printable(text)
+    text = printable(text)  # before it is wrapped, and before its first line is taken
     crash = ReprFileLocation(path, line, text.partition("\n")[0])
     body = ReprEntryNative([f"{_wrapped(text)}\n"] if style != "line" else [])
     return ReprExceptionInfo(reprtraceback=ReprTraceback([body], None, style="native"), reprcrash=crash)

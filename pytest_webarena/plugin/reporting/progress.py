@@ -176,7 +176,9 @@ class Progress:
 
     def _write(self, text: str) -> None:
         """A line of a log, or more of 80 columns."""
-        lines = textwrap.wrap(f"webarena: {text}", 80, subsequent_indent="  ", break_on_hyphens=False)
+        lines = textwrap.wrap(
+            f"webarena: {text}", 80, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+        )
         for line in lines:
             self._log(line)
         self._stream.flush()

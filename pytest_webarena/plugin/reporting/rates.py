@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row
 from pytest_webarena.results import Rate, Summary
 from pytest_webarena.results.comparing.doubts import bounds
-from pytest_webarena.results.wording import dollars, seconds_words, shortfall_words, usage_words
+from pytest_webarena.results.wording import cost_words, dollars, seconds_words, shortfall_words, usage_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results.conditions import Difference
@@ -74,12 +74,13 @@ def _repeat_rows(summary: Summary) -> Iterator[Line]:
         interval = "{:.1%} to {:.1%}".format(*whole)
         yield from row("interval", [f"{interval} if these tasks are all there are, and no sample"])
     if summary.tries > 1:
-        told = [f"{summary.solved_once}/{summary.tasks} tasks solved at least once", f"{summary.solved_always} always"]
+        parts = [f"{summary.solved_once}/{summary.tasks} tasks solved at least once", f"{summary.solved_always} always"]
         if summary.pass_any is not None and summary.pass_all is not None:
-            told += [f"pass@{summary.most} {summary.pass_any:.1%}", f"pass^{summary.most} {summary.pass_all:.1%}"]
+            of = f" on {summary.most_tasks} of {summary.tasks} tasks" if summary.most_tasks < summary.tasks else ""
+            parts += [f"pass@{summary.most} {summary.pass_any:.1%}{of}", f"pass^{summary.most} {summary.pass_all:.1%}"]
         if summary.chance_share is not None:
-            told.append(f"{summary.chance_share:.0%} of the spread is chance")
-        yield from row(f"of {summary.tries} tries", told)
+            parts.append(f"{summary.chance_share:.0%} of the spread is chance")
+        yield from row(f"of {summary.tries} tries", parts)
     if summary.flaky:
         named = [f"{task} {passed}/{judged}" for task, (passed, judged) in list(summary.flaky.items())[:_FLAKY]]
         more = [f"{len(summary.flaky) - _FLAKY} more"] if len(summary.flaky) > _FLAKY else []
@@ -104,7 +105,7 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
     if (used := summary.judge_usage) is not None:
         cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
         asked = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
-        yield from row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
+        yield from row("judge", [*summary.judges, asked, cost_words(used), f"{used.input_tokens:,} tokens in"])
     if (found := summary.rate.corrected) is not None:
         interval = "{:.1%} to {:.1%}".format(*found.interval)
         yield from row("", [f"if the judge never erred: {found.value:.1%} (95% {interval})"])
@@ -121,12 +122,13 @@ def _cost_rows(summary: Summary) -> Iterator[Line]:
     used = summary.usage
     if used is None:
         return
-    yield from row("cost", usage_words(used), mark="yellow" if used.cost is None else "")
+    yield from row("cost", usage_words(used), mark="" if used.complete and used.cost is not None else "yellow")
     if used.cost is None:
         known = [f"{dollars(summary.known_cost)} known of {plural(summary.priced, 'trial')}"] if summary.priced else []
-        models = " or ".join(summary.unpriced) or "the model"
-        yield from row("", [*known, f"no price for {models} (--prices)"], mark="yellow")
-    elif unknown := (trials := summary.rate.judged + summary.rate.errors) - summary.priced:
+        models = " or ".join(summary.unpriced) or ("the model" if used.complete else "")
+        why = [f"no price for {models} (--prices)"] if models else []
+        yield from row("", [*known, *why], mark="yellow")
+    elif unknown := (trials := summary.rate.judged + summary.rate.errors - summary.unbegun) - summary.priced:
         yield from row("", [f"not known of {unknown} of {plural(trials, 'trial')}, which are not in it"], mark="yellow")
 
 

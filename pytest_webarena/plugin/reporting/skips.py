@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.collection import MISSING_SITES
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -21,4 +22,4 @@ def write_skips(reporter: TerminalReporter) -> None:
         if reason.startswith(MISSING_SITES):
             counts[reason] += 1
     for reason, count in counts.most_common():
-        reporter.write_line(f"webarena: {count} skipped: {reason}", yellow=True)
+        reporter.write_line(printable(f"webarena: {count} skipped: {reason}"), yellow=True)

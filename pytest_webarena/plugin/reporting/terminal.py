@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections import Counter
@@ -13,7 +14,7 @@ import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.llm_judge import standing
-from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row, shorter
+from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import summarise
@@ -22,6 +23,7 @@ from pytest_webarena.results.gradings import compare
 from pytest_webarena.results.statistics import grouped
 from pytest_webarena.results.wording import dollars, size_words
 from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -148,7 +150,7 @@ def _film_lines(settings: Settings) -> Iterator[str]:
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     """The run's figures, from its records."""
     if controller.refusal:
-        reporter.write_line(f"ERROR: {controller.refusal}", red=True)
+        reporter.write_line(printable(f"ERROR: {controller.refusal}"), red=True)
     run = controller.run_dir
     if run is None:
         lines = [
@@ -188,7 +190,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
 
 def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
     for line in lines:
-        reporter.write_line(line.text, **({line.mark: True} if line.mark else {}))
+        reporter.write_line(printable(line.text), **({line.mark: True} if line.mark else {}))
 
 
 def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
@@ -295,7 +297,7 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
     label = "not run"
     for reason, count in stopped.items():
         told = f"{plural(count, 'trial')}; {reason}"
-        for text in textwrap.wrap(told, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False):
+        for text in wrapped(told):
             yield Line(f"{label:<{LABEL}}{text}", "red")
             label = ""
     if stopped and way_on:
@@ -307,22 +309,24 @@ def comparison_lines(controller: Controller) -> Iterator[Line]:
     from pytest_webarena.results.comparing.wording import headline
 
     for why in controller.decided:
-        for number, text in enumerate(textwrap.wrap(why, WIDTH - LABEL, break_on_hyphens=False)):
+        for number, text in enumerate(wrapped(why)):
             yield Line(f"{'until' * (not number):<{LABEL}}{text}", "bold")
+    if controller.until is not None and controller.records and not controller.decided:
+        yield Line(
+            f"{'until':<{LABEL}}not decided at {controller.until * 100:g} points before the trials were over", "yellow"
+        )
     # Intervals of fixed size don't know that somebody has looked.
     between = [] if controller.decided else controller.between_agents()
     for each in (*between, *controller.comparisons):
         mark = {"better": "", "worse": "red"}.get(each.verdict, "yellow")
-        for number, text in enumerate(textwrap.wrap(headline(each), WIDTH - LABEL, break_on_hyphens=False)):
+        for number, text in enumerate(wrapped(headline(each))):
             yield Line(f"{'compared' * (not number):<{LABEL}}{text}", mark)
 
 
 def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:
     if ruling is not None:
         mark = "red" if ruling.exit_code else ""
-        yield from (
-            Line(text, mark) for text in textwrap.wrap(f"gate: {ruling.message}", WIDTH, break_on_hyphens=False)
-        )
+        yield from (Line(text, mark) for text in wrapped(f"gate: {ruling.message}", WIDTH))
 
 
 def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
@@ -357,7 +361,7 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
         state = standing(settings, kind)
         if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
             mark = "red" if state.off else "" if state.known is not None else "yellow"
-            yield from (Line(text, mark) for text in textwrap.wrap(f"judge {state.told}", WIDTH - 10))
+            yield from (Line(text, mark) for text in wrapped(f"judge {state.told}", WIDTH - 10))
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
@@ -381,16 +385,18 @@ def budget_lines(calls: Sequence[CallTotals], settings: ModelSettings) -> Iterat
     others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in apart.items()}
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
     if limit or any(others.values()):
-        parts.append(f"{dollars(spent)} spent{limit}")
+        reserved = math.fsum(line.reserved for line in calls)
+        held = f" and {dollars(reserved)} reserved" if reserved and limit else ""
+        parts.append(f"{dollars(spent)} spent{held}{limit}")
     for who, lines in others.items():
         if lines:
             parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {who}")
     if unknown := sum(line.unknown for line in calls):
         assumed = sum(line.assumed for line in calls)
-        taken = f", taken for {dollars(assumed)}" if assumed and settings.max_cost is not None else ""
-        parts.append(f"{plural(unknown, 'call')} of unknown cost{taken}")
+        counted = f", counted as {dollars(assumed)}" if assumed and settings.max_cost is not None else ""
+        parts.append(f"{plural(unknown, 'call')} of unknown cost{counted}")
     if lost := sum(line.open for line in calls):
-        parts.append(f"{plural(lost, 'request')} cut off, cost not told")
+        parts.append(f"{plural(lost, 'request')} without a reported cost")
     if settings.cache is not None:
         hits = sum(line.usage.cached_calls for line in calls)
         misses = sum(line.usage.calls for line in calls) - hits

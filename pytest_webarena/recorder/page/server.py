@@ -11,7 +11,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from pytest_webarena.errors import UsageError, WebArenaError
 from pytest_webarena.recorder.page.hand import Hand
 from pytest_webarena.recorder.page.panel import Panel
+from pytest_webarena.results.page_handler import PageHandler
 from pytest_webarena.results.sealed_page import served
 
 __all__ = ["PageServer"]
@@ -78,11 +79,9 @@ class PageServer(ThreadingHTTPServer):
         """A connection that the other side gave up is nobody's fault."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(PageHandler):
     server: PageServer
     protocol_version = "HTTP/1.1"
-    server_version = "webarena"
-    sys_version = ""
     timeout = 120
 
     def do_GET(self) -> None:
@@ -220,6 +219,3 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the terminal belongs to whoever started this."""

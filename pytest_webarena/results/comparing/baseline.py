@@ -69,6 +69,7 @@ def _task(task: SideTask) -> dict[str, Any]:
         "sites": list(task.sites),
         "category": task.category,
         "tags": list(task.tags),
+        **({"node": task.node} if task.node else {}),
         "outcomes": " ".join(
             f"{each.trial}{_LETTERS[each.outcome]}{_SHORT * each.counts}{_JUDGED * each.judge}" for each in task.tries
         ),
@@ -170,6 +171,7 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
         sites=tuple(data.get("sites", ())),
         category=str(data.get("category", "")),
         tags=tuple(data.get("tags", ())),
+        node=str(data.get("node", "")),
         tries=tuple(tries),
     )
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import Difference, PairedTask, difference_of
-from pytest_webarena.results.comparing.doubts import Corrected, bounds, corrected_difference, difference_bounds
+from pytest_webarena.results.comparing.doubts import Corrected, corrected_difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure, effort_of, growth_of
-from pytest_webarena.results.comparing.repeats import Spread, flaky, pass_all, pass_any, spread_of
-from pytest_webarena.results.comparing.sides import Side, SideTask, Try, paired
+from pytest_webarena.results.comparing.sides import Side, SideTask, Try, bounds_of, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
+from pytest_webarena.results.comparing.worst import Verdict, Worst, word, worst_of
 from pytest_webarena.results.conditions import alike
 from pytest_webarena.text import shorten
 
@@ -23,13 +22,11 @@ __all__ = [
     "Group",
     "TaskFate",
     "Verdict",
-    "about",
     "choose",
     "compare",
     "compare_all",
 ]
 
-Verdict = Literal["better", "worse", "can't tell"]
 Fate = Literal["won", "lost", "undecided", "same"]
 
 _MEANT = ("model", "digest of the agent")
@@ -73,6 +70,18 @@ class Group:
     p: float
     adjusted: float
     """By Holm, among all groups of its kind."""
+    bounds: tuple[float, float]
+    """As of `Comparison`; of tasks whose group is known, which one without any record is not."""
+    worst: Worst | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """By the rule of `Comparison.verdict`."""
+        alpha = 1 - self.difference.confidence
+        if self.adjusted > alpha + 1e-12:
+            return "can't tell"
+        found = word(self.difference.decided())
+        return found if _stays(found, self.worst, alpha * self.p / self.adjusted) else "can't tell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +111,10 @@ class Comparison:
     """What is compared: agents, models."""
     forced: tuple[str, ...] = ()
     """Differences that make it no comparison, told because it was asked for all the same."""
-    bounds: tuple[float, float] = (-1.0, 1.0)
+    bounds: tuple[float, float]
     """The difference of rates at its worst and at its best, if trials without a verdict had ended so."""
+    worst: Worst | None = None
+    """What is left of the difference, had trials without a verdict gone against it; None where there are none."""
     asked: tuple[int, int] = (0, 0)
     """About how many of each side's trials with a verdict a judge model was asked."""
     corrected: Corrected | None = None
@@ -114,8 +125,15 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What can be said of tasks like these, which are a sample: interval and test have to agree, and with a judge
-        whose errors are known the interval that knows of them."""
+        """What can be said of tasks like these, which are a sample: interval and test have to agree, with a judge whose
+        errors are known the interval that includes them, and both have to say the same whatever the outcomes of the
+        excluded trials were."""
+        found = self.verdict_of_judged
+        return found if _stays(found, self.worst, self.alpha * self.p / self.adjusted) else "can't tell"
+
+    @property
+    def verdict_of_judged(self) -> Verdict:
+        """The same of the trials with a verdict alone, whatever the excluded ones would have been."""
         if self.adjusted > self.alpha + 1e-12:
             return "can't tell"
         return self._judged(self.difference.decided())
@@ -130,12 +148,13 @@ class Comparison:
         if self.corrected is not None:
             low, high = self.corrected.interval
             sign *= (low > 0) if sign > 0 else (high < 0)
-        return "can't tell" if self.judge_says_nothing else _word(sign)
+        return "can't tell" if self.judge_says_nothing else word(sign)
 
     @property
     def verdict_here(self) -> Verdict:
         """What can be said of these very tasks, taken for the whole set."""
-        return self._judged(self.difference.decided(whole=True))
+        found = self._judged(self.difference.decided(whole=True))
+        return found if _stays(found, self.worst, whole=True) else "can't tell"
 
     def growth_beyond(self, allowed: float) -> Growth | None:
         """How the dollars of a trial grew, tested against what is allowed; None where that can't be said."""
@@ -156,36 +175,14 @@ class Comparison:
         first, second = (side.errors + sum(side.missing.values()) for side in (self.first, self.second))
         return first, second
 
-    @property
-    def may_turn(self) -> bool:
-        """Whether trials without a verdict could take back that one is better or worse."""
-        if not any(self.open_trials):
-            return False
-        low, high = self.bounds
-        return (self.verdict == "better" and low <= 0) or (self.verdict == "worse" and high >= 0)
-
     def of(self, fate: Fate) -> list[TaskFate]:
         """Tasks that went so."""
         return [each for each in self.fates if each.fate == fate]
 
 
-def _word(sign: int) -> Verdict:
-    return "better" if sign > 0 else "worse" if sign < 0 else "can't tell"
-
-
-def about(side: Side) -> dict[str, object]:
-    """What several trials of each task tell of one side: pass@k, pass^k, flaky tasks, spread."""
-    most = max((judged for _, judged in side.counts), default=1)
-    ks = [k for k in dict.fromkeys((1, 2, 3, 5, 10, most)) if k <= most]
-    spread: Spread | None = spread_of(side.counts)
-    named = {name: (task.passed, task.judged) for name, task in side.tasks.items()}
-    return {
-        "tasks": {k: sum(judged >= k for _, judged in side.counts) for k in sorted(ks)},
-        "pass_any": {k: pass_any(side.counts, k) for k in sorted(ks)},
-        "pass_all": {k: pass_all(side.counts, k) for k in sorted(ks)},
-        "flaky": flaky(named),
-        "chance_share": spread.share if spread else None,
-    }
+def _stays(verdict: Verdict, worst: Worst | None, most: float = 1.0, *, whole: bool = False) -> bool:
+    """``most``: the p-value that is still evidence, were nothing else compared (Holm's factor taken off)."""
+    return worst is None or worst.allows(verdict, most=most, whole=whole)
 
 
 def choose(sides: Sequence[Sequence[Side]], agents: Sequence[str] = ()) -> list[tuple[Side, Side]]:
@@ -234,12 +231,26 @@ def _listed(run: Sequence[Side]) -> str:
 
 
 def compare_all(
-    pairs: Sequence[tuple[Side, Side]], *, confidence: float = 0.95, allow_mixed: bool = False
+    pairs: Sequence[tuple[Side, Side]],
+    *,
+    confidence: float = 0.95,
+    allow_mixed: bool = False,
+    refused: list[str] | None = None,
 ) -> list[Comparison]:
-    """Each of ``pairs``; with several, p-values know of it (Holm), and intervals hold together (Bonferroni)."""
+    """Each of ``pairs``; with several, p-values know of it (Holm), and intervals hold together (Bonferroni).
+    Why some can't be compared is added to ``refused``; `UsageError` without it, and where all can't."""
     level = 1 - (1 - confidence) / max(1, len(pairs))
-    found = [compare(*pair, confidence=level, allow_mixed=allow_mixed) for pair in pairs]
-    adjusted = holm({number: each.p for number, each in enumerate(found)})
+    found, failed = [], []
+    for pair in pairs:
+        try:
+            found.append(compare(*pair, confidence=level, allow_mixed=allow_mixed))
+        except UsageError as error:
+            failed.append(str(error))
+    if failed and (refused is None or not found):
+        raise UsageError("\n".join(failed))
+    if refused is not None:
+        refused += failed
+    adjusted = holm(dict(enumerate([*(each.p for each in found), *(1.0 for _ in failed)])))
     return [replace(each, adjusted=adjusted[number], alpha=1 - confidence) for number, each in enumerate(found)]
 
 
@@ -252,9 +263,12 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
     common, asked_of_both = [], []
     for name in dict.fromkeys((*first.tasks, *second.tasks)):
         one, other = first.tasks.get(name), second.tasks.get(name)
-        if (one is None and name in first.missing) or (other is None and name in second.missing):
+        lacking = first if one is None else second if other is None else None
+        if lacking is not None and name in lacking.missing:
             asked_of_both.append(name)
             left_out.setdefault("planned and without a result on one side", []).append(name)
+        elif lacking is not None and name in lacking.decided:
+            left_out.setdefault("left out by --until on one side", []).append(name)
         elif one is None or other is None:
             left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)
         elif one.digest and other.digest and one.digest != other.digest:
@@ -295,14 +309,15 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         adjusted=p,
         alpha=1 - confidence,
         test=test,
-        groups=tuple(_groups(first, tasks, confidence)),
+        groups=tuple(_groups(first, second, tasks, asked_of_both, confidence)),
         fates=tuple(sorted((_fate(first.tasks[name], second.tasks[name]) for name in common), key=_least_alike)),
         transitions=_transitions(first, second, common),
         left_out={reason: tuple(names) for reason, names in left_out.items()},
         differing=tuple(differing),
         changed=tuple(changed),
         forced=tuple(refused),
-        bounds=difference_bounds(_bounds(first, asked_of_both), _bounds(second, asked_of_both)),
+        bounds=bounds_of(first, second, asked_of_both),
+        worst=worst_of(first, second, asked_of_both, difference),
         growth={measure: found for measure, found in growth.items() if found is not None},
         efforts=(efforts[0], efforts[1]),
     )
@@ -310,16 +325,6 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
 
 def _only(side: Side, tasks: Iterable[str]) -> Side:
     return replace(side, tasks={name: side.tasks[name] for name in tasks})
-
-
-def _bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """The rate if all trials without a verdict had failed, and if all had passed; each task counts the same."""
-    parts = []
-    for name in tasks:
-        task, missing = side.tasks.get(name), side.missing.get(name, 0)
-        counts = (task.passed, task.judged, len(task.tries) - task.judged) if task is not None else (0, 0, 0)
-        parts.append(bounds(counts[0], counts[1], counts[2] + missing))
-    return math.fsum(low for low, _ in parts) / len(parts), math.fsum(high for _, high in parts) / len(parts)
 
 
 def _judge_errors(
@@ -361,7 +366,10 @@ def _transitions(first: Side, second: Side, tasks: Iterable[str]) -> dict[tuple[
     return found
 
 
-def _groups(side: Side, tasks: Sequence[PairedTask], confidence: float) -> list[Group]:
+def _groups(
+    first: Side, second: Side, tasks: Sequence[PairedTask], asked_of_both: Sequence[str], confidence: float
+) -> list[Group]:
+    known = {name: task for side in (second, first) for name, task in side.tasks.items()}
     kinds: dict[Literal["site", "category", "tag"], Callable[[SideTask], Iterable[str]]] = {
         "site": lambda task: task.sites,
         "category": lambda task: [task.category] * bool(task.category),
@@ -371,21 +379,28 @@ def _groups(side: Side, tasks: Sequence[PairedTask], confidence: float) -> list[
     for kind, names_of in kinds.items():
         members: dict[str, list[PairedTask]] = {}
         for task in tasks:
-            for name in dict.fromkeys(names_of(side.tasks[task.task])):
+            for name in dict.fromkeys(names_of(known[task.task])):
                 members.setdefault(name, []).append(task)
         members = {name: some for name, some in sorted(members.items()) if len(some) < len(tasks)}
         values = {name: flip_test_of(some) for name, some in members.items()}
         adjusted = holm(values)
-        found += [
-            Group(
-                kind=kind,
-                name=name,
-                difference=difference_of(some, confidence=confidence),
-                p=values[name],
-                adjusted=adjusted[name],
+        asked = {
+            name: [task for task in asked_of_both if task in known and name in names_of(known[task])]
+            for name in members
+        }
+        for name, some in members.items():
+            difference = difference_of(some, confidence=confidence)
+            found.append(
+                Group(
+                    kind=kind,
+                    name=name,
+                    difference=difference,
+                    p=values[name],
+                    adjusted=adjusted[name],
+                    bounds=bounds_of(first, second, asked[name]),
+                    worst=worst_of(first, second, asked[name], difference),
+                )
             )
-            for name, some in members.items()
-        ]
     return found
 
 

@@ -18,7 +18,10 @@ __all__ = [
     "difference_bounds",
     "informedness",
     "least_informed",
+    "reversible",
 ]
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,3 +184,21 @@ def bounds(passed: int, judged: int, errors: int) -> tuple[float, float]:
 def difference_bounds(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
     """Of a difference, by the bounds of both rates: the worst for the second agent, and the best."""
     return second[0] - first[1], second[1] - first[0]
+
+
+def reversible(conclusion: str, bounds: tuple[float, float], *, margin: float = 0.0) -> bool:
+    """Whether a difference within ``bounds`` could contradict ``conclusion``: *better*, *worse*, or *alike* by less
+    than ``margin``. Anything else says nothing, which no difference contradicts.
+
+    >>> reversible("better", (0.0, 0.5)), reversible("worse", (-0.4, -0.1))
+    (True, False)
+    """
+    low, high = bounds
+    match conclusion:
+        case "better":
+            return low <= _ROUNDING
+        case "worse":
+            return high >= -_ROUNDING
+        case "alike":
+            return max(-low, high) >= margin - _ROUNDING
+    return False

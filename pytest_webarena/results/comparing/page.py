@@ -18,6 +18,7 @@ from pytest_webarena.results.comparing.parting import Walk, parting_of, walk_of
 from pytest_webarena.results.comparing.sides import Side, Try
 from pytest_webarena.results.comparing.wording import (
     amount,
+    group_words,
     growth_words,
     headline,
     interval_words,
@@ -69,12 +70,14 @@ def _section(each: Comparison, number: int, base: Path) -> Iterator[str]:
     yield from _matrix(each)
     yield from _dots(each, number)
     if each.groups:
-        yield "<h3>Where it is</h3><table><tr><th><th class=n>tasks<th>difference, in points<th class=n>p (Holm)"
+        head = "<tr><th><th class=n>tasks<th>difference, in points<th class=n>p (Holm)<th>verdict"
+        yield f"<h3>Where it is</h3><table>{head}"
         for group in each.groups:
             yield (
                 f"<tr><td>{group.kind} {escape(group.name)}<td class=n>{group.difference.tasks}"
                 f"<td>{_bar(group.difference)} {points(group.difference.value or 0.0)} "
                 f"({interval_words(group.difference.sample)})<td class=n>{escape(p_words(group.adjusted))}"
+                f"<td>{escape(group_words(group))}"
             )
         yield "</table>"
     yield from _efforts(each)

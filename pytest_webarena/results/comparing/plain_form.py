@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pytest_webarena.results.comparing.comparison import Comparison, about
+from pytest_webarena.results.comparing.comparison import Comparison
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import Effort
+from pytest_webarena.results.comparing.repeats import about
 from pytest_webarena.results.comparing.wording import headline, parted_at
 
 __all__ = ["plain"]
@@ -43,6 +44,7 @@ def plain(each: Comparison) -> dict[str, Any]:
     return {
         "verdict": each.verdict,
         "verdict_here": each.verdict_here,
+        "verdict_of_judged": each.verdict_of_judged,
         "headline": headline(each),
         "first": side(each.first),
         "second": side(each.second),
@@ -58,8 +60,8 @@ def plain(each: Comparison) -> dict[str, Any]:
             else None,
         },
         "groups": [
-            {"kind": group.kind, "name": group.name, "p": group.p, "adjusted": group.adjusted,
-             **difference(group.difference)}
+            {"kind": group.kind, "name": group.name, "verdict": group.verdict, "p": group.p,
+             "adjusted": group.adjusted, "bounds": group.bounds, **difference(group.difference)}
             for group in each.groups
         ],
         "transitions": {

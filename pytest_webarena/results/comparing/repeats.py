@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Spread", "flaky", "pass_all", "pass_any", "spread_of"]
+if TYPE_CHECKING:
+    from pytest_webarena.results.comparing.sides import Side
+
+__all__ = ["Spread", "about", "flaky", "pass_all", "pass_any", "spread_of"]
 
 Counts = tuple[int, int]
 """Of one task: trials that passed, and trials with a verdict."""
@@ -73,3 +77,18 @@ def spread_of(tasks: Iterable[Counts]) -> Spread | None:
     between = sum(judged * (rate - mean) ** 2 for rate, judged in kept) / (len(kept) - 1)
     alike = (trials - sum(judged**2 for _, judged in kept) / trials) / (len(kept) - 1)
     return Spread(tasks=max(0.0, (between - within) / alike), trials=within)
+
+
+def about(side: Side) -> dict[str, object]:
+    """What several trials of each task show of one side: pass@k, pass^k, flaky tasks, spread."""
+    most = max((judged for _, judged in side.counts), default=1)
+    ks = [k for k in dict.fromkeys((1, 2, 3, 5, 10, most)) if k <= most]
+    spread: Spread | None = spread_of(side.counts)
+    named = {name: (task.passed, task.judged) for name, task in side.tasks.items()}
+    return {
+        "tasks": {k: sum(judged >= k for _, judged in side.counts) for k in sorted(ks)},
+        "pass_any": {k: pass_any(side.counts, k) for k in sorted(ks)},
+        "pass_all": {k: pass_all(side.counts, k) for k in sorted(ks)},
+        "flaky": flaky(named),
+        "chance_share": spread.share if spread else None,
+    }

@@ -84,12 +84,12 @@ class Watch:
 
     @property
     def decided(self) -> Decision:
-        """Once decided it stays so: the best of all times counts."""
+        """Once decided it stays so: the best of all times counts. ``alike`` needs the level of `interval`, too, both of
+        whose ends are then within the planned difference."""
         either = math.log(2 / (1 - self.confidence))
         if self._better.best >= either or self._worse.best >= either:
             return "better" if self._better.best >= self._worse.best else "worse"
-        both = math.log(1 / (1 - self.confidence))
-        if self._no_less.best >= both and self._no_more.best >= both:
+        if self._no_less.best >= either and self._no_more.best >= either:
             return "alike"
         return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,14 +11,14 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
-from pytest_webarena.results.comparing.doubts import Verdicts, least_informed
+from pytest_webarena.results.comparing.doubts import Verdicts, bounds, difference_bounds, least_informed
 from pytest_webarena.results.conditions import check_rates, source_of, traits_of
 from pytest_webarena.results.plan import PlannedTrial, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import cluster_of, grouped
 
-__all__ = ["Side", "SideTask", "Trait", "Try", "paired", "side_of", "sides_of", "sides_of_records"]
+__all__ = ["Side", "SideTask", "Trait", "Try", "bounds_of", "paired", "side_of", "sides_of", "sides_of_records"]
 
 Trait = tuple[str, str, bool]
 """What is told of a side's trials: name, value, and whether a rate depends on it (`conditions.traits_of`)."""
@@ -56,6 +57,8 @@ class SideTask:
     sites: tuple[str, ...] = ()
     category: str = ""
     tags: tuple[str, ...] = ()
+    node: str = ""
+    """Its node id, its file relative to the root directory, without parameters; empty where it is not known."""
     tries: tuple[Try, ...]
 
     @property
@@ -92,6 +95,8 @@ class Side:
     traits: tuple[Trait, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     """By task: trials that were planned and have no result. Not those that `--until` left out."""
+    decided: frozenset[str] = frozenset()
+    """Tasks of which `--until` left out trials."""
     looked: bool = False
     """Whether the run ended early because somebody looked at it (``--until``)."""
     judge_errors: JudgeErrors | None = None
@@ -108,6 +113,12 @@ class Side:
     def counts(self) -> list[tuple[int, int]]:
         """Passed and judged trials of each task that has a verdict."""
         return [(task.passed, task.judged) for task in self.tasks.values() if task.judged]
+
+    @property
+    def lacking_words(self) -> str:
+        """How many planned trials have no result; empty where all have one."""
+        lacking = sum(self.missing.values())
+        return f"{lacking:,} of {lacking + len(self.tries):,} planned trials have no result" if lacking else ""
 
     @property
     def errors(self) -> int:
@@ -173,6 +184,7 @@ def side_of(
         tasks={task: _task(task, some) for task, some in by_task.items()},
         traits=tuple(traits),
         missing=dict(Counter(each.key.task for each in own if not each.decided)),
+        decided=frozenset(each.key.task for each in own if each.decided),
         looked=any(each.decided for each in own),
         judge_errors=least_informed(
             record.judge.errors for record in records if record.judge is not None and record.outcome != "error"
@@ -182,25 +194,26 @@ def side_of(
 
 
 def _task(task: str, records: Sequence[TrialRecord]) -> SideTask:
-    told = next((record for record in records if record.outcome != "error"), records[0])
-    suite, template = cluster_of(told)
+    judged = next((record for record in records if record.outcome != "error"), records[0])
+    suite, template = cluster_of(judged)
     return SideTask(
         task=task,
         cluster=f"{suite}: {template}",
-        digest=told.task_digest,
-        sites=tuple(sorted(told.sites)),
-        category=told.category,
-        tags=told.tags,
+        digest=judged.task_digest,
+        sites=tuple(sorted(judged.sites)),
+        category=judged.category,
+        tags=judged.tags,
+        node=judged.node_id.partition("[")[0],
         tries=tuple(_try(record) for record in sorted(records, key=lambda record: record.key.trial)),
     )
 
 
 def _try(record: TrialRecord) -> Try:
-    used = record.usage
+    used = record.total_usage
     return Try(
         trial=record.key.trial,
         outcome=record.outcome,
-        cost=used.worth if used is not None else None,
+        cost=used.worth if used is not None and used.complete else None,
         saved=(used.saved or 0.0) if used is not None else 0.0,
         tokens=used.input_tokens + used.output_tokens if used is not None else None,
         steps=record.steps,
@@ -227,3 +240,18 @@ def paired(first: Side, second: Side, tasks: Iterable[str]) -> list[PairedTask]:
                 )
             )
     return found
+
+
+def bounds_of(first: Side, second: Side, tasks: Sequence[str]) -> tuple[float, float]:
+    """The difference at its worst for the second side and at its best, whatever trials without a verdict were."""
+    return difference_bounds(_rate_bounds(first, tasks), _rate_bounds(second, tasks))
+
+
+def _rate_bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
+    """The rate if all trials without a verdict had failed, and if all had passed; each task counts the same."""
+    parts = []
+    for name in tasks:
+        task, missing = side.tasks.get(name), side.missing.get(name, 0)
+        counts = (task.passed, task.judged, len(task.tries) - task.judged) if task is not None else (0, 0, 0)
+        parts.append(bounds(counts[0], counts[1], counts[2] + missing))
+    return math.fsum(low for low, _ in parts) / len(parts), math.fsum(high for _, high in parts) / len(parts)

@@ -7,16 +7,18 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate, about
+from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
 from pytest_webarena.results.comparing.parting import Parting, parting_of, walk_of
+from pytest_webarena.results.comparing.repeats import about
 from pytest_webarena.results.wording import dollars, seconds_words
 from pytest_webarena.text import clip
 
 __all__ = [
     "Told",
     "amount",
+    "group_words",
     "headline",
     "in_markdown",
     "in_words",
@@ -99,8 +101,11 @@ def headline(each: Comparison) -> str:
         f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
     )
     said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
-    if each.may_turn:
-        said += f" Trials without a verdict could turn that: {interval_words(each.bounds)}."
+    if each.worst is not None and each.verdict != each.verdict_of_judged:
+        said += (
+            f" Trials with a verdict alone say {each.verdict_of_judged!r}; those excluded could undo it: "
+            f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
+        )
     if each.first.looked or each.second.looked:
         said += " The run ended early because it was looked at (--until), which this interval does not know."
     return said
@@ -133,6 +138,13 @@ def judge_words(each: Comparison) -> list[str]:
     if each.judge_says_nothing:
         why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
     return [asked, f"its errors are in no interval: {why}"]
+
+
+def group_words(group: Group) -> str:
+    """The verdict on some of the tasks, with the bounds that the excluded errors leave there, if there are any."""
+    low, high = group.bounds
+    open_ends = f", bounds with errors: {interval_words(group.bounds)}" if high - low > 1e-12 else ""
+    return f"{group.verdict}{open_ends}"
 
 
 def _level(found: Difference) -> str:
@@ -186,12 +198,12 @@ def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
-            sign = group.difference.decided() if group.adjusted <= 1 - group.difference.confidence + 1e-12 else 0
             told = (
                 f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
-                f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}"
+                f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}: {group_words(group)}"
             )
-            yield from _row(f"by {kind}" * (not number), [told], "green" if sign > 0 else "red" if sign < 0 else "")
+            mark = {"better": "green", "worse": "red"}.get(group.verdict, "")
+            yield from _row(f"by {kind}" * (not number), [told], mark)
 
 
 def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[Told]:
@@ -327,7 +339,8 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
             yield (
                 f"| {group.kind} {_escaped(group.name)} ({_count(group.difference.tasks, 'task')}) | "
                 f"{group.difference.rates[0]:.1%} | {group.difference.rates[1]:.1%} | "
-                f"{points(group.difference.value or 0.0)} | {interval_words(group.difference.sample)} |"
+                f"{points(group.difference.value or 0.0)} | {interval_words(group.difference.sample)}; "
+                f"{p_words(group.adjusted)}: {group_words(group)} |"
             )
         for measure in MEASURES:
             first, second = (side.get(measure) for side in each.efforts)

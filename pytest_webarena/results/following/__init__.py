@@ -14,15 +14,16 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.following.progress import Follower
 from pytest_webarena.results.listing import RUNS, list_runs
+from pytest_webarena.results.page_handler import PageHandler
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.sealed_page import served
 from pytest_webarena.results.viewer import PICTURE_BUDGET, write_view
@@ -116,10 +117,8 @@ class RunsServer(ThreadingHTTPServer):
             return self._followers.setdefault(run, (Follower(run), threading.Lock()))
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(PageHandler):
     server: RunsServer
-    server_version = "webarena"
-    sys_version = ""
 
     def do_GET(self) -> None:
         """Answer with a page, with data or with a picture."""
@@ -128,12 +127,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             self._answer([unquote(part) for part in urlsplit(self.path).path.split("/")[1:]])
-        except (_NotThere, FileNotFoundError):
+        except (_NotThere, FileNotFoundError, ValueError):  # ValueError: a path that can be none
             self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is no such run, or nothing of that name in it.\n")
         except UsageError as error:
             self._send(HTTPStatus.NOT_FOUND, "text/plain", f"{error}\n".encode())
         except OSError as error:
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", f"It can't be read: {error}\n".encode())
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", f"It can't be read: {error.strerror}\n".encode())
 
     def _answer(self, parts: list[str]) -> None:
         match parts:
@@ -142,7 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
             case ["runs.json"]:
                 self._json(self.server.listing())
             case ["runs", name]:
-                self._to(f"/runs/{name}/")
+                self._run(name)
+                self._to(f"/runs/{quote(name, safe='')}/")
             case ["runs", name, ""]:
                 self._run(name)
                 self._page()
@@ -191,9 +191,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Security-Policy", _POLICY)
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the terminal belongs to whoever started this."""
 
 
 def default_folder(start: Path) -> Path:

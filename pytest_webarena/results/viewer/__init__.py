@@ -71,7 +71,8 @@ def write_view(
     }
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
-    with temporary.open("w", encoding="utf-8", errors="replace") as page:
+    temporary.unlink(missing_ok=True)  # also a link, which would lead out of somebody else's run
+    with temporary.open("x", encoding="utf-8", errors="replace") as page:
         head, tail = _frame(index, run_section(records, links=True, pages=run.pages_of))
         page.write(head)
         pictures = _Pictures(page, seen_from or target.parent, picture_budget)
@@ -150,7 +151,7 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
             }
         )
     words = {
-        "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "model use": ", ".join(usage_words(used)) if (used := record.total_usage) is not None else "",
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "memory": memory_words(record.memory) if record.memory is not None else "",
     }

@@ -31,6 +31,7 @@ from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import Unit
+from pytest_webarena.sites.catalogues.unnamed import unnamed_accounts
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
@@ -336,12 +337,14 @@ class LeaseService:
 
     def report(self) -> BrokerReport:
         """The figures of the run, so far."""
+        apps = self._pool.report()
+        leased = [name for name, app in apps.items() if app.leases]
         return BrokerReport(
             catalogue=self.catalogue.name,
             seconds=time.monotonic() - self._started,
-            apps=self._pool.report(),
+            apps=apps,
             problems=(self._recording.problem,) if self._recording is not None and self._recording.problem else (),
-            notes=self._sessions.notes,
+            notes=(*self._sessions.notes, *unnamed_accounts(self.catalogue, leased)),
         )
 
     async def close(self) -> None:

@@ -25,6 +25,15 @@ def _check_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     return None
 
 
+_API_CHECK: Record[LoginCheck] = Record(
+    "sign-in check of APIs",
+    _login_check,
+    [
+        key("path", PATH, "An address that answers the account's cookies only. May use `{username}`.", "path: /api/me"),
+        key("includes", Text(), "Text of the answer; may use `{username}`.", 'includes: "{username}"', default=""),
+    ],
+)
+
 LOGIN_CHECK: Record[LoginCheck] = Record(
     "sign-in check",
     _login_check,
@@ -32,11 +41,24 @@ LOGIN_CHECK: Record[LoginCheck] = Record(
         key(
             "path",
             PATH,
-            "A page for signed-in users only; being sent elsewhere means failure. May use `{username}`.",
-            "path: /account",
+            "A page for signed-in users only, which nobody else is shown; being sent elsewhere means failure. May use "
+            "`{username}`.",
+            'path: /account\nincludes: "{username}"',
         ),
-        key("includes", Text(), "Text it must hold; may use `{username}`.", 'includes: "{username}"', default=""),
-        key("locate", Text(), "Selector of the element that must hold it.", "locate: css=main", default=""),
+        key(
+            "includes",
+            Text(),
+            "Text it must hold. `{username}` tells accounts apart.",
+            'includes: "{username}"',
+            default="",
+        ),
+        key(
+            "locate",
+            Text(),
+            "Selector of the element that must hold it; may use `{username}`, in addition to `includes`.",
+            "locate: css=main",
+            default="",
+        ),
         key(
             "redirects",
             Bool(),
@@ -101,7 +123,21 @@ LOGIN: Record[Mapping[str, Any]] = Record(
             "script: signing.py:sign_in",
             default="",
         ),
-        key("check", LOGIN_CHECK, "What proves that it worked.", 'check: {path: /account, includes: "{username}"}'),
+        key(
+            "check",
+            LOGIN_CHECK,
+            "What proves that it worked, and that what checks read was read as this account "
+            "([more](results.md#what-checks-look-at)).",
+            'check: {path: /account, includes: "{username}"}',
+        ),
+        key(
+            "api_check",
+            _API_CHECK,
+            "The same for checks that call an API, by a plain request with the account's cookies. Needed where scripts "
+            "write the account's name into the check's page, so that a plain request does not find it.",
+            'check: {path: /account, includes: "{username}"}\napi_check: {path: /api/me, includes: "{username}"}',
+            default=None,
+        ),
         key(
             "portable",
             Bool(),
@@ -219,7 +255,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             "How to sign in; without it nobody does.",
             "sign_in:\n  path: /signin\n  steps:\n"
             '    - fill: {"css=#name": "{username}", "css=#password": "{password}"}\n    - press: Enter\n'
-            "  check: {path: /account}",
+            '  check: {path: /account, includes: "{username}"}',
             default=None,
         ),
         key(

@@ -71,6 +71,15 @@ class LoginCheck:
     redirects: bool = False
     """The page may send visitors on, also signed-in ones: then only what it holds is proof."""
 
+    def __str__(self) -> str:
+        given = (f"{key}: {text}" for key in ("path", "includes", "locate") if (text := getattr(self, key)))
+        return f"{{{', '.join(given)}}}"
+
+    def names_account(self) -> bool:
+        """Whether it depends on the account, so that it may tell one from another."""
+        given = (self.path, self.includes, self.locate)
+        return any(placeholder in text for text in given for placeholder in ("{username}", "{password}"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginRecipe:
@@ -81,6 +90,8 @@ class LoginRecipe:
     ``state``: a stored browser state. ``script``: a Python function that makes one."""
     site: str
     check: LoginCheck
+    api_check: LoginCheck | None = None
+    """What shows of plain requests with the account's cookies that they are the account's; None: ``check`` does."""
     path: str = ""
     """Page with the form."""
     steps: tuple[Action, ...] = ()

@@ -20,7 +20,7 @@ from pytest_webarena.errors import SiteError, TooLarge
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe
 
-__all__ = ["LONGEST_ANSWER", "Answer", "Visitor"]
+__all__ = ["LONGEST_ANSWER", "Answer", "Visitor", "is_this_machine"]
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
@@ -168,13 +168,13 @@ class _AsBrowsers(DefaultCookiePolicy):
     """Sends ``Secure`` cookies where browsers do: by HTTPS, and to this machine itself, which nobody listens in on."""
 
     def return_ok_secure(self, cookie: Cookie, request: Request) -> bool:
-        return not cookie.secure or request.type == "https" or _is_this_machine(urlsplit(request.full_url).hostname)
+        return not cookie.secure or request.type == "https" or is_this_machine(urlsplit(request.full_url).hostname)
 
 
-def _is_this_machine(host: str | None) -> bool:
+def is_this_machine(host: str | None) -> bool:
     """Whether it is localhost, a name below it, or an address of the loopback.
 
-    >>> [_is_this_machine(host) for host in ("shop.localhost", "127.3.2.1", "::1", "shop.test", "localhost.test")]
+    >>> [is_this_machine(host) for host in ("shop.localhost", "127.3.2.1", "::1", "shop.test", "localhost.test")]
     [True, True, True, False, False]
     """
     name = (host or "").lower().removesuffix(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from pytest_webarena.changes import FILES, MOST_ROWS, RowChange, RowKind, SiteChanges, TableChanges
@@ -17,12 +18,16 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
     """What differs in ``app``."""
     tables: list[TableChanges] = []
     known: list[str] = []
+    columns: dict[str, tuple[str, ...]] = {}
+    listed_all = True
     unknown = [moment.unknown for moment in (before, after) if moment.unknown]
     for name, database in app.databases.items():
         if name in before.databases and name in after.databases:
             found = compare(before.databases[name], after.databases[name], database=name, noise=database.noise)
             tables += found.tables
             known += [f"{name}.{table}" for table in found.known]
+            columns.update({f"{name}.{table}": names for table, names in found.columns.items()})
+            listed_all &= bool(found.known)
             unknown += [found.unknown] if found.unknown else []
         elif not unknown:
             unknown.append(f"the database {name} could not be read at both times")
@@ -30,7 +35,9 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
         changes = _files(app, before, after)
         tables += [changes] if changes.total else []
         known.append(FILES)
-    return _told(app, listed, tuple(tables), tuple(known), "; ".join(dict.fromkeys(unknown)))
+        columns[FILES] = ("path",)
+    told = _told(app, listed, tuple(tables), tuple(known) if listed_all else (), "; ".join(dict.fromkeys(unknown)))
+    return replace(told, columns=columns)
 
 
 def nothing_known(app: AppManifest, why: str, *, listed: bool = True) -> SiteChanges:

@@ -6,8 +6,8 @@ import base64
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -29,7 +29,9 @@ class Difference:
 
     tables: tuple[TableChanges, ...] = ()
     known: tuple[str, ...] = ()
-    """All tables that were compared."""
+    """All tables that were compared; empty where they could not be listed."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """Those of each of them, as far as they could be listed; they are no difference."""
     unknown: str = ""
     """What could not be compared, and why."""
 
@@ -46,7 +48,8 @@ def compare(before: bytes, after: bytes, *, database: str = "", noise: Collectio
             connection.deserialize(after)
             if before == after:  # which tables there are is asked for all the same: checks name some
                 own = _Comparing(connection, database, noise)
-                return Difference(known=own.names([own.tables("main")]))
+                known = own.names([own.tables("main")])
+                return Difference(known=known, columns=own.columns(known, ("main",)))
             connection.execute("attach ':memory:' as old")
             connection.deserialize(before, name="old")
             return _Comparing(connection, database, noise).all(_changed_pages(before, after))
@@ -114,11 +117,21 @@ class _Comparing:
             changes = self.changes(table, name in new, name in old)
             if changes.total:
                 found.append(changes)
-        return Difference(tables=tuple(found), known=names, unknown="; ".join(unknown))
+        columns = self.columns(names, ("main", "old"))
+        return Difference(tables=tuple(found), known=names, columns=columns, unknown="; ".join(unknown))
 
     def names(self, tables: Iterable[Iterable[str]]) -> tuple[str, ...]:
         """Those of all these that are no noise, each once."""
         return tuple(name for name in dict.fromkeys(chain.from_iterable(tables)) if not self.is_noise(name))
+
+    def columns(self, names: Iterable[str], schemas: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The columns of each of these tables, in any of the ``schemas``. Those of virtual ones may be past listing."""
+        found: dict[str, dict[str, None]] = {}
+        for schema in schemas:
+            for name in names:
+                with suppress(sqlite3.Error):
+                    found.setdefault(name, {}).update(dict.fromkeys(self.shape(schema, name).columns))
+        return {name: tuple(columns) for name, columns in found.items() if columns}
 
     def tables(self, schema: str) -> dict[str, tuple[int, str]]:
         """Names of tables that hold something of their own, with their first pages and what made them."""

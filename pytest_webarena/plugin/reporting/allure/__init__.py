@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
+from pytest_webarena.plugin.reporting.foreign_text import has_foreign_text
 from pytest_webarena.plugin.stash import PLAYED, SETTINGS
-from pytest_webarena.results.wording import printable
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from allure_commons.model2 import TestResult
@@ -72,6 +73,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
     if live is None:
         return
     if not hasattr(item, "agent_name"):
+        if has_foreign_text(item) and (details := live.statusDetails) is not None:
+            details.message, details.trace = (printable(text or "") for text in (details.message, details.trace))
         return
     prepared = item.stash.get(_RESULT, None)
     if report.when == "call" and call.excinfo is not None:

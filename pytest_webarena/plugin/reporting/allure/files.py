@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from allure_commons.model2 import Attachment
 
-from pytest_webarena.results.wording import printable
+from pytest_webarena.text import printable
 
 __all__ = ["Attachments"]
 
@@ -51,7 +51,8 @@ class Attachments:
     def text(self, name: str, text: str, suffix: str = ".txt") -> Attachment:
         """Attach a text."""
         attachment, target = self._new(name, suffix)
-        target.write_text(printable(text), encoding="utf-8")
+        shown = text if suffix == ".html" else printable(text)  # there it is escaped, and is no line of a log
+        target.write_text(shown, encoding="utf-8", errors="replace")
         return attachment
 
     def _new(self, name: str, suffix: str) -> tuple[Attachment, Path]:

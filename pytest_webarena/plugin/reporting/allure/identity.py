@@ -19,8 +19,8 @@ from allure_commons.model2 import Label, Link, Parameter
 
 from pytest_webarena.plugin.reporting.labels import behaviour_labels
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
-from pytest_webarena.results.wording import printable
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord

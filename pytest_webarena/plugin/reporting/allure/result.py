@@ -22,14 +22,13 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
-    dollars,
+    cost_words,
     judge_words,
     memory_words,
-    printable,
     seconds_words,
     usage_words,
 )
-from pytest_webarena.text import shorten
+from pytest_webarena.text import printable, shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult
@@ -73,10 +72,10 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         stop=round((record.started + total) * 1000),
     )
     identify(result, trial.identity)
-    if record.usage is not None:
+    if (used := record.total_usage) is not None:
         # Not part of what a trial is: Allure must not take another price for another test.
-        told = {"model": record.model, "cost": dollars(record.usage.cost)}
-        told |= {"tokens in": str(record.usage.input_tokens), "tokens out": str(record.usage.output_tokens)}
+        told = {"model": record.model, "cost": cost_words(used)}
+        told |= {"tokens in": str(used.input_tokens), "tokens out": str(used.output_tokens)}
         result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in told.items()]
     verdicts = verdicts_of(record)
     if verdicts:
@@ -188,7 +187,7 @@ def _description(trial: Reported) -> Iterator[str]:
         "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
         "model": f"`{record.model}`" if record.model else "",
         "reward model": f"`{record.reward_model}`" if record.reward_model else "",
-        "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "model use": ", ".join(usage_words(used)) if (used := record.total_usage) is not None else "",
         "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "judged before": ", then ".join(_before(each) for each in record.history),

@@ -18,7 +18,8 @@ from attr import asdict
 
 from pytest_webarena.plugin.reporting.allure.files import Attachments
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, printable
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
+from pytest_webarena.text import printable
 
 __all__ = [
     "CONFIG",

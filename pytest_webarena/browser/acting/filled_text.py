@@ -1,0 +1,72 @@
+"""Compare what a field shows with the text that it was filled with."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["agrees", "bare", "keeps_old"]
+
+_LONG = 1000
+"""Characters. Editors may draw of a longer text only the part in view."""
+_LINES = 200
+"""More lines than these are compared only as a whole."""
+_BLANK = re.compile(r"[\s\u200b\ufeff]+")
+_NUMBER = re.compile(r"\s*(\d+)")
+
+
+def bare(text: str) -> str:
+    """Return ``text`` without white space: editors show it as other characters, and split lines anywhere."""
+    return _BLANK.sub("", text)
+
+
+def agrees(text: str, shown: str, *, numbered: bool) -> bool:
+    """Return whether ``shown`` is ``text``, or a part of it if it is long. ``numbered``: it may have line numbers."""
+    wanted = bare(text)
+    for each in _readings(shown, numbered):
+        seen = bare(each)
+        if seen == wanted or (len(wanted) > _LONG and bool(seen) and seen in wanted):
+            return True
+    return False
+
+
+def keeps_old(old: str, text: str, shown: str, *, numbered: bool) -> bool:
+    """Return whether ``shown`` is ``text`` together with ``old`` around it, or with whole lines of ``old``."""
+    wanted = bare(text)
+    for before, after in zip(_readings(old, numbered), _readings(shown, numbered), strict=True):
+        seen, whole, runs = bare(after), bare(before), _runs(before)
+        at = seen.find(wanted)
+        while at >= 0:
+            first, last = seen[:at], seen[at + len(wanted) :]
+            if first + last and (first + last == whole or {first, last} <= runs | {""}):
+                return True
+            at = seen.find(wanted, at + 1) if wanted else -1
+    return False
+
+
+def _readings(shown: str, numbered: bool) -> tuple[str, str]:
+    """Return the text as it is, and without the numbers of lines that a page shows in the same element."""
+    if not numbered:
+        return shown, shown
+    lines = [line for line in shown.splitlines() if bare(line)]
+    apart = [line for line in lines if bare(line).isdecimal()]
+    if _counts_up(apart):
+        return shown, "\n".join(line for line in lines if not bare(line).isdecimal())
+    numbers = [match[1] if (match := _NUMBER.match(line)) else "" for line in lines]
+    if _counts_up(numbers):
+        return shown, "\n".join(_NUMBER.sub("", line, count=1) for line in lines)
+    return shown, shown
+
+
+def _counts_up(numbers: list[str]) -> bool:
+    if not numbers or not all(number.strip().isdecimal() for number in numbers):
+        return False
+    found = [int(number) for number in numbers]
+    return found == list(range(found[0], found[0] + len(found)))
+
+
+def _runs(text: str) -> set[str]:
+    """Return all that consecutive lines of ``text`` read."""
+    lines = [bare(line) for line in text.splitlines() if bare(line)]
+    if len(lines) > _LINES:
+        return {"".join(lines)} - {""}
+    return {"".join(lines[start:end]) for start in range(len(lines)) for end in range(start + 1, len(lines) + 1)}

@@ -1,0 +1,263 @@
+"""Filling what has the focus: emptied by keys, written to, and compared afterwards with what it holds."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from playwright.async_api import ElementHandle, Frame
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.acting.filled_text import agrees, bare, keeps_old
+from pytest_webarena.browser.acting.keyboard import Keyboard, typable
+from pytest_webarena.browser.acting.looks import PLACE
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.settle import wait_for_change
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.text import shorten
+
+__all__ = ["fill"]
+
+T = TypeVar("T")
+
+_LATE = 0.3
+"""Seconds that a field has to show what was written, where it does not at once."""
+_FOCUS = 1.0
+"""Seconds that a click has to give the focus to something that takes text, where it does not at once."""
+_NO_FIELD = (
+    "Nothing was typed: after a click on it, nothing that takes text has the keyboard focus. Fill the field itself, or "
+    "open it with a click first."
+)
+
+_FOCUSED = """() => {
+  let el = document.activeElement;
+  for (let inner = el; inner;) {
+    el = inner;
+    inner = el.shadowRoot ? el.shadowRoot.activeElement : el.contentDocument ? el.contentDocument.activeElement : null;
+  }
+  return el;
+}"""
+"""The element that keys go to; the frame element where they go to another site's document."""
+
+_FOCUS_COMES = """ms => new Promise(done => {
+  const views = [];
+  const add = view => {
+    views.push(view);
+    for (let i = 0; i < Math.min(view.frames.length, 20); i++) {
+      try { if (view.frames[i].document) add(view.frames[i]); } catch { /* of another site */ }
+    }
+  };
+  add(window);
+  const each = does => { for (const view of views) for (const kind of ['focusin', 'blur']) view[does](kind, end); };
+  const end = () => {
+    clearTimeout(late);  // else it would be taken for a timer of the page's
+    each('removeEventListener');
+    done();
+  };
+  const late = setTimeout(end, ms);
+  each('addEventListener');
+})"""
+"""Wait at most so many milliseconds until something gets the focus; no node.
+
+A frame that gets it blurs the window around it.
+"""
+
+_LOOK = (
+    "(el, known) => {"
+    + PLACE
+    + r"""
+  const doc = el.ownerDocument, view = doc.defaultView, typed = ['input', 'textarea'].includes(el.localName);
+  const noText = ['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit'];
+  const style = node => view.getComputedStyle(node);
+  const kindOf = () => {
+    if (el.isContentEditable) return 'text';
+    if (!typed) return el.editContext ? 'widget' : '';
+    if (noText.includes(el.type) || el.readOnly || el.disabled) return '';
+    const box = el.getBoundingClientRect(), [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const inView = x >= 0 && y >= 0 && x < view.innerWidth && y < view.innerHeight;
+    const hit = inView && hitAt(doc, x, y), label = hit && hit.closest('label');
+    const seen = inView ? within(el, hit) || (label && label.control === el)
+      : x + view.scrollX >= 0 && y + view.scrollY >= 0;
+    let drawn = 1;
+    for (let n = el; n; n = n.parentElement || n.getRootNode().host) drawn *= style(n).opacity;
+    return seen && drawn > .1 ? 'value' : 'widget';
+  };
+  const isSeen = around => {
+    const box = around.getBoundingClientRect();
+    const hit = hitAt(doc, box.left + box.width / 2, box.top + box.height / 2);
+    return box.width * box.height > 100 && !!hit && within(around, hit);
+  };
+  const shown = () => {
+    let widget = el;
+    do widget = widget.parentElement || widget.getRootNode().host; while (widget && !isSeen(widget));
+    if (!widget || widget === doc.body || widget === doc.documentElement) return null;
+    const read = (node, all) => {
+      if (node.nodeType === 3) return node.data;
+      if (node.nodeType !== 1 || ['input', 'textarea', 'script', 'style'].includes(node.localName)) return '';
+      const {display, visibility, userSelect} = style(node);
+      if (display === 'none' || visibility !== 'visible') return '';
+      if (!all && (userSelect === 'none' || node.getAttribute('aria-hidden') === 'true')) return '';
+      const text = [...(node.shadowRoot || node).childNodes].map(child => read(child, all)).join('');
+      return display === 'inline' ? text : `\n${text}\n`;
+    };
+    return [read(widget, false), read(widget, true)];
+  };
+  const kind = known || kindOf();
+  const held = {value: () => [el.value], text: () => [el.innerText], widget: shown, '': () => null}[kind];
+  const frame = ['iframe', 'frame'].includes(el.localName);
+  const around = kind === 'value' && el.value === '' ? shown() : null;
+  return {kind, texts: el.isConnected ? held() : null, around, secret: el.type === 'password', frame};
+}"""
+)
+"""Where an element that is written in keeps its content, and what that is: its ``value``, its ``text``, or the
+``widget`` around it, of which nobody sees the field that receives the keys. No kind: nothing is written in it.
+
+An empty field may be only what receives the keys of a widget: ``around`` is what the widget shows then.
+Of a widget there are two ``texts``: without what the page marks as no content, such as line numbers, and all of it.
+"""
+
+_MARK = r"""(el, kind) => {
+  if (kind === 'widget') return !!el.value;
+  if (kind === 'value') {
+    el.select();
+    return el.value !== '' || el.validity.badInput;
+  }
+  const selection = el.ownerDocument.getSelection();
+  if (selection.isCollapsed && el.textContent) selection.selectAllChildren(el);
+  return !!el.textContent || !!el.querySelector('img, hr, table, video');
+}"""
+"""Mark all that the page itself holds, in case its scripts kept the keys from it; whether there is anything."""
+
+
+async def fill(
+    tab: Tab, keyboard: Keyboard, text: str, hang: Callable[[], float], *, clicked: bool
+) -> tuple[str, tuple[PageEvent, ...]]:
+    """Write ``text`` in place of what the field with the focus holds. ``clicked``: a click was to give it the focus.
+
+    Returns:
+        Why that failed, if nothing takes text or the field shows its old content, too; and what to report if it holds
+        something else.
+    """
+    field = _Field(tab, hang)
+    before = await field.find()
+    if clicked and not field.kind:
+        before = await field.wait()
+        if not field.kind:
+            return _NO_FIELD, ()
+    around = field.around
+    shown = before is not None and bool(bare(before[-1]))
+    if field.kind:
+        await field.empty(keyboard, shows=shown)
+    await keyboard.type(text)
+    wanted = typable(text)
+
+    def is_right(held: tuple[str, ...] | None) -> bool:
+        if held is None or field.kind == "value":
+            return held == (wanted,)
+        if not wanted and shown and before is not None and not bare(before[0]):
+            held = held[-1:]  # what the page calls no content was all that there was
+        return any(agrees(wanted, text, numbered=field.kind == "widget") for text in held)
+
+    if not is_right(after := await field.read()):
+        await wait_for_change(tab, _LATE, hang=hang())
+        after = await field.read()
+    if field.gone or is_right(after):  # gone with its document: the next observation shows where to
+        return "", ()
+    if field.around and _shows(field.around, wanted) and not _shows(around, wanted):
+        field.kind, before, after = "widget", around or None, field.around  # it only received the keys
+        if is_right(after):
+            return "", ()
+    if after is None or (field.kind == "widget" and wanted and not any(map(bare, after))):
+        return "", (_event("The text was typed, but what the field holds now can't be read."),)
+    held = next((text for text in after if bare(text)), "")
+    holds = "a secret" if field.secret else repr(shorten(" ".join(held.split()), 200))
+    meant = "the one that was typed" if field.secret else repr(shorten(wanted, 80))
+    if field.kind != "value" and before is not None and _keeps_old(before, wanted, after, field.kind == "widget"):
+        if not wanted:
+            return f"The field was not emptied: it shows {holds} now.", ()
+        return f"The text was added to what the field held: it shows {holds} now, not {meant} alone.", ()
+    return "", (_event(f"The field holds {holds} now, not {meant}."),)
+
+
+def _keeps_old(before: tuple[str, ...], wanted: str, after: tuple[str, ...], numbered: bool) -> bool:
+    return any(keeps_old(old, wanted, now, numbered=numbered) for old, now in zip(before, after, strict=True))
+
+
+def _shows(texts: tuple[str, ...], wanted: str) -> bool:
+    return bool(bare(wanted)) and any(bare(wanted) in bare(text) for text in texts)
+
+
+def _event(text: str) -> PageEvent:
+    return PageEvent(kind="field", text=text)
+
+
+class _Field:
+    """The element that had the focus when `find` looked."""
+
+    def __init__(self, tab: Tab, hang: Callable[[], float]) -> None:
+        self._tab, self._hang = tab, hang
+        self._element: ElementHandle | None = None
+        self.kind = ""
+        """As `_LOOK` has it; empty: nothing is written in it."""
+        self.secret = False
+        self.gone = False
+        """Its document is no longer there."""
+        self.around: tuple[str, ...] = ()
+        """What the widget shows whose keys it may only receive."""
+
+    async def find(self) -> tuple[str, ...] | None:
+        """Look which element has the focus; what it holds, as `read`."""
+        frame: Frame | None = self._tab.page.main_frame
+        self.kind, self.gone = "", False
+        while frame is not None:
+            found = await self._run(frame.evaluate_handle(_FOCUSED))
+            self._element, frame = found.as_element() if found is not None else None, None
+            looked = await self._look()
+            if looked is not None and looked["frame"] and self._element is not None:
+                frame = await self._run(self._element.content_frame())
+        if looked is None:
+            return None
+        self.kind, self.secret = looked["kind"], looked["secret"]
+        return _texts(looked)
+
+    async def wait(self) -> tuple[str, ...] | None:
+        """Look again whenever something gets the focus, until it takes text; as `find`."""
+        limit = Deadline(_FOCUS)
+        while True:
+            await self._run(self._tab.page.evaluate(_FOCUS_COMES, limit.left() * 1000))
+            found = await self.find()
+            if self.kind or limit.over:
+                return found
+            if self.gone:
+                await self._tab.changed(limit.left(0.05))
+
+    async def read(self) -> tuple[str, ...] | None:
+        """What it holds; None where that can't be read."""
+        return _texts(await self._look()) if self.kind else None
+
+    async def _look(self) -> dict[str, Any] | None:
+        if self._element is None:
+            return None
+        looked = await self._run(self._element.evaluate(_LOOK, self.kind))
+        self.around = tuple((looked or {}).get("around") or ())
+        return looked
+
+    async def empty(self, keyboard: Keyboard, *, shows: bool) -> None:
+        """Delete what it holds, by keys."""
+        assert self._element is not None
+        await keyboard.press("ControlOrMeta+a")
+        marked = await self._run(self._element.evaluate(_MARK, self.kind))
+        if marked or (shows and self.kind == "widget"):
+            await keyboard.press("Delete")
+
+    async def _run(self, call: Awaitable[T]) -> T | None:
+        with contextlib.suppress(PlaywrightError):
+            return await self._tab.run(call, self._hang(), "looking at a field")
+        self.gone = True
+        return None
+
+
+def _texts(looked: dict[str, Any] | None) -> tuple[str, ...] | None:
+    return tuple(looked["texts"]) if looked is not None and looked["texts"] is not None else None

@@ -1,0 +1,78 @@
+"""Makes reports of trials harmless, from which terminals, JUnit and Allure get what agents and pages wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.text import printable
+
+if TYPE_CHECKING:
+    import warnings
+
+    import pytest
+
+__all__ = ["clean_output", "clean_report", "clean_warning", "has_foreign_text"]
+
+
+def has_foreign_text(item: pytest.Item) -> bool:
+    """Whether the item plays a trial: it is a task, or a test that takes a fixture of this package."""
+    return any(name.startswith("webarena") for name in getattr(item, "fixturenames", ()))
+
+
+def clean_output(item: pytest.Item) -> None:
+    """Make harmless what was printed and logged so far. To be called before anybody makes a report of it."""
+    sections: list[tuple[str, str, str]] = getattr(item, "_report_sections", [])
+    sections[:] = [(when, key, printable(text)) for when, key, text in sections]
+
+
+def clean_report(report: pytest.TestReport) -> None:
+    """Make harmless what a report says; its form stays."""
+    report.sections = [(title, printable(text)) for title, text in report.sections]
+    report.user_properties = [
+        (name, printable(value) if isinstance(value, str) else value) for name, value in report.user_properties
+    ]
+    match report.longrepr:
+        case str(text):
+            report.longrepr = printable(text)
+        case (path, line, reason):
+            report.longrepr = (path, line, printable(reason))
+        case None:
+            pass
+        case shown:
+            for part in _parts(shown):
+                _clean_part(part)
+
+
+def clean_warning(message: warnings.WarningMessage) -> None:
+    """The same for a warning, which pytest prints line by line."""
+    text = str(message.message)
+    if printable(text) != text:
+        message.message = Warning(printable(text))  # its class is in `category`
+
+
+def _parts(shown: Any) -> Iterator[Any]:
+    """Tracebacks and where they end, of an error and of those that led to it."""
+    links = getattr(shown, "chain", None) or [
+        (getattr(shown, "reprtraceback", None), getattr(shown, "reprcrash", None), None)
+    ]
+    for traceback, crash, _ in links:
+        yield crash
+        for entry in getattr(traceback, "reprentries", ()):
+            yield entry
+            yield getattr(entry, "reprlocals", None)
+            yield getattr(entry, "reprfuncargs", None)
+            yield getattr(entry, "reprfileloc", None)
+    yield getattr(shown, "reprcrash", None)
+    yield shown
+
+
+def _clean_part(part: Any) -> None:
+    if isinstance(message := getattr(part, "message", None), str):
+        part.message = printable(message)
+    if isinstance(lines := getattr(part, "lines", None), list):
+        part.lines = [printable(line) for line in lines]
+    if isinstance(arguments := getattr(part, "args", None), list):
+        part.args = [(name, printable(str(value))) for name, value in arguments]
+    if isinstance(text := getattr(part, "longrepr", None), str):  # of what could not be collected
+        part.longrepr = printable(text)

@@ -1,0 +1,99 @@
+"""Whether a comparison could come out as worse at all, with its tasks, its trials and the baseline's outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_webarena.results.comparing.comparison import Comparison, compare
+from pytest_webarena.results.comparing.difference import PairedTask, difference_of
+from pytest_webarena.results.comparing.sides import Side
+from pytest_webarena.results.comparing.significance import mcnemar
+from pytest_webarena.results.comparing.wording import p_words, titled
+
+__all__ = ["blind_baseline", "blind_spot", "cannot_get_worse"]
+
+_ROUNDING = 1e-12
+
+
+def cannot_get_worse(each: Comparison) -> bool:
+    """Whether the first side passed nothing that the second one could lose, its excluded errors and the tasks that are
+    not compared included."""
+    return not any(task.passed for task in each.first.tasks.values()) and each.bounds[0] >= 0
+
+
+def blind_spot(each: Comparison) -> str:
+    """Why ``each`` could not show even a total collapse; empty where it could.
+
+    The comparison is made again as if every judged trial of the second side had failed. The first side's outcomes, the
+    numbers of trials, the templates, the judge and the excluded errors stay as they are. A cheaper bound would be
+    another test than the gate's.
+    """
+    # Of several comparisons the first to be found needs what Bonferroni's level of a single one says, by Holm, too.
+    confidence = each.difference.confidence
+    collapsed = compare(each.first, _collapsed(each.second), confidence=confidence, allow_mixed=True)
+    if collapsed.verdict == "worse":
+        return ""
+    one, other = titled(each)
+    passed = [fate.first.cluster for fate in each.fates if fate.first.passed]
+    found = f"{_count(len(each.fates), 'task')} cannot show even a total collapse of {other}: {one} passed "
+    found += _passed(passed) if len(passed) < len(each.fates) or len(set(passed)) < len(passed) else "all of them"
+    if collapsed.p > collapsed.alpha + _ROUNDING:
+        return f"{found}, so {p_words(collapsed.p)} at best. {_needed(confidence)}"
+    if collapsed.verdict_of_judged == "worse":
+        return f"{found}, and the excluded errors could undo it. Fewer errors are needed"
+    if each.judge_says_nothing or collapsed.corrected is not None:
+        return f"{found}, and the judge's errors leave it open. More tasks or a better judge are needed"
+    return f"{found}, and the interval would include 0. More tasks are needed that pass in the baseline"
+
+
+def blind_baseline(sides: Sequence[Side], confidence: float) -> str:
+    """Why no run could show a total collapse of any of ``sides``; empty where one could, or where none can get worse.
+
+    It asks the p-value alone, which a run with more trials or with fewer of the tasks can't improve.
+    """
+    found = ""
+    for side in sides:
+        passed = [task.cluster for task in side.tasks.values() if task.passed]
+        p = mcnemar(0, len(set(passed)))
+        if not passed or p <= 1 - confidence + _ROUNDING:
+            return ""
+        found = found or (
+            f"{_count(len(side.tasks), 'task')} cannot show even a total collapse: {side.name} passed "
+            f"{_passed(passed)}, so {p_words(p)} at best. {_needed(confidence)}"
+        )
+    return found
+
+
+def _collapsed(side: Side) -> Side:
+    tasks = {
+        name: replace(
+            task,
+            tries=tuple(each if each.outcome == "error" else replace(each, outcome="failed") for each in task.tries),
+        )
+        for name, task in side.tasks.items()
+    }
+    return replace(side, tasks=tasks)
+
+
+def _passed(clusters: Sequence[str]) -> str:
+    templates = len(set(clusters))
+    more = f", of {_count(templates, 'template')}" if templates < len(clusters) else ""
+    return f"{len(clusters) or 'none'}{more}"
+
+
+def _needed(confidence: float) -> str:
+    """How many templates have to pass in the baseline for the gate to see all of them fail, a task and a trial each."""
+    count = 1
+    while mcnemar(0, count) > 1 - confidence + _ROUNDING or not _seen(count, confidence):
+        count += 1
+    return f"At least {count} tasks of different templates have to pass in the baseline"
+
+
+def _seen(count: int, confidence: float) -> bool:
+    tasks = [PairedTask(task=str(number), cluster=number, passed=(1, 0), judged=(1, 1)) for number in range(count)]
+    return difference_of(tasks, confidence=confidence).decided() < 0
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"

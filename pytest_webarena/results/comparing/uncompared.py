@@ -1,0 +1,74 @@
+"""Which tasks of a baseline a run could have lost, and was not compared on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pytest_webarena.results.comparing.comparison import Comparison
+
+__all__ = ["Uncompared", "uncompared"]
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompared:
+    """Tasks that passed in the baseline and are not among those compared; tasks that failed there can't be lost."""
+
+    baseline: str
+    compared: int
+    """How many that passed there are compared."""
+    edited: tuple[str, ...] = ()
+    """Tasks whose digest has changed."""
+    gone: tuple[str, ...] = ()
+    """Tasks that the run does not have: deleted, renamed, skipped by their file, or outside of what was collected."""
+    deselected: tuple[str, ...] = ()
+    """Tasks that the user left out (other files or node ids, ``-k``, ``--select``, ``--shard``, …)."""
+    decided: tuple[str, ...] = ()
+    """Tasks that ``--until`` left out: they were planned, and not needed any more."""
+
+    @property
+    def lost(self) -> str:
+        """Which tasks vanished without the user's word, as a sentence; empty where none did."""
+        parts = [
+            f"{len(names)} {reason} ({', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''})"
+            for names, reason in ((self.edited, "edited since"), (self.gone, "not in this run"))
+            if names
+        ]
+        return f"{self._found(len(self.edited) + len(self.gone))}: {' and '.join(parts)}" if parts else ""
+
+    @property
+    def left_out(self) -> str:
+        """How many tasks the user or ``--until`` left out, as a sentence; empty where there are none."""
+        counts = {"not selected": len(self.deselected), "left out by --until": len(self.decided)}
+        parts = {reason: count for reason, count in counts.items() if count}
+        if len(parts) == 1:
+            return f"{self._found(sum(parts.values()))}: {next(iter(parts))}"
+        reasons = " and ".join(f"{count} {reason}" for reason, count in parts.items())
+        return f"{self._found(sum(parts.values()))}: {reasons}" if parts else ""
+
+    def _found(self, count: int) -> str:
+        total = self.compared + sum(map(len, (self.edited, self.gone, self.deselected, self.decided)))
+        return f"{count:,} of {total:,} task{'s' * (total != 1)} that passed in {self.baseline} were not compared"
+
+
+def uncompared(each: Comparison, deselected: Collection[str] = ()) -> Uncompared:
+    """What of its first side ``each`` does not compare. ``deselected``: ids of tasks that were not to be run.
+
+    Tasks without a verdict and planned ones without a result are errors, which the bounds hold: they are none of these.
+    """
+    found: dict[str, list[str]] = {"edited": [], "gone": [], "deselected": [], "decided": []}
+    for name, task in each.first.tasks.items():
+        other = each.second.tasks.get(name)
+        if not task.passed:
+            continue
+        if other is None and name not in each.second.missing:
+            decided = name in each.second.decided
+            found["decided" if decided else "deselected" if name in deselected else "gone"].append(name)
+        elif other is not None and other.digest and task.digest and other.digest != task.digest:
+            found["edited"].append(name)
+    compared = sum(bool(fate.first.passed) for fate in each.fates)
+    return Uncompared(
+        baseline=each.first.run, compared=compared, **{kind: tuple(sorted(names)) for kind, names in found.items()}
+    )

@@ -1,0 +1,61 @@
+"""Which files a trial's folder has: what is exported and imported, and what is no record because it is a link.
+
+Somebody else may have made the folder: pytest runs files by their names (``conftest.py``, ``test*.txt``), and a link
+leads to whatever the reader may read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+__all__ = ["is_record", "require_plain"]
+
+_TRIAL = r"trial\.json|started\.json|labels\.jsonl|unreadable-[0-9]+\.json"
+_ATTEMPT = (
+    r"trial\.json|evidence\.json|steps\.jsonl|network\.jsonl|signals\.jsonl|upkeep\.jsonl|replay\.txt|trace\.zip"
+    r"|traceback\.txt|agent-traceback\.txt|agent-stderr\.txt|memory-before\.txt|memory-after\.txt"
+)
+_FOLDERS = {
+    "tabs": r"[0-9]+\.html",
+    "pages": r"[0-9]+\.html",
+    "observations": r"[0-9]+\.(?:txt|json)",
+    "shots": r"(?:[0-9]+|final)\.(?:png|jpg|webp)",
+    "inputs": r"[0-9]+\.(?:png|jpg|webp|gif)",
+    "exchanges": r"(?:[0-9]+|memory)\.json",
+    "videos": r"[0-9A-Za-z_@-]+\.webm",
+}
+_BELOW = "|".join(f"{name}/(?:{names})" for name, names in _FOLDERS.items())
+_RECORD = re.compile(rf"(?:{_TRIAL}|attempt-[1-9][0-9]*/(?:{_ATTEMPT}|{_BELOW}))")
+_FOLDER = re.compile(rf"attempt-[1-9][0-9]*(?:/(?:{'|'.join(_FOLDERS)}))?")
+
+
+def is_record(name: str) -> bool:
+    """Whether a trial's folder has a record of this name, which is relative to it; files of agents' own are none.
+
+    >>> [is_record(name) for name in ("trial.json", "attempt-1/shots/000.png", "attempt-1/conftest.py", "../x")]
+    [True, True, False, False]
+    """
+    return _RECORD.fullmatch(name) is not None
+
+
+def require_plain(folder: Path) -> None:
+    """`ValueError` when a trial's folder, or a record or folder of records in it, is a link or a special file."""
+    if folder.is_symlink():
+        raise ValueError(f"{folder}: expected a trial's folder, found a link; put what it leads to in its place")
+    pending = [("", folder)]
+    while pending:
+        above, here = pending.pop()
+        try:
+            entries = list(os.scandir(here))
+        except OSError:
+            continue  # whoever reads it says why it can't be read
+        for entry in entries:
+            name = f"{above}{entry.name}"
+            if (is_folder := _FOLDER.fullmatch(name) is not None) or is_record(name):
+                if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
+                    found = "a link" if entry.is_symlink() else "a special file"
+                    raise ValueError(f"{entry.path}: expected a file or folder of the trial, found {found}")
+                if is_folder and entry.is_dir():
+                    pending.append((f"{name}/", Path(entry.path)))

@@ -1,0 +1,89 @@
+"""Makes folders whole or not at all: beside their place, which they take when they are finished."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_webarena.errors import UsageError
+
+__all__ = ["copy_plain", "made_whole", "require_new"]
+
+
+def require_new(target: Path) -> None:
+    """`UsageError` unless a new folder can take the place ``target``: nothing is there, or an empty folder."""
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        found = "a link" if target.is_symlink() else "a file"
+        raise UsageError(f"{target}: expected a new or empty directory, found {found}; name another with -o")
+    try:
+        used = target.exists() and any(target.iterdir())
+    except OSError as error:
+        raise UsageError(
+            f"{target}: expected a new or empty directory, found one that can't be read: {error.strerror}"
+        ) from None
+    if used:
+        raise UsageError(f"{target}: expected a new or empty directory, found one with files; name another with -o")
+
+
+@contextmanager
+def made_whole(target: Path) -> Iterator[Path]:
+    """An empty folder to be filled, which takes the place ``target`` in one move when the block ends.
+
+    After an error there is no ``target``; a killed process leaves a hidden folder beside it. `UsageError` when
+    something is at ``target``, also if it came while the folder was filled.
+    """
+    require_new(target)
+    target = target.resolve()  # it is no link, but its name may be "."
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        workplace = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise UsageError(f"{target}: expected a place for a directory, found: {error.strerror or error}") from None
+    try:
+        made = workplace / target.name  # not the workplace itself, which nobody else may read
+        made.mkdir()
+        yield made
+        os.rename(made, target)  # it takes the place of an empty folder, and of nothing else
+    except OSError as error:
+        raise UsageError(
+            f"{target}: expected to write a new directory there, found: {error}; make room, or name another with -o"
+        ) from None
+    finally:
+        shutil.rmtree(workplace, ignore_errors=True)
+
+
+def copy_plain(source: Path, target: Path) -> None:
+    """Copy the folder ``source``, which somebody else may have made, to ``target``; files there are replaced.
+
+    `UsageError` names a link or a special file, at any depth: what it leads to is nobody's to copy.
+    """
+    if source.is_symlink():
+        raise UsageError(_refused(source, "a link"))
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in sorted(os.scandir(source), key=lambda each: each.name):
+        if entry.is_symlink():
+            raise UsageError(_refused(Path(entry.path), "a link"))
+        if entry.is_dir(follow_symlinks=False):
+            copy_plain(Path(entry.path), target / entry.name)
+        elif entry.is_file(follow_symlinks=False):
+            _copy_file(Path(entry.path), target / entry.name)
+        else:
+            raise UsageError(_refused(Path(entry.path), "a special file"))
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    try:
+        opened = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a link may have come meanwhile
+    except OSError as error:
+        raise UsageError(f"{source}: expected a file that can be read, found: {error.strerror}") from None
+    with open(opened, "rb") as read, target.open("wb") as written:
+        shutil.copyfileobj(read, written, 1 << 20)
+    shutil.copystat(source, target, follow_symlinks=False)
+
+
+def _refused(path: Path, found: str) -> str:
+    return f"{path}: expected files and folders alone, found {found}; remove it, or put what it leads to in its place"

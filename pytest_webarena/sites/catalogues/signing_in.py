@@ -1,0 +1,77 @@
+"""Which tasks would visit a site signed out although they are made for somebody who is signed in."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.shipped import shipped
+from pytest_webarena.sites.catalogues.archived import ARCHIVE
+from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.sites.catalogues.live import LIVE
+from pytest_webarena.suites.published import SUITES
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.catalogues.manifest import Catalogue
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["why_not_signed_in"]
+
+
+def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
+    """Why ``task`` must not run: nobody would be signed in where somebody has to be. Empty when it may.
+
+    A task of a suite that names no account means the one that the suite's own catalogue signs in. ``user: ''`` means
+    nobody. Archived pages show whoever was signed in, and live sites know no accounts of ours.
+    """
+    sites, home, lacking = catalogue.sites, _home(task), {}
+    # Whoever writes both a catalogue and tasks in a suite's format says there who is signed in.
+    published = task.source.get("suite") in SUITES
+    for name in task.leased:
+        if name not in sites:
+            continue
+        app = catalogue.apps[sites[name].app]
+        if app.backend in (ARCHIVE, LIVE) or task.user.get(name) == "":
+            continue
+        user = task.user.get(name, sites[name].default_user)
+        if user and name not in app.login:
+            lacking[name] = user
+        elif not user and (theirs := _accounts(home).get(name, "")) and (published or app.backend == EXTERNAL):
+            lacking[name] = theirs
+    if not lacking:
+        return ""
+    who = ", ".join(f"{name} ({user})" for name, user in lacking.items())
+    way_out = "give it a 'user' and a 'sign_in' in the catalogue"
+    if home and all(catalogue.apps[sites[name].app].backend == EXTERNAL for name in lacking):
+        urls = " ".join(f"--site-url {name}={sites[name].url}" for name in lacking)
+        way_out = f"--sites={home} {urls} keeps the suite's accounts"
+    return f"needs somebody signed in to {who}, whose account or sign-in {catalogue.option!r} does not have; {way_out}"
+
+
+def _home(task: Task) -> str:
+    """The catalogue that a suite's tasks are written for; empty for tasks of one's own."""
+    suite = str(task.source.get("suite", ""))
+    if suite:
+        return SUITES[suite].sites if suite in SUITES else "webarena"
+    folder = shipped("tasks")
+    if folder is None:
+        return ""
+    # Commands load files by the path that they are given, often a relative one or a link.
+    return "embedded" if Path(task.location.path).resolve().is_relative_to(folder.resolve()) else ""
+
+
+@functools.cache
+def _accounts(catalogue: str) -> Mapping[str, str]:
+    """Site to the account that tasks visit it with unless they name another one; no entry where nobody signs in."""
+    if not catalogue:
+        return {}
+    from pytest_webarena.sites.catalogues.loading import load_catalogue
+
+    known = load_catalogue(catalogue)
+    return {
+        name: site.default_user
+        for name, site in known.sites.items()
+        if site.default_user and name in known.apps[site.app].login
+    }

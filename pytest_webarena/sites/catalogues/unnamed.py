@@ -1,0 +1,27 @@
+"""Checks of sign-ins that take one account of a site for another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.catalogues.manifest import Catalogue, LoginCheck
+
+__all__ = ["names_nobody", "unnamed_accounts"]
+
+
+def names_nobody(check: LoginCheck) -> str:
+    """What to say of a ``check`` that depends on no account, and the remedy."""
+    return (
+        f"the check of sign_in ({check}) names nobody, so it may take one account for another. Name text with the "
+        "account's name: includes: '{username}'"
+    )
+
+
+def unnamed_accounts(catalogue: Catalogue, apps: Collection[str]) -> Iterator[str]:
+    """A note on each site of ``apps`` that has several accounts and a check that names none of them."""
+    for app in (catalogue.apps[name] for name in apps):
+        for site, recipe in app.login.items():
+            if len(app.users) > 1 and not recipe.check.names_account():
+                yield f"{site}: {names_nobody(recipe.check)}"

@@ -1,0 +1,129 @@
+"""Finds out whether the check of a site's sign-in tells its account from visitors and from other accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.login import (
+    address_of,
+    holds_for_visitors,
+    login,
+    login_headers,
+    plain_doubt,
+    sign_in_doubt,
+)
+from pytest_webarena.checks.kind import no_answer
+from pytest_webarena.checks.sign_ins import API_REMEDY
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.catalogues.unnamed import names_nobody
+from pytest_webarena.sites.client.visitor import Visitor
+from pytest_webarena.sites.doctor import Diagnosis
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
+    from pytest_webarena.sites.catalogues.manifest import LoginCheck
+    from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.sites.protocol.messages import SiteAccess
+
+__all__ = ["examine_sign_in", "holds_for_everybody"]
+
+_OTHERS = 3
+"""Other accounts that are signed in at most to find one that the check takes for the site's own."""
+
+
+def holds_for_everybody(check: LoginCheck) -> str:
+    """What is wrong with ``check`` if visitors who are not signed in meet it, and the remedy."""
+    return (
+        f"the check of sign_in ({check}) holds for visitors who are not signed in as well, so it proves nothing. Name "
+        "a page that only the account sees, and text with its name: check: {path: /account, includes: '{username}'}"
+    )
+
+
+def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> Iterator[Diagnosis]:
+    """What the sign-in to a leased ``site`` proves; nothing for a site without one. `BrowserError` when the browser
+    fails."""
+    recipe = site.login
+    if recipe is None:
+        return
+
+    def found(state: Literal["ok", "note", "failed"], text: str) -> Diagnosis:
+        return Diagnosis(subject=site.name, state=state, text=text)
+
+    user = site.default_user or next(iter(site.users), "")
+    if not user:
+        yield found("note", "no account: nothing to sign in")
+        return
+    url, proxy, account = site.url, lease.harness_proxy, site.users[user]
+    lease.set_headers(site.name, {})
+    if holds_for_visitors(engine, recipe, account, url=url, proxy=proxy):
+        yield found("failed", holds_for_everybody(recipe.check))
+        return
+
+    def sign_in(name: str) -> Mapping[str, Any]:
+        lease.set_headers(site.name, login_headers(recipe, site.users[name]))
+        return login(engine, recipe, site.users[name], url=url, proxy=proxy)
+
+    try:
+        state = sign_in(user)
+    except SiteError as error:
+        yield found("failed", "; ".join(str(error).splitlines()))
+        return
+    if site.api is None and (doubt := _plain_request_doubt(lease, site, user, state)):
+        yield found(
+            "note",
+            f"plain requests with cookies of {user} are nobody's, so checks of its API are errors ({API_REMEDY}): "
+            f"{doubt}",
+        )
+    nobody = "" if recipe.check.names_account() else f"; {names_nobody(recipe.check)}"
+    others = [name for name in site.users if name != user]
+    if not others:
+        yield found("note" if nobody else "ok", f"signed in as {user}; one account: nothing to compare with{nobody}")
+        return
+    # Accounts of the same role are let in to the same pages.
+    others.sort(key=lambda name: site.users[name].role != account.role)
+    refused = ""
+    compared = []
+    for other in others[:_OTHERS]:
+        try:
+            state = sign_in(other)
+        except SiteError as error:  # which a check that holds for the first account alone may be
+            refused = refused or str(error).partition("\n")[0]
+            continue
+        with engine.session(SessionConfig(proxy=proxy, storage_state=state), tab=False) as session:
+            doubt, status = sign_in_doubt(session, recipe, account, url=url)
+        if no_answer(status or 200) == "site":
+            raise SiteError(doubt)
+        if doubt:
+            compared.append(other)
+            continue
+        why = nobody or "; name a page that shows this account's own data and nobody else's"
+        yield found(
+            "note",
+            f"the check of sign_in ({recipe.check}) holds for {user} while {other} is signed in, so checks of tasks "
+            f"take one for the other{why}",
+        )
+        return
+    if compared:
+        yield found("ok", f"the check of sign_in tells {user} from {', '.join(compared)}")
+    else:
+        yield found("note", f"signed in as {user}; no other account to compare with{nobody}: {refused}")
+
+
+def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mapping[str, Any]) -> str:
+    """Why plain requests with the cookies of ``state``, as checks of an API make them, do not count as the account's;
+    nothing if they do."""
+    assert site.login is not None
+    check, account = site.login.api_check or site.login.check, site.users[user]
+    address = address_of(check, account, site.url)
+
+    def ask(state: Mapping[str, Any]) -> str:
+        answer = Visitor(site.url, proxy=lease.harness_proxy, state=state).call("GET", address)
+        return plain_doubt(answer, check, account, url=site.url)
+
+    if doubt := ask(state):
+        return doubt
+    # Without the gateway's headers nobody can ask while it adds them.
+    same = site.login.kind != "header" and not ask({})
+    return "visitors who are not signed in get the same answer" if same else ""

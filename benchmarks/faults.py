@@ -26,7 +26,7 @@ from pytest_webarena.llm.model_calls import read_model_calls
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.model_server import Answer, model_server, say
-from tests.unit.trials.test_model_faults import NO_ACTION, PASSING, REFUSED, RIGHT, WAYS, ending
+from tests.unit.trials.test_model_faults import FILTERED, NO_ACTION, PASSING, REFUSED, RIGHT, TOO_LONG, WAYS, ending
 
 CALL = 0.02
 """Dollars that one call costs."""
@@ -39,9 +39,11 @@ def main() -> int:
     options = parser.parse_args()
     wrong = faults(PASSING, "passed: answered, retried", "error: model, 3 requests")
     wrong += faults(REFUSED, "error: model, 1 requests", "error: model, 1 requests")
+    wrong += faults(TOO_LONG, "failed: context, 1 request", "failed: context, 1 request")
+    wrong += faults(FILTERED, "failed: filtered, 1 request", "failed: filtered, 1 request")
     wrong += faults(NO_ACTION, "passed: answered, asked again", "failed: invalid, asked again")
     wrong += faults(RIGHT, "passed: answered, as it is", "passed: answered, as it is")
-    trials = 2 * len(WAYS) * sum(map(len, (PASSING, REFUSED, NO_ACTION, RIGHT)))
+    trials = 2 * len(WAYS) * sum(map(len, (PASSING, REFUSED, TOO_LONG, FILTERED, NO_ACTION, RIGHT)))
     print(f"\n{trials - wrong} of {trials} trials ended as they should\n")
     for workers in map(int, options.workers.split(",")):
         wrong += budget(workers, foreseen=True) + budget(workers, foreseen=False)

@@ -40,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             os.execv(sys.executable, [sys.executable, *sys.argv])
         if path == "/lie-down":
             down = True
-        if down:
+        if down or path == "/closed":
             return self.answer("<h1>Sorry</h1>", 500)
         if path == "/away":
             return self.answer("", 302, Location="http://elsewhere.test/")

@@ -22,6 +22,7 @@ class Answer:
     """Tool calls: name and arguments."""
     refusal: str | None = None
     finish: str = "stop"
+    """Finish reason, by the words of Chat Completions."""
     usage: tuple[int, int] | Any = (1000, 100)
     """Tokens in and out; None: not told; anything else is told as it is."""
     status: int = 200
@@ -207,6 +208,9 @@ def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
         for n, (name, arguments) in enumerate(answer.calls)
     ]
     whole = {"id": "x", "object": "response", "created_at": 1, "model": "scripted-1", "status": "completed"}
+    if answer.finish not in ("stop", "tool_calls"):
+        reason = {"length": "max_output_tokens"}.get(answer.finish, answer.finish)
+        whole |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
     whole["output"] = output
     if answer.usage:
         whole["usage"] = _usage(answer.usage, "input_tokens", "output_tokens")
@@ -221,7 +225,7 @@ def _events(answer: Answer, chat: bool) -> Iterator[bytes]:
     """The answer as server-sent events, the text in two pieces."""
     whole = _whole(answer, chat)
     if not chat:
-        for number, kind in enumerate(("response.created", "response.completed")):
+        for number, kind in enumerate(("response.created", f"response.{whole['status']}")):
             data = {"type": kind, "sequence_number": number, "response": whole}
             yield f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
         return

@@ -286,6 +286,7 @@ def test_what_an_agent_did_by_script_alone_can_be_repeated(everybody: Path) -> N
     assert told[-1] == "the replay's verdict is the recorded one: passed"
 
 
+@pytest.mark.exhaustive
 def test_a_replay_that_fails_says_that_the_recorded_trial_had_passed(everybody: Path) -> None:
     other = everybody / "other.tasks.yaml"
     other.write_text(TASKS.replace("equals: 1", "equals: 2"))
@@ -401,6 +402,7 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
 
 
+@pytest.mark.exhaustive
 def test_a_human_types_actions(tmp_path: Path) -> None:
     furnish(tmp_path)
     terminal = Terminal(tmp_path, "--agent=person", "--run-dir=run", "demo.tasks.yaml::note")

@@ -51,6 +51,7 @@ def sessions(engine: BrowserEngine) -> Iterator[tuple[Web, Read]]:
         yield web, found
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("viewport", [True, False], ids=["viewport", "page"])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_both_extractors_print_the_same(sessions: tuple[Web, Read], page: Path, viewport: bool) -> None:

@@ -97,6 +97,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None:
     (pytester.path / "bad.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest_subprocess("--audit", "--run-dir=run", "--wide=4", timeout=600)

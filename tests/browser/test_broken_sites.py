@@ -84,6 +84,7 @@ def told(record: TrialRecord) -> list[tuple[str, str | None]]:
     return [(each.outcome, each.cause) for each in record.attempts]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "check",
     [
@@ -121,6 +122,7 @@ def test_an_environment_on_a_site_that_broke_gives_no_reward(tmp_path: Path, bro
         env.close()
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "check",
     ["{page: {open: 'http://elsewhere.test/', CONDITION}}", "{page: {open: 'https://elsewhere.test/', CONDITION}}"],
@@ -145,6 +147,7 @@ def test_what_the_gateway_says_in_the_agents_tab_is_no_page(attempt: Try) -> Non
         assert "no page of a site" in record.message
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("path", "retries"), [("/die", 0), ("/die", 1), ("/freeze", 1), ("/lie-down", 1), ("/blunt", 1)]
 )
@@ -155,11 +158,19 @@ def test_an_agent_that_breaks_its_site_every_time_has_failed(attempt: Try, path:
     assert record.message.startswith("the agent broke the site: ")
 
 
+@pytest.mark.parametrize("check", ["{page: {open: /closed, includes: notes}}", "{url: /closed}"])
+def test_an_address_that_answers_nobody_is_nobodys_failure(attempt: Try, check: str) -> None:
+    """Without the agent the answer is missing, too, which fails the task: that says nothing of the address."""
+    record = attempt(f"[{{answer: {{exact: done}}}}, {check}]", Goto(f"{SITE}/closed"))
+    assert told(record) == [("error", "site")] * 2, record.message
+
+
 def test_a_site_that_restarts_itself_has_not_broken(attempt: Try) -> None:
     record = attempt("[{page: {open: /, includes: notes}}]", Goto(f"{SITE}/restart"))
     assert told(record) == [("passed", None)], record.message
 
 
+@pytest.mark.exhaustive
 def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
     limits = EpisodeLimits(steps=50, seconds=4)
     actions = [Goto(f"{SITE}/freeze")] + [Goto(f"{SITE}/")] * 20
@@ -168,6 +179,7 @@ def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
     assert "it runs, but does not answer; it was asked for 2 s" in record.attempts[0].message
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "page",
     [

@@ -37,6 +37,19 @@ tasks:
       - fill: {css=#body: and butter}
       - click: role=button[name="Save note"]
       - stop
+  - id: gone
+    sites: [homepage]
+    mutates: true
+    intent: Delete my note "Kettle".
+    checks:
+      - page: {open: /scratchpad/19, status: 404}
+      - not: {page: {open: /scratchpad/, includes: Kettle}}
+      - state: {api: {path: /scratchpad/19, status: 404}}
+    solution:
+      - goto: homepage:/scratchpad/19
+      - click: role=link[name="Delete"]
+      - click: role=button[name="Delete note"]
+      - stop
   - id: sum
     sites: [homepage]
     intent: What is 12 times 34?
@@ -45,12 +58,12 @@ tasks:
 """
 TASK_OF: Mapping[str, str] = {
     "task_files": "secret", "records": "secret", "process_table": "secret", "file_address": "secret", "files": "secret",
-    "endpoints": "secret", "broker": "note", "ports": "note", "honest": "note",
+    "endpoints": "secret", "signed_out": "gone", "broker": "note", "ports": "note", "honest": "note",
 }  # fmt: skip
 """Cheat to the task it is for; the others answer ``sum``."""
 LOOKING_AROUND = ("task_files", "records", "process_table", "broker", "ports")
 DRIVING = ("files", "endpoints", "dialog", "honest")
-EVERYWHERE = ("broker", "file_address", "numbers", "choice", "noise", "twice", "forged", "inert")
+EVERYWHERE = ("broker", "file_address", "signed_out", "numbers", "choice", "noise", "twice", "forged", "inert")
 """Cheats of which none needs the sandbox to be worth nothing."""
 
 
@@ -100,7 +113,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project in which somebody has solved the tasks: the records hold the answer."""
     directory = tmp_path_factory.mktemp("project")
     word = furnish(directory)
-    run_pytest(directory, "--agent=oracle", "--run-dir=solved").assert_outcomes(passed=3)
+    run_pytest(directory, "--agent=oracle", "--run-dir=solved").assert_outcomes(passed=4)
     (solved,) = (directory / "solved" / "trials").glob("secret.*/trial.json")
     assert word in solved.read_text()
     return directory
@@ -132,6 +145,7 @@ def unboxed(project: Path) -> dict[str, dict[str, Any]]:
     return run(project, "unboxed", *(f"{cheat}-open" for cheat in EVERYWHERE))
 
 
+@pytest.mark.exhaustive
 def test_without_it_these_score_nothing_either(unboxed: dict[str, dict[str, Any]], project: Path) -> None:
     assert {record["isolation"] for record in unboxed.values()} == {"process"}
     assert {agent: record["outcome"] for agent, record in unboxed.items() if record["outcome"] != "failed"} == {}
@@ -141,6 +155,7 @@ def test_without_it_these_score_nothing_either(unboxed: dict[str, dict[str, Any]
     assert [what for what in found if what.startswith("a lease")] == []
 
 
+@pytest.mark.exhaustive
 def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, Any]]) -> None:
     told = {
         agent.removesuffix("-open"): (record["stop_reason"], record["message"]) for agent, record in unboxed.items()
@@ -150,6 +165,7 @@ def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, An
     assert {told[name][0] for name in ("numbers", "choice", "twice", "forged")} == {"answered"}
 
 
+@pytest.mark.exhaustive
 def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
     """No promise, but the reason why only the sandbox counts as isolation."""
     looking = run(project, "open", "task_files-open", "records-open")
@@ -163,6 +179,7 @@ def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
         assert (record["outcome"], record["isolation"]) == ("passed", "process"), (cheat, record["message"])
 
 
+@pytest.mark.exhaustive
 def test_orders_to_terminals_and_reports_are_shown_and_not_obeyed(project: Path) -> None:
     """The viewer's page is tried in a browser by test_viewer.py."""
     result = run_pytest(

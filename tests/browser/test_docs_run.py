@@ -11,11 +11,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from pytest_webarena.commands.starter import start_project
 from tests.inner import NEEDLESS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -45,14 +49,33 @@ def steps(page: str) -> list[Command | tuple[str, str]]:
     return found
 
 
-def follow(page: str, folder: Path) -> int:
-    """Do what a page says, in ``folder``; how many commands were run."""
-    count = 0
+def shell(line: str, folder: Path, addopts: str = NEEDLESS) -> tuple[int, str]:
+    """Run a line in ``folder`` as a user would; its exit code and output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTEST_ADDOPTS": NEEDLESS,
+        "PYTEST_ADDOPTS": addopts,
     }
+    done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def workflow_steps(page: str) -> list[list[dict[str, Any]]]:
+    """The steps in each YAML block of a page that is a workflow or a list of steps."""
+    blocks = [yaml.safe_load(text) for kind, text in BLOCK.findall(page) if kind == "yaml" and "uses: " in text]
+    steps = [block["jobs"]["tasks"]["steps"] if "jobs" in block else block for block in blocks]
+    return [block for block in steps if isinstance(block, list)]
+
+
+def commands_of(steps: list[dict[str, Any]]) -> list[str]:
+    """The commands of a workflow's steps that need no network."""
+    return [step["run"].strip() for step in steps if "run" in step and not NOT_HERE.match(step["run"])]
+
+
+def follow(page: str, folder: Path, instead: Mapping[str, str] | None = None) -> int:
+    """Do what a page says, in ``folder``; how many commands were run. ``instead`` maps lines to longer ones that
+    print the same."""
+    count = 0
     for step in steps(page):
         if not isinstance(step, Command):
             name, text = step
@@ -61,20 +84,18 @@ def follow(page: str, folder: Path) -> int:
             continue
         if NOT_HERE.match(step.line):
             continue
-        typed = step.line
+        typed = (instead or {}).get(step.line, step.line)
         if "cd " in typed:  # for all that follows
             typed, _, place = typed.partition(" && cd ")
-        done = subprocess.run(
-            typed, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        said = done.stdout + done.stderr
-        assert done.returncode == int(any("failed" in line for line in step.shown)), f"$ {typed}\n{said}"
+        code, said = shell(typed, folder)
+        assert code == int(any("failed" in line for line in step.shown)), f"$ {typed}\n{said}"
         assert [line for line in step.shown if line not in said] == [], f"$ {typed}\n{said}"
         folder = folder / place if "cd " in step.line else folder
         count += 1
     return count
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.browser
 @pytest.mark.usefixtures("browser_executable")
 @pytest.mark.timeout(900)
@@ -82,7 +103,24 @@ def follow(page: str, folder: Path) -> int:
     ("page", "commands"), [("tutorial", 7), ("researcher", 3), ("playwright", 1), ("writing-tasks", 2)]
 )
 def test_what_a_page_says_is_what_happens(page: str, commands: int, tmp_path: Path) -> None:
-    assert follow((DOCS / f"{page}.md").read_text("utf-8"), tmp_path) == commands
+    workflow, _ = workflow_steps((DOCS / "ci.md").read_text("utf-8"))
+    in_ci = {"pytest": " && ".join(commands_of(workflow))}  # on the project as `webarena init` writes it
+    assert follow((DOCS / f"{page}.md").read_text("utf-8"), tmp_path, in_ci) == commands
+
+
+def test_the_workflow_in_the_docs_is_the_one_that_init_writes(tmp_path: Path) -> None:
+    start_project(tmp_path)
+    page = (DOCS / "ci.md").read_text("utf-8")
+    written = (tmp_path / ".github" / "workflows" / "webarena.yml").read_text("utf-8")
+    assert f"```yaml\n{written}```\n" in page
+    workflow, gated = workflow_steps(page)
+    assert commands_of(workflow) == ["webarena validate tasks sites.yaml", "pytest --run-dir=run --junitxml=junit.xml"]
+    for step in workflow:  # `cache` fails without the files that it is keyed by
+        inputs = step.get("with", {})
+        assert "cache" not in inputs or list(tmp_path.glob(inputs.get("cache-dependency-path", "requirements.txt")))
+    (gate,) = commands_of(gated)
+    _, said = shell(gate, tmp_path, f"{NEEDLESS} --collect-only")  # a wrong option ends it before the collection
+    assert "2 tests collected" in said
 
 
 def test_a_page_that_says_something_else_is_noticed(tmp_path: Path) -> None:

@@ -403,6 +403,7 @@ def test_documents_that_are_written_anew_are_still_listened_to(show: Show) -> No
     assert [each[1] for each in said(session)] == ["#one", "#two"]
 
 
+@pytest.mark.exhaustive
 def test_input_before_a_document_goes_is_not_lost(show: Show, web: Web) -> None:
     """Fifty times, half of them to another site's process."""
     session = show("<a href='http://b.test/back'>There</a>")

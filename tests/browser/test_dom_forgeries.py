@@ -116,7 +116,7 @@ def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
     assert (last.chain[0].nth, last.chain[0].children) == (0, 0)  # too many to count
     first = next(each[1:].partition("]")[0] for each in lines if " textbox '" in each)
     session.execute(Click(Element(first)))
-    session.observe()  # somebody may write there at once, so it is told a moment later
+    wait_until(lambda: len(events(session)) == 3)  # somebody may write there at once, so it comes a moment later
     form = events(session)[-1].chain[1]
     assert (form.tag, form.attributes["id"], len(form.attributes)) == ("form", "form", 40)
     assert max(map(len, form.attributes.values())) == 300

@@ -86,6 +86,12 @@ def test_what_the_keyboard_writes_in_is_told(page: Page, watched: Watched, web: 
     assert focused.selector == "#secret"
 
 
+def test_a_page_whose_globals_an_agent_replaced_is_read_all_the_same(page: Page, watched: Watched) -> None:
+    page.evaluate("() => { document.title = 'Kept'; window.Map = document.querySelectorAll = null }")
+    assert watched.session.read_page(open=None, locate="css=a").texts == ("Cart",)
+    assert "Cart" in watched.session.read_page(open=None, locate=None).texts[0]
+
+
 def test_tabs_are_followed(page: Page, watched: Watched) -> None:
     other = page.context.new_page()
     other.goto("http://a.test/cart")
@@ -215,6 +221,7 @@ def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> Non
         with pytest.raises(InvalidStatus, match="503"):
             connect(driven.cdp_url)
         assert session.read_page(open="http://a.test/cart", locate=None).texts == ("3 items",)
+        assert session.read_page(open="http://a.test/cart", locate="css=html").texts == ("3 items",)
         browser.close()
     assert mine
     assert still_running(mine) == []

@@ -145,6 +145,7 @@ async def _look(client: Client, base: str, executable: str | None, act: Callable
     assert [fault for fault in faults if "status of 404" not in fault] == []
 
 
+@pytest.mark.matrix(1)
 def test_pages_have_no_faults_that_axe_or_a_narrow_screen_shows(site: tuple[str, Client], look: Look) -> None:
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     told: list[Any] = []
@@ -166,6 +167,7 @@ def test_pages_have_no_faults_that_axe_or_a_narrow_screen_shows(site: tuple[str,
     assert told == []
 
 
+@pytest.mark.matrix(1)
 def test_keys_reach_everything_and_show_where_they_are(site: tuple[str, Client], look: Look) -> None:
     path = _BY_KEYS.get(site[0], KINDS[site[0]][0])
 

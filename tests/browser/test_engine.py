@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,6 +93,7 @@ def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
             assert session.observe().title == "T"
 
 
+@pytest.mark.exhaustive
 def test_a_killed_driver_is_replaced_too(own_engine: EngineConfig, web: Web) -> None:
     web.put("/", "<title>T</title>")
     before = descendants()
@@ -193,17 +193,15 @@ def test_an_unusable_executable_is_a_named_error(tmp_path: Path) -> None:
 
 def test_a_browser_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
     fake = tmp_path / "chromium"
-    fake.write_text("#!/bin/sh\nexec sleep 60\n")
+    fake.write_text("#!/bin/sh\nexec sleep 600\n")
     fake.chmod(0o755)
-    began = time.monotonic()
-    config = EngineConfig(executable=str(fake), deadlines=Deadlines(launch=5.0, close=3.0))
+    config = EngineConfig(executable=str(fake), deadlines=Deadlines(launch=1.0, close=3.0))
     with (
         BrowserEngine(config) as engine,
-        pytest.raises(BrowserError, match="chromium"),
+        pytest.raises(BrowserError, match=r"chromium.* did not start within 1 s|chromium.*Timeout 1000ms"),
         engine.session(SessionConfig()),
     ):
         pass
-    assert time.monotonic() - began < 20
 
 
 def test_sessions_can_be_used_from_several_threads(open_session: OpenSession, web: Web) -> None:

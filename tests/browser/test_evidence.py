@@ -38,6 +38,7 @@ __all__ = ["catalogue", "hasty_runtime", "house", "patient_runtime", "play", "ru
 PROBED = "{page: {open: /probe, includes: probe}, when: any_step}"
 
 
+@pytest.mark.exhaustive
 def test_what_a_page_does_while_a_check_looks_elsewhere_is_its_own(run: Run, play: Play) -> None:
     record = agree(run, play, f"[{PROBED}, {{network: {{method: POST, url: /beat, none: true}}}}]", Goto("/patient"))
     assert record.outcome == "failed"
@@ -54,6 +55,7 @@ def test_what_checks_ask_for_is_not_the_agents(run: Run, play: Play) -> None:
     assert record.outcome == "passed", record.message
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("button", ["Save", "Send", "Queue", "Lock", "Chain"])
 def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None:
     checks = """[{state: {sql: "select count(*) from saves", equals: 1}},
@@ -82,6 +84,7 @@ def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run, play: Play) -> 
     assert record.outcome == "passed", record.message
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     "check",
     [
@@ -178,6 +181,7 @@ def test_a_verdict_that_is_none_has_no_reward(run: Run, play: Play, check: str, 
     assert str(raised.value) == record.message
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("when", ["end", "any_step"])
 def test_a_browser_that_an_agent_has_forged_answers_for_answers_no_check(run: Run, when: str) -> None:
     forger = Forger(f"{BASE}/start")
@@ -205,6 +209,7 @@ def test_requests_are_read_after_what_they_may_have_changed(run: Run) -> None:
     assert record.outcome == "passed", record.message
 
 
+@pytest.mark.exhaustive
 def test_a_page_that_its_agent_has_brought_to_a_halt_is_not_empty(hasty_runtime: Runtime, tmp_path: Path) -> None:
     halt = "Emulation.setCPUThrottlingRate", {"rate": 1e9}
     checks = """[{page: {excludes: Send}}, {page: {excludes: Send}, when: any_step},

@@ -167,6 +167,7 @@ def apart(isolating: BrowserEngine, web: Web) -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("processes", ["one", "several"])
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "main-world"])
 def test_frames_of_other_sites_are_read_and_acted_on(

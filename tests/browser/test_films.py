@@ -77,6 +77,7 @@ def test_it_is_also_where_pytest_playwright_would_put_it(project: Path) -> None:
     assert picture.read_bytes() == next((project / "run/trials" / folder.name).glob("*/shots/final.*")).read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_a_video_that_can_not_be_made_keeps_trials_from_being_run(tmp_path: Path) -> None:
     (tmp_path / "sum.yaml").write_text(SUM_TASK)
     environ = {"PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}

@@ -128,6 +128,7 @@ def sessions(engine: BrowserEngine, firefox: BrowserEngine) -> Iterator[tuple[We
         yield web, {name: stack.enter_context(browser.session(config)) for name, browser in browsers.items()}
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_both_browsers_lead_to_the_same_text(sessions: tuple[Web, dict[str, Session]], page: Path) -> None:
     web, of = sessions
@@ -148,6 +149,7 @@ def lines(session: Session, url: str) -> list[str]:
     return [re.sub(r"^(\t*)\[\d+\] ", r"\1", line) for line in session.observe().text.split("\n")[2:]]
 
 
+@pytest.mark.exhaustive
 def test_all_forms_have_the_same_ids(firefox: BrowserEngine, web: Web) -> None:
     observation = ObservationConfig(kinds=("accessibility_tree", "html", "screenshot", "set_of_marks"))
     url = web.put("/", "<h1>Hi</h1><input aria-label=Name><button>Save</button>")
@@ -161,6 +163,7 @@ def test_all_forms_have_the_same_ids(firefox: BrowserEngine, web: Web) -> None:
     assert len(set(re.findall(r"\[(\d+)\] (?:textbox 'Name'|<input )", seen.text))) == 1
 
 
+@pytest.mark.exhaustive
 def test_frames_of_other_sites_are_read_and_acted_on(show: Show, web: Web) -> None:
     web.put("http://c.test/", "<button onclick=\"this.textContent='Done'\">Deep</button>")
     web.put("http://b.test/", "<input aria-label=Name><iframe src='http://c.test/' title=Third height=60></iframe>")
@@ -182,6 +185,7 @@ FORM = """<title>Form</title><input aria-label=Name value=old oninput="noted.tex
 <p id=noted></p>"""
 
 
+@pytest.mark.exhaustive
 def test_forms_are_filled_in(show: Show) -> None:
     session = show(FORM)
     name = element(session, "textbox 'Name'")
@@ -221,6 +225,7 @@ def test_clicks_drags_and_files(show: Show) -> None:
     assert js(session, "one.files[0].name + one.files[0].size") == "cv.pdf14"
 
 
+@pytest.mark.exhaustive
 def test_dialogs_are_held_open_and_answered(show: Show) -> None:
     session = show(
         "<title>T</title><button onclick=\"out.textContent = prompt('Name?', 'Ada')\">Ask</button><p id=out>"
@@ -233,6 +238,7 @@ def test_dialogs_are_held_open_and_answered(show: Show) -> None:
     assert js(session, "out.textContent") == "Ada"
 
 
+@pytest.mark.exhaustive
 def test_tabs_and_history(show: Show, web: Web) -> None:
     web.put("/two", "<title>Two</title><a href='#there'>There</a><h2 id=there>Two</h2>")
     session = show("<title>One</title><a href=/two>Go</a><a href=/two target=_blank>Open</a>")
@@ -251,6 +257,7 @@ def test_tabs_and_history(show: Show, web: Web) -> None:
     assert session.observe().text.startswith("Tab 0: One | Tab 1 (current): Two")
 
 
+@pytest.mark.exhaustive
 def test_what_an_action_leads_to_is_waited_for(show: Show, web: Web) -> None:
     web.slow("/slow", 0.7, "<title>Slow</title>Arrived")
     web.slow("/data", 0.5, "late")
@@ -267,6 +274,7 @@ def test_what_an_action_leads_to_is_waited_for(show: Show, web: Web) -> None:
 # --- what goes wrong
 
 
+@pytest.mark.exhaustive
 def test_a_page_that_hangs_is_closed(firefox: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=Deadlines(hang=2.0, context=30.0, step=60.0))
     with firefox.session(config) as session:
@@ -300,6 +308,7 @@ def test_the_exact_extractor_is_refused(firefox: BrowserEngine, web: Web) -> Non
         session.observe()  # agents that ask for it are refused before: `settings.check_agents`
 
 
+@pytest.mark.exhaustive
 def test_a_state_signs_another_session_in(firefox: BrowserEngine, web: Web) -> None:
     web.put("/", lambda request: web.reply("<p>" + request.headers.get("Cookie", "nobody"), Set_Cookie="who=me"))
     with firefox.session(SessionConfig(proxy=web.proxy, deadlines=PATIENT)) as session:
@@ -313,6 +322,7 @@ def test_a_state_signs_another_session_in(firefox: BrowserEngine, web: Web) -> N
         assert js(session, "localStorage.getItem('seen')") == "yes"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed bridge leaves the browser behind")
 def test_nothing_is_left_running(firefox: BrowserEngine, tmp_path: Path) -> None:
     before = descendants()
@@ -357,6 +367,7 @@ def pytest_configure():
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("firefox")
 def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(LAUNCHES)
@@ -372,6 +383,7 @@ def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester)
     result.stdout.fnmatch_lines(["oracle (chromium): 2/2 passed*", "oracle (firefox): 2/2 passed*"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("firefox")
 def test_https_sites_of_this_run_are_refused_to_it_in_a_sentence(pytester: pytest.Pytester) -> None:
     """It can't be told for one run to trust the authority; that is nobody's failure, and says what to do."""

@@ -120,6 +120,7 @@ def test_a_failure_of_another_kind(webarena):
 """
 
 
+@pytest.mark.exhaustive
 def test_a_context_that_does_not_lead_to_the_leased_sites_is_told_which_do(
     tmp_path: Path, browser_executable: str | None
 ) -> None:

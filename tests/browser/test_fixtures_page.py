@@ -31,6 +31,7 @@ def test_it_tells_of_everything() -> None:
     assert [name for name in overridden if not re.search(rf"\b{name}\b", examples)] == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.browser
 @pytest.mark.usefixtures("browser_executable")
 @pytest.mark.timeout(300)

@@ -166,6 +166,8 @@ def test_cross_origin_fetch_to_a_foreign_host_is_an_error_for_the_page(lab: Lab)
             with pytest.raises(PlaywrightError, match="Failed to fetch"):
                 await page.evaluate(f"fetch('http://example.com/', {options})")
         assert session.unsafe == ""
+        refused = [(each.method, each.request_body) for each in session.requests() if each.refused]
+        assert refused == [("GET", None), ("POST", "x"), ("OPTIONS", None), ("PUT", None)]
 
     with_page(lab, test)
 

@@ -20,7 +20,8 @@ from PIL import Image
 
 import pytest_webarena.gym
 from pytest_webarena.actions import Goto, Stop
-from pytest_webarena.errors import BrowserError, UsageError
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.errors import BrowserError, SiteError, UsageError
 from pytest_webarena.gym import ENV_ID, TasksEnv
 from pytest_webarena.gym import house as houses
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -128,6 +129,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser_executable: str | None) -> None:
     (tmp_path / "look.png").write_bytes(picture())
     (tmp_path / "tasks.yaml").write_text(FORM)
@@ -203,6 +205,7 @@ def test_pictures(tasks: Path, browser_executable: str | None) -> None:
         env.close()
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
 def test_vectors(tasks: Path, browser_executable: str | None, kind: Any) -> None:
     def make() -> gymnasium.Env[Any, Any]:
@@ -257,6 +260,8 @@ def test_bad_arguments(tasks: Path, tmp_path: Path) -> None:
         TasksEnv(tmp_path / "nothing")
     with pytest.raises(UsageError, match="unknown render mode 'humen'"):
         TasksEnv(tasks, render_mode="humen")
+    with pytest.raises(UsageError, match="unknown dialog policy 'holt'; did you mean 'hold'"):
+        TasksEnv(tasks, dialogs="holt")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="axtree_object: expected accessibility_tree among"):
         TasksEnv(tasks, observation={"kinds": ["html"]}, axtree_object=True)
 
@@ -294,6 +299,44 @@ def test_an_episode_that_broke_is_over(blank: TasksEnv, monkeypatch: pytest.Monk
     monkeypatch.undo()
     blank.reset()
     assert blank.step("```stop [yes]```")[1] == 1.0
+
+
+def test_an_error_in_the_first_reset_leaves_later_episodes_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = gymnasium.make(ENV_ID, tasks=without_sites(tmp_path), browser_executable="/there/is/none")
+
+    def broken(*_: object, **__: object) -> None:
+        raise SiteError("the site is gone")
+
+    monkeypatch.setattr("pytest_webarena.gym.env.set_stage", broken)
+    with pytest.raises(SiteError, match="is gone"):
+        env.reset()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step("```noop```")
+    monkeypatch.undo()
+    env.reset()
+    assert env.step("```noop```")[1:4] == (0.0, False, False)
+    assert env.step("```stop [yes]```")[1:4] == (1.0, True, False)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({}, False),
+        ({"grammar": "webcanvas"}, False),
+        ({"grammar": "playwright"}, True),
+        ({"grammar": "tools", "session": SessionConfig(viewport=(800, 600))}, True),
+        ({"grammar": "tools", "session": SessionConfig(dialogs="dismiss")}, False),
+        ({"grammar": "tools", "dialogs": "accept"}, False),
+        ({"dialogs": "hold"}, True),
+    ],
+    ids=["webarena", "webcanvas", "playwright", "tools", "session", "accept", "hold"],
+)
+def test_dialogs_are_left_to_agents_that_can_answer_them(tmp_path: Path, given: dict[str, Any], left: bool) -> None:
+    env = TasksEnv(without_sites(tmp_path), **given)
+    assert (env._session_config.dialogs == "hold") is left
 
 
 def test_reset_knows_its_options(blank: TasksEnv) -> None:

@@ -116,6 +116,7 @@ def test_reworded_labels_are_healed_in_the_file(heal: object) -> None:
     assert main(["heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
 
 
+@pytest.mark.exhaustive
 def test_elements_that_got_each_others_ids_are_not_healed(heal: object) -> None:
     code, said, told = heal(EXCHANGED, "--write")  # type: ignore[operator]
     assert code == 1
@@ -124,6 +125,7 @@ def test_elements_that_got_each_others_ids_are_not_healed(heal: object) -> None:
     assert "0 healed, 2 not healed: save, drop" in told
 
 
+@pytest.mark.exhaustive
 def test_what_is_left_where_the_recorded_one_has_gone_is_not_taken_for_it(heal: object) -> None:
     """A field beside it, and a button beside it that sends the form elsewhere."""
     left = OLD.replace(
@@ -142,6 +144,7 @@ def test_what_is_left_where_the_recorded_one_has_gone_is_not_taken_for_it(heal: 
     assert Path("a.tasks.yaml").read_text() == TASKS
 
 
+@pytest.mark.exhaustive
 def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
     code, said, _ = heal(COVERED, "--write")  # type: ignore[operator]
     assert code == 0
@@ -158,6 +161,7 @@ BY_PLACE = TASKS.replace(
 )
 
 
+@pytest.mark.exhaustive
 def test_a_step_that_goes_by_its_place_alone_is_no_success_unless_that_is_said(heal: object) -> None:
     code, said, told = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
     assert code == 1
@@ -167,6 +171,7 @@ def test_a_step_that_goes_by_its_place_alone_is_no_success_unless_that_is_said(h
     assert (code, told) == (0, "2 solutions replayed: 2 as recorded, 0 healed\n")
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_rewritten_of_a_task_with_such_a_step(heal: object) -> None:
     mixed = BY_PLACE.replace(
         "      - click: css=form:nth",
@@ -203,6 +208,7 @@ def test_checks_that_see_the_answer_alone_prove_nothing(heal: object) -> None:
     assert "+      - stop" not in said
 
 
+@pytest.mark.exhaustive
 def test_an_instance_alone_does_not_change_its_template(heal: object) -> None:
     both = TASKS.replace("id: save\n", "id: save\n    each: {a: {word: rye}, b: {word: oat}}\n").replace(
         "': rye}", "': \"{{ word }}\"}").replace("title=rye", "title={{ word }}")  # fmt: skip

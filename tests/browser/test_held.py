@@ -79,6 +79,7 @@ def test_without_workers_the_trial_has_failed_and_the_run_can_go_on(project: Pat
     resumed.stdout.fnmatch_lines(["*: 1/2 passed = 50.0% *", "trials         2 planned, 2 run (2 judged)"])
 
 
+@pytest.mark.exhaustive
 def test_with_workers_the_others_go_on(project: Path) -> None:
     result = play(project, "--agent=agent.py:Sleeps", "--time-limit=2", "-n1", "--min-pass-rate=0.9", "--alluredir=a")
     assert result.ret == 10

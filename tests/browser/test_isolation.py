@@ -47,6 +47,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 def test_no_result_depends_on_another_trial(pytester: pytest.Pytester) -> None:
     from pytest_webarena.embedded.homepage.notes import CALCULATIONS, NOTES
 

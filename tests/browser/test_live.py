@@ -42,13 +42,13 @@ tasks:
   - id: price
     intent: What does Assam cost?
     checks: [{answer: "8.50"}, {page: {locate: "css=#told", exact: "403 not sent"}}, {url: "https://www.teahouse.com/"},
-             {network: {method: POST, url: "https://www.teahouse.com/track", none: true}}]
+             {network: {method: POST, url: "https://www.teahouse.com/track", none: true, attempted: false}}]
     solution: [{stop: "8.50"}]
   - id: buys
     intent: Buy it.
     checks:
       - network: {method: POST, url: "https://www.teahouse.com/buy", attempted: true, count: 1}
-      - network: {method: POST, url: "https://www.teahouse.com/buy", none: true}
+      - network: {method: POST, url: "https://www.teahouse.com/buy", none: true, attempted: false}
     solution: [{click: "text=Buy"}, {stop: done}]
   - id: searches
     intent: How many teas are there?
@@ -234,13 +234,14 @@ def test_what_agents_see_and_what_sites_get(run: Run) -> None:
     assert "GET /app.js" in asked["cdn.leafcdn.net"]
 
 
-def test_a_tab_that_goes_elsewhere_is_the_agents_doing(run: Run) -> None:
-    assert run.outcome("foreign") == ("failed", None, "")
+def test_a_tab_that_goes_elsewhere_is_refused_which_is_no_fault_of_a_site(run: Run) -> None:
+    assert run.outcome("foreign") == ("error", "task", "")  # here it is the solution that goes there
+    assert "the gateway refused it, for " in run.records["foreign"]["message"]
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
 
 
 def test_what_the_browser_has_kept_of_a_frame_is_no_way_there(run: Run) -> None:
-    assert run.outcome("kept") == ("failed", None, "")
+    assert run.outcome("kept") == ("error", "task", "")
     assert run.world["asked"]["agency.org"].count("GET /kept") == 1  # by the frame
 
 

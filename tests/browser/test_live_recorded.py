@@ -29,6 +29,7 @@ tasks:
 """For the site that stands for whatever its tasks start on: recorded, and played again without the web."""
 
 
+@pytest.mark.exhaustive
 def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> None:
     (tmp_path / "web.tasks.yaml").write_text(WEB)
     webarena = [sys.executable, "-m", "pytest_webarena.commands.cli"]
@@ -59,7 +60,9 @@ defaults: {sites: [live], start: "https://www.teahouse.com/"}
 tasks:
   - id: wronged
     intent: What does Assam cost?
-    checks: [{answer: "8.50"}, {network: {method: POST, url: "https://www.teahouse.com/track", none: true}}]
+    checks:
+      - answer: "8.50"
+      - network: {method: POST, url: "https://www.teahouse.com/track", none: true, attempted: false}
     solution: [{wait: 1}, {stop: "9"}]
 """ + "".join(
     f"""
@@ -74,6 +77,7 @@ tasks:
 """The start page reports that it was seen, which is not sent; the others turn visitors away."""
 
 
+@pytest.mark.exhaustive
 def test_who_fails_on_an_archive_of_the_web_has_failed_there(tmp_path: Path) -> None:
     """And who was turned away there is not to blame here."""
     (tmp_path / "web.tasks.yaml").write_text(HINDERED)

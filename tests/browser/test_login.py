@@ -23,6 +23,7 @@ from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, Login
 from pytest_webarena.sites.protocol.messages import SiteAccess, StoredSession
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.renewal import renew_ended_session
+from pytest_webarena.trials.sign_in_checks import examine_sign_in
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Reply, Request, Web
@@ -94,6 +95,14 @@ def test_a_wrong_password_is_noticed_and_never_shown(sign_in: SignIn) -> None:
     assert "the page is http://a.test/login ('Log in'): " in message
     assert "Wrong name or password." in message
     assert "hunter2" not in message
+    assert "sessionStorage" not in message
+
+
+def test_a_token_in_session_storage_is_named_where_the_sign_in_is_not_kept(sign_in: SignIn, forum: Web) -> None:
+    forum.put("/", "<script>sessionStorage.token = 1</script>Home")
+    forum.put("/account", "<script>document.write(sessionStorage.token ? 'Hello' : 'Log in')</script>")
+    with pytest.raises(SiteError, match="it uses sessionStorage, which belongs to one tab and is not kept"):
+        sign_in(recipe=replace(RECIPE, check=LoginCheck(path="/account", includes="Hello")))
 
 
 def test_what_is_said_of_a_session_that_is_refused_ends_with_why(engine: BrowserEngine, forum: Web) -> None:
@@ -238,6 +247,7 @@ def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: 
     assert logins.ended(lease, "forum", {}, {"cookies": [], "origins": []})
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", ["form", "script"])
 def test_sites_may_give_a_new_session_id_with_each_answer(
     engine: BrowserEngine, web: Web, open_session: Callable[..., Session], tmp_path: Path, kind: Any
@@ -337,19 +347,80 @@ def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_
     assert [ticket(first), ticket(lease()), ticket(first)] == ["t0", "t0", "t0"]
     assert visits == ["looked"] * 2  # by a browser, and for the second replica by a plain request
     good.clear()  # the site has ended it, in the middle of a trial
-    assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t2"
+    assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t3"
     good.clear()
     assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial looks, and signs in by itself
     assert told == [("forum", "ada", 1)]
 
 
+@pytest.mark.matrix(3)
+@pytest.mark.parametrize(
+    ("check", "users", "said"),
+    [
+        ({"path": "/account", "includes": "Signed in as {username}"}, "ada bob", ["ok tells ada from bob"]),
+        (
+            {"path": "/account", "locate": "text=Signed in as {username}", "includes": "{username}"},
+            "ada bob",
+            ["ok tells ada from bob"],
+        ),
+        ({"path": "/account"}, "ada bob", ["note holds for ada while bob is signed in", "names nobody"]),
+        ({"path": "/account"}, "ada", ["note one account: nothing to compare with", "names nobody"]),
+        ({"path": "/members", "includes": "{username}"}, "ada bob", ["note holds for ada while bob is signed in"]),
+        ({"path": "/", "includes": "Home"}, "ada bob", ["failed holds for visitors who are not signed in as well"]),
+        ({"path": "/account", "includes": "{username}"}, "eve bob", ["failed signing in to forum as eve: expected"]),
+        ({"path": "/account", "includes": "{username}"}, "ada eve", ["note no other account to compare with"]),
+        ({"path": "/account", "includes": "{username}"}, "ada", ["ok one account: nothing to compare with"]),
+        ({"path": "/written", "includes": "{username}"}, "ada", ["note an 'api' recipe", "ok one account"]),
+    ],
+)  # fmt: skip
+def test_the_doctor_says_what_a_sign_in_proves(
+    engine: BrowserEngine, web: Web, check: dict[str, Any], users: str, said: list[str]
+) -> None:
+    def shown(text: str) -> Callable[[Request], Reply | str]:
+        def page(request: Request) -> Reply | str:
+            name = request.headers.get("Cookie", "").partition("user=")[2]
+            return text.format(name=name) if name else web.reply(status=302, Location="/login")
+
+        return page
+
+    web.put("/account", shown("Signed in as {name}"))
+    web.put("/members", shown("ada bob"))
+    web.put("/written", shown("<body><script>document.body.innerText = 'a' + 'da'</script>"))
+    web.put("/", "<p>Home</p>")
+    welcome = {each: web.reply("Welcome", Set_Cookie=f"user={each}; Path=/") for each in ("ada", "bob")}
+    web.put("/login", lambda request: welcome.get(request.body, "Wrong password"))
+    recipe = LoginRecipe(kind="script", site="forum", check=LoginCheck(**check), script=f"{__name__}:sign_in_by_name")
+    lease: Any = LeaseOfA(web, recipe)
+    known = {name: Account(username=name, password="") for name in users.split()}
+    forum = replace(lease.sites["forum"], users=known, default_user=next(iter(known)))
+    found = list(examine_sign_in(engine, lease, forum))
+    text = "\n".join(f"{each.state} {each.text}" for each in found)
+    for part in said:
+        state, _, words = part.partition(" ")
+        assert any(each.state == state and words in each.text for each in found) or part in text, text
+    assert "tells" not in text or said[0].startswith("ok tells")
+    assert ("api" in text) is (check["path"] == "/written")
+
+
+def sign_in_by_name(visit: Any) -> None:
+    """A sign-in script."""
+    visit.call("POST", "/login", body=visit.username)
+
+
 def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:
-    web.put("/account", "<header>Signed in as ada, or Signed in as bob</header>")
     lease: Any = LeaseOfA(web, HEADER)
+    shown = {True: "<header>Signed in as ada, or Signed in as bob</header>", False: "<header>guest</header>"}
+    web.put("/account", lambda request: shown[any(lease.headers[-1:])])
     logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
     for users in ({}, {"forum": "bob"}, {"forum": ""}, {"forum": "bob"}, {"forum": "bob"}):
         logins.state(lease, users)
-    assert [headers.get("X-Login") for headers in lease.headers] == ["ada:pässword {1}", "bob:b", None, "bob:b"]
+    assert [headers.get("X-Login") for headers in lease.headers] == [
+        "ada:pässword {1}",
+        None,  # while a visitor looks at bob's check
+        "bob:b",
+        None,
+        "bob:b",
+    ]
 
 
 def test_a_session_that_ends_during_a_trial_is_renewed_unless_the_agent_signed_out(

@@ -20,6 +20,7 @@ def tabs() -> int:
     return sum(type(each) is Tab for each in gc.get_objects())
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("extractor", ["fast", "exact"])
 def test_a_session_that_is_over_leaves_no_tab_behind(engine: BrowserEngine, web: Web, extractor: str) -> None:
     web.put("http://inner.test/", "<button>Within</button>")

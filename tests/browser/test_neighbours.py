@@ -39,6 +39,7 @@ def page(show: Callable[[str], Session]) -> Session:
     return show(PAGE)
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("selector", "neighbour"),
     [

@@ -34,6 +34,7 @@ LATER = "[...document.querySelectorAll('button')].find(each => each.innerText ==
 POSTED = "{network: {method: POST, url: /save}}"
 
 
+@pytest.mark.exhaustive
 def test_a_save_put_off_is_waited_for_whoever_acts(run_patiently: Run) -> None:
     """So that an agent which does what the solution does gets the same verdict."""
     for how in ({"make": lambda: Driver(script(LATER))}, {}):
@@ -67,6 +68,7 @@ BY = {
 PICTURE = {"image": "const i = new Image(); i.onerror = () => save(9); i.src = '/slow?3'"}
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(("by", "quiet_time"), [(BY, 6), (PICTURE, 1.5)])
 def test_a_save_put_off_by_whatever_means_is_waited_for(run: Run, by: dict[str, str], quiet_time: float) -> None:
     """How long pages get is generous here, and how long they take is not: the machine may be busy."""
@@ -79,6 +81,7 @@ def test_a_save_put_off_by_whatever_means_is_waited_for(run: Run, by: dict[str, 
     assert record.outcome == "passed", record.message
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(("button", "quiet_time"), [("Fade", 6), ("Retry", 6), ("Drop", 1)])
 def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_time: float) -> None:
     record = run(task(SAVED), press(button), Stop("done"), quiet_time=quiet_time)
@@ -87,6 +90,7 @@ def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_
     assert button == "Retry" or record.outcome == "failed", record.message
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("check", ["url: /there", f"url_match: {{reference_url: '{BASE}/there'}}"])
 def test_a_page_on_its_way_is_waited_for_by_whatever_looks_at_places(run: Run, check: str) -> None:
     record = run(task(f"[{{{check}}}]"), press("Go"), Stop("done"), quiet_time=6)  # generous: the machine may be busy
@@ -99,6 +103,7 @@ def test_pages_without_scripts_are_not_waited_for(run: Run) -> None:
     assert record.seconds["wait"] < 20
 
 
+@pytest.mark.exhaustive
 def test_who_thinks_before_it_stops_has_waited(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = []
 
@@ -114,6 +119,7 @@ def test_who_thinks_before_it_stops_has_waited(run: Run, monkeypatch: pytest.Mon
     assert pauses[-1] > 0
 
 
+@pytest.mark.exhaustive
 def test_pictures_are_no_reason(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page may be too dear to paint. What it says, and what the site holds, can be told all the same."""
     wanted = []

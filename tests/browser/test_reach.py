@@ -158,6 +158,7 @@ def test_what_was_visited_and_changed_is_in_the_evidence_and_in_the_record(trip:
     assert trip.record("wide")["replicas"].keys() == trip.record("narrow")["replicas"].keys() == {"map"}
 
 
+@pytest.mark.exhaustive
 def test_a_first_visit_waits_and_costs_the_agent_neither_step_nor_page(tmp_path: Path) -> None:
     (tmp_path / "sites.yaml").write_text(SLOW)
     (tmp_path / "pages.py").write_text(PAGES)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.actions import Goto, NewTab, Scroll
+from pytest_webarena.actions import Back, Click, Goto, NewTab, Scroll, Selector
+from pytest_webarena.browser.reading import page_reading
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError, TaskError
 from tests.browser.conftest import CALM, QUICK
@@ -49,7 +50,7 @@ def test_locators_in_the_current_tab(show: Show) -> None:
     session = show(PAGE)
     readings = {locate: session.read_page(open=None, locate=locate) for locate in TEXTS}
     assert {locate: reading.texts for locate, reading in readings.items()} == TEXTS
-    assert {(each.url, each.status, each.error) for each in readings.values()} == {("http://a.test/", None, "")}
+    assert {(each.url, each.status, each.error) for each in readings.values()} == {("http://a.test/", 200, "")}
 
 
 @pytest.mark.parametrize("locate", ["css=.x", "js=document.title"])
@@ -77,7 +78,24 @@ def test_what_a_script_throws_is_recorded(show: Show) -> None:
     reading = session.read_page(open=None, locate="js=document.querySelector('.none').innerText")
     assert reading.texts == ()
     assert reading.error.startswith("TypeError: Cannot read properties of null")
-    assert "SyntaxError" in session.read_page(open=None, locate="js=((").error
+    assert reading.invalid == ""
+    broken = session.read_page(open=None, locate="js=((")
+    assert "SyntaxError" in broken.error
+    assert broken.invalid == f"expected JavaScript, found '((': {broken.error}"
+    forged = session.read_page(open=None, locate="js=JSON.parse(document.title)")  # the page's fault, not the locator's
+    assert (forged.error[:11], forged.invalid) == ("SyntaxError", "")
+    prepared = session.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
+    assert prepared.invalid.startswith("expected JavaScript, found 'return 1': SyntaxError")
+
+
+def test_a_result_that_the_browser_cannot_return_is_a_script_that_throws(show: Show) -> None:
+    session = show(PAGE)
+    for source in ("window", "(a => a.a = a)({})", "Symbol('x')", "({get a() { throw new Error('g') }})"):
+        reading = session.read_page(open=None, locate=f"js={source}")
+        assert (reading.texts, reading.invalid) == ((), ""), source
+        assert reading.error, source
+    prepared = session.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
+    assert prepared.error.startswith("preparation 'window': the browser can't return its result")
 
 
 def test_more_than_can_be_judged_is_no_reading(calm: Session, web: Web) -> None:
@@ -135,12 +153,41 @@ def test_redirects_and_errors_are_reported(session: Session, web: Web) -> None:
         session.read_page(open="https://a.test/", locate=None)
 
 
-def test_an_address_that_gives_no_page_is_the_tasks_fault(session: Session, web: Web) -> None:
+def test_the_status_of_the_current_page_is_that_of_its_document(session: Session, web: Web) -> None:
+    down = web.reply("<title>Down</title><a href=/ok>ok</a><iframe src=/part></iframe>", status=503)
+    web.put("/down", down)
+    web.put("/part", web.reply("<p>part", status=500))
+    web.put("/none", web.reply(status=204))
+    web.redirect("/from", "/down")
+    web.put("/ok", "<a href=/none>none</a><a id=new target=_blank href=/from>new</a><iframe src=/part></iframe>")
+
+    def seen() -> list[int | None]:
+        return [session.read_page(open=None, locate=None).status, *(tab.status for tab in session.tabs())]
+
+    session.open_tabs(["http://a.test/ok"])
+    assert seen() == [200, 200]
+    session.execute(Click(Selector("text=none")))  # the page stays
+    session.read_page(open=None, locate="js=void history.pushState({}, '', '/down')")
+    assert seen() == [200, 200]
+    session.execute(Click(Selector("text=new")))
+    assert session.tabs()[1].url == "http://a.test/down"
+    assert seen() == [503, 200, 503]
+    session.execute(Click(Selector("text=ok")))
+    assert seen() == [200, 200, 200]
+    session.execute(Back())
+    assert seen() == [503, 200, 503]
+    session.execute(Goto("about:blank"))
+    assert seen() == [None, 200, None]
+
+
+def test_an_address_that_gives_no_page_is_reported_as_such(session: Session, web: Web) -> None:
+    """An agent may have put a file there, or taken a page away: its trial stays in the success rate."""
     web.file("/dl", "hello", "application/octet-stream", Content_Disposition="attachment; filename=x.bin")
     web.put("/204", web.reply(status=204))
     for path in ("/dl", "/204"):
-        with pytest.raises(TaskError, match=f"a check opens http://a.test{path}: expected a page, found a download or"):
-            session.read_page(open=f"http://a.test{path}", locate=None)
+        reading = session.read_page(open=f"http://a.test{path}", locate=None)
+        assert reading.texts == ()
+        assert reading.error.startswith("it is a download or an answer without content"), path
 
 
 def test_what_arrives_late_is_found(calm: Session, web: Web) -> None:
@@ -193,6 +240,7 @@ LEAVING = {
 }
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("policy", ["hold", "accept"])
 @pytest.mark.parametrize("leaving", LEAVING)
 def test_what_a_page_does_without_end_is_no_error_of_the_check(
@@ -295,4 +343,69 @@ def test_a_page_that_never_stands_is_read_as_a_whole_or_not_at_all(session: Sess
     for locate in ("css=h1", None):
         for late in (True, False):
             reading = session.read_page(open=None, locate=locate, late=late)
-            assert reading.hidden or "kettle" in "".join(reading.texts)
+            assert reading.hidden or reading.waiting or "kettle" in "".join(reading.texts)
+
+
+def test_half_a_page_says_nothing_of_what_it_lacks(session: Session, web: Web) -> None:
+    def half() -> Iterator[bytes]:
+        yield b"<p>tea</p>"
+        web.released.wait(60)
+
+    web.put("/half", web.reply(half(), Content_Type="text/html"))
+    session.open_tabs([web.put("/", "<script>setTimeout(() => location.href = '/half', 0)</script>")])
+    session.tabs()
+    for late in (True, False):
+        assert "had not arrived" in session.read_page(open=None, locate="css=h1", late=late).waiting
+
+
+REPLACED = """<p id=f>Bread</p><form>In a form<input name=innerText></form><script>
+function Map(el) { this.el = el }
+window.Set = window.Promise = window.Node = window.Element = window.getComputedStyle = null;
+document.querySelectorAll = document.querySelector = Array.prototype.slice = Array.prototype.flatMap = null;
+String.prototype.trim = JSON.stringify = null;
+Object.defineProperty(HTMLElement.prototype, 'innerText', { get() { return {} } });
+performance.getEntriesByType = null;
+</script>"""
+
+
+def test_what_a_page_has_replaced_does_not_change_how_it_is_read(show: Show) -> None:
+    session = show(REPLACED)
+    texts: dict[str | None, tuple[str, ...]] = {
+        None: ("Bread\n\nIn a form",),
+        "css=#f": ("Bread",),
+        "css=form": ("In a form",),
+        "css=.none": (),
+        "js=document.URL": ("http://a.test/",),
+    }
+    found = {locate: session.read_page(open=None, locate=locate) for locate in texts}
+    assert {locate: reading.texts for locate, reading in found.items()} == texts
+    late = session.read_page(open="http://a.test/", locate="css=#f", late=True)
+    assert late.texts == ("Bread",)
+    assert {(each.error, each.hidden) for each in (*found.values(), late)} == {("", "")}
+
+
+def test_a_document_that_cannot_be_read_is_no_fault_of_the_task(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = show("<p>Bread</p>")
+    monkeypatch.setattr(page_reading, "_PAGE_TEXT", "() => { throw RangeError('too deep') }")
+    reading = session.read_page(open=None, locate=None)
+    assert (reading.error, reading.hidden) == ("", "its document can't be read: RangeError: too deep")
+    with pytest.raises(SiteError, match="its document can't be read: RangeError: too deep"):
+        session.read_page(open="http://a.test/", locate=None)
+
+
+def test_selectors_may_name_an_earlier_match_or_leave_a_quote_open(show: Show) -> None:
+    session = show("""<div><p>One</p></div><div><p>Two</p></div><div>None</div><b>"open</b>""")
+    found = {
+        locate: session.read_page(open=None, locate=locate).texts for locate in ("*css=div >> css=p", 'text="open')
+    }
+    assert found == {"*css=div >> css=p": ("One", "Two"), 'text="open': ('"open',)}
+
+
+@pytest.mark.parametrize("element", ["<object type=text/html data=/in></object>", "<embed type=text/html src=/in>"])
+def test_pages_in_objects_are_read_as_those_in_frames(show: Show, web: Web, element: str) -> None:
+    web.put("/in", "<p>Kettle")
+    session = show(f"<p>Bread</p>{element.replace('>', ' width=300 height=200>', 1)}")
+    for open in (None, "http://a.test/"):
+        assert session.read_page(open=open, locate=None, late=True).texts[0].split() == ["Bread", "Kettle"]
+    hidden = show(f"<p>Bread</p><div hidden>{element}</div>").read_page(open=None, locate=None)
+    assert hidden.texts[0].split() == ["Bread"]

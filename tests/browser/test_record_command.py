@@ -74,6 +74,7 @@ def rest_of(recording: subprocess.Popen[str]) -> str:
     return told
 
 
+@pytest.mark.exhaustive
 def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Popen[str]) -> None:
     said, address = address_of(recording)
     assert said == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
@@ -88,6 +89,7 @@ def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Pop
     assert (recording.returncode, made) == (1, "nothing was made")
 
 
+@pytest.mark.exhaustive
 def test_what_was_done_before_it_was_killed_is_gone_on_with(
     recording: subprocess.Popen[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

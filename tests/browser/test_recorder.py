@@ -71,6 +71,7 @@ def runtime() -> Iterator[Runtime]:
         yield runtime
 
 
+@pytest.mark.exhaustive
 def test_steps_are_told_as_they_grow(runtime: Runtime, tmp_path: Path) -> None:
     """Whoever acts, here the harness: the recorder has the page's events alone."""
     [task] = parse_tasks(TASK)

@@ -46,6 +46,7 @@ def opened(exits: ExitStack, engine: BrowserEngine, web: Web, count: int, **more
         return list(pool.map(one, range(count)))
 
 
+@pytest.mark.exhaustive
 def test_sixteen_neighbours_share_nothing_but_browsers(sharing: BrowserEngine, web: Web, tmp_path: Path) -> None:
     for number in range(16):
         web.put(

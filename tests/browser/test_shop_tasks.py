@@ -28,6 +28,7 @@ def oscar() -> None:
         pytest.skip("django-oscar is not installed: pip install '.[shop]'")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("oscar")
 def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> None:
     run = pytester.path / "run"

@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_lost_while_addresses_come_and_go(browser_executable: str | None) -> None:
     need_sandbox()
     apart = ["unshare", "--net", *(() if os.geteuid() == 0 else ("--user", "--map-root-user"))]

@@ -92,7 +92,16 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         reach: ClassVar[dict[str, str]] = {}
         live: ClassVar[dict[str, str]] = {}
         sites: ClassVar = {
-            "board": SimpleNamespace(url="http://a.test", start="http://a.test/", app="board", ledger=False)
+            "board": SimpleNamespace(
+                name="board",
+                url="http://a.test",
+                start="http://a.test/",
+                app="board",
+                ledger=False,
+                login=None,
+                users={},
+                default_user="",
+            )
         }
         replicas = ()
 
@@ -186,6 +195,7 @@ def clicker(body: dict[str, Any]) -> Answer:
     return call("click", element=button[1]) if "tools" in body else say(f"```click [{button[1]}]```")
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("agent", "option", "policy", "kinds"),
     [

@@ -30,6 +30,11 @@ tasks:
     intent: What is 12 times 34?
     checks: [{answer: {number: 409}}]
     solution: [{goto: /calculator}, {stop: "408"}]
+  - id: astray
+    sites: [homepage]
+    intent: What is 12 times 34?
+    checks: [{answer: {number: 408}}]
+    solution: [{goto: "http://shop.test/"}, {goto: "https://shop.test/"}, {stop: "408"}]
 """
 
 
@@ -41,6 +46,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.exhaustive
 def test_a_solution_can_be_replayed_from_a_script(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["try", f"{tasks}::sum", "--solution"]) == 0
     assert "passed: 2 of 2 checks hold" in capsys.readouterr().out
@@ -48,6 +54,18 @@ def test_a_solution_can_be_replayed_from_a_script(tasks: Path, capsys: pytest.Ca
     assert "failed: 0 of 1 checks hold" in capsys.readouterr().out
 
 
+def test_an_address_that_the_gateway_refuses_is_a_step_that_fails(
+    tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("s\ns\nq"))
+    assert main(["try", f"{tasks}::astray"]) == 0
+    said = capsys.readouterr().out
+    why = "the gateway refused it, for shop.test is not one of this task's sites: name its site in the task's 'sites'"
+    assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in said
+    assert said.count(why) == 2  # https, too, of which the gateway sees the host alone
+
+
+@pytest.mark.exhaustive
 def test_the_checks_are_judged_again_after_every_command(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +131,7 @@ def test_a_task_that_is_not_there(tasks: Path, capsys: pytest.CaptureFixture[str
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_by_what_an_element_is_found_is_told(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.actions import Check, Click, Press, Scroll, Select, Selector, Type
+from pytest_webarena.actions import Check, Click, Press, Scroll, Select, Selector, Type, Wait
+from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from tests.browser.acting import LOG, by_id, done, logged, value_of
 
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
 
 
 Show = Callable[[str], Session]
+OpenSession = Callable[..., Session]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "text", ["plain text", "Zoë “quoted” – 漢字 😀👩‍👩‍👧 עברית", "{'json': [1]} `x` \\n ${y}", "x" * 3000]
 )
@@ -146,3 +150,37 @@ def test_parts_of_a_page_scroll(show: Show) -> None:
     done(session, Scroll("down"))  # the page does not move, its main part does
     done(session, Scroll("down", Selector("css=#d div")))
     assert value_of(session, "js=d.scrollTop") == "1440"
+
+
+ENDLESS = """<body style='margin:0'><div style='height:1000px'>x</div><script>
+const more = () => document.body.append(Object.assign(document.createElement('div'), {style: 'height:1000px'}));
+onscroll = () => { if (innerHeight + scrollY >= document.body.scrollHeight) %s; }
+</script>"""
+
+
+def test_a_scroll_is_over_when_what_it_set_off_is(calm: Session, web: Web) -> None:
+    session = calm  # a page whose timers once took longer than the cap gets no more time for them
+    session.open_tabs([web.put("/", ENDLESS % "setTimeout(more, 250)")])
+    for blocks in ("2", "2", "3"):
+        done(session, Scroll("down"))
+        assert value_of(session, "js=document.querySelectorAll('div').length") == blocks
+
+
+def test_where_a_page_ends_is_known_once_it_is_at_rest(calm: Session, web: Web) -> None:
+    page = "<body style='margin:0'>x<script>setTimeout(() => x.style.height = '3000px', 600)</script><p id=x>"
+    calm.open_tabs([web.put("/", page)])
+    done(calm, Scroll("down"))
+
+
+def test_the_end_of_a_page_that_still_loads_is_one_for_now(
+    open_session: OpenSession, web: Web, quick: Deadlines
+) -> None:
+    session = open_session(deadlines=replace(quick, settle=0.3))
+    web.slow("/more", 60, "")
+    session.open_tabs([web.put("/", ENDLESS % "fetch('/more').then(more)")])
+    done(session, Scroll("down"))
+    error = session.execute(Scroll("down")).error
+    assert error.startswith("Nothing moved: this is at the bottom for now, but the page is still loading http://a.test")
+    web.released.set()
+    done(session, Wait(5))
+    done(session, Scroll("down"))

@@ -82,6 +82,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 def test_what_changes_between_two_checks_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +134,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 def test_a_judge_is_asked_about_nodes_with_a_rule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

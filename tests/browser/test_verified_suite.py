@@ -128,6 +128,7 @@ def packages_score(task: dict[str, Any], folder: Path) -> float:
     return score
 
 
+@pytest.mark.exhaustive
 def test_agents_that_are_asked_for_text_are_not_judged_by_the_form(project: pytest.Pytester) -> None:
     (project.path / "plain.yaml").write_text(json.dumps({"kind": "scripted", "tasks": {"*": [{"stop": "408"}]}}))
     arguments = ["--suite=mine.json", "--run-dir=run", "--agent=plain.yaml", "--answer-format=text", "-k", "mine.0"]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pytest_webarena.evidence import RequestRecord
 from tests.browser.conftest import Reply
 from tests.browser.visiting import look, signed_in, visit
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.session import Session
+    from pytest_webarena.checks import CheckResult
+    from pytest_webarena.trials.live import LiveTrial
     from tests.browser.conftest import OpenSession, Request, Web
 
 
@@ -28,7 +33,7 @@ class Rotating:
     def page(self, request: Request) -> Reply:
         if (cookie := self._known(request)) is None:
             return self._web.reply(status=302, Location="/login")
-        return self._web.reply("<p>Seed</p><p>Milk</p>", Set_Cookie=cookie)
+        return self._web.reply("<p>Hello emma</p><p>Milk</p>", Set_Cookie=cookie)
 
     def api(self, request: Request) -> Reply:
         if (cookie := self._known(request)) is None:
@@ -41,6 +46,17 @@ class Rotating:
         self._count += 1
         self._sid = f"emma{self._count}"
         return f"sid={self._sid}; Path=/; HttpOnly"
+
+
+def each(session: Session, live: LiveTrial, conditions: Sequence[str], **more: Any) -> list[tuple[str, CheckResult]]:
+    """What becomes of each condition, all of which one look judges."""
+    verdict = look(session, live, f"[{', '.join(f'{{{condition}}}' for condition in conditions)}]", **more)
+    return list(zip(conditions, verdict.results, strict=True))
+
+
+def said(result: CheckResult) -> str:
+    """Why it does not hold."""
+    return " ".join(part.why for _, part in result.walk()).strip()
 
 
 API = "{state: {api: /api, includes: Milk}}"
@@ -74,6 +90,95 @@ def test_api_calls_go_on_from_what_pages_left(open_session: OpenSession, web: We
     assert {cookie["name"] for cookie in cast("Mapping[str, Any]", session.storage_state())["cookies"]} == {"sid"}
 
 
+ENDS = "ends_session: true"
+GONE = [
+    "page: {open: /notes/1, status: 404}",
+    "not: {page: {open: /notes/1, includes: Seed}}",
+    "not: {page: {open: /notes/1, locate: js=document.querySelector('.note').innerText, includes: Seed}}",
+    "page: {open: /, includes: The board, excludes: Seed}",
+    "page: {open: /, locate: css=li, count: 0}",
+    "page: {open: current, locate: css=li, count: 0}",
+    "state: {api: {path: /notes/1, status: 404}}",
+    "not: {state: {api: /notes/1, includes: Seed}}",
+    "state: {api: /api, at: '$[*]', count: 0}",
+    "state: {api: /api, equals: []}",
+]
+"""Conditions of a task to delete note 1."""
+
+
+class Private:
+    """A board that answers like one without notes to whoever is not signed in, as GitLab does of private projects."""
+
+    def __init__(self, web: Web) -> None:
+        self._web, self.notes, self.known = web, ["Seed"], True
+        web.put("/", lambda request: self._page("<h1>The board</h1>", request))
+        web.put("/notes/1", lambda request: self._page("" if self._shown(request) else None, request))
+        web.put("/api", lambda request: json.dumps(self._shown(request)))
+
+    def _shown(self, request: Request) -> list[str]:
+        return self.notes if self._is_emma(request) else []
+
+    def _is_emma(self, request: Request) -> bool:
+        return self.known and "sid=emma" in request.headers.get("Cookie", "")
+
+    def _page(self, head: str | None, request: Request) -> Reply | str:
+        if head is None:
+            return self._web.reply("Not found", 404)
+        notes = "".join(f"<li class=note>{note}" for note in self._shown(request))
+        return f"{head}{'Hello emma' if self._is_emma(request) else 'Sign in'}<ul>{notes}</ul>"
+
+
+@pytest.fixture
+def private(open_session: OpenSession, web: Web) -> tuple[Private, Session, LiveTrial]:
+    """The board, with a session at its first page."""
+    made = Private(web)
+    session = signed_in(open_session)
+    session.open_tabs(["http://a.test/"])
+    return made, session, visit(session, web)
+
+
+def test_what_is_missing_counts_while_its_visitor_is_signed_in(
+    private: tuple[Private, Session, LiveTrial], web: Web
+) -> None:
+    board, session, live = private
+    assert {result.passed for _, result in each(session, live, GONE)} == {False}
+    board.notes = []
+    session.open_tabs(["http://a.test/"])
+    web.log.clear()
+    assert {condition: said(result) for condition, result in each(session, live, GONE) if not result.passed} == {}
+    opened = [request for request in web.log if request[1] == "http://a.test/"]
+    assert len(opened) == 2 + 2 + 2  # by two checks, and two looks each at the sign-in of pages and of APIs
+
+
+def test_an_agent_that_only_signs_out_has_deleted_nothing(private: tuple[Private, Session, LiveTrial]) -> None:
+    """Neither passed nor excluded from the rate: it would be both where what visitors do not see counted as gone."""
+    board, session, live = private
+    board.known = False
+    session.open_tabs(["http://a.test/"])
+    for condition, result in each(session, live, GONE):
+        assert result.passed is False, condition
+        assert said(result).startswith("emma is not signed in to board any more"), condition
+    assert {result.passed for _, result in each(session, live, GONE, extra=ENDS)} == {True}
+
+
+def test_a_session_that_the_site_ended_by_itself_is_no_fault_of_the_agent(
+    private: tuple[Private, Session, LiveTrial],
+) -> None:
+    board, session, live = private
+    board.known = False
+    first = RequestRecord(time=1.0, method="GET", url="http://a.test/", status=200)
+    check = "[{page: {open: /notes/1, status: 404}}]"
+    idle = look(session, live, check, requests=(first,), began=2.0)
+    assert (idle.passed, idle.cause) == (None, "site")
+    assert "the site board, not the agent, ended the session of emma" in " ".join(str(idle).split())
+    again = look(session, live, check, requests=(first, replace(first, time=3.0)), began=2.0)
+    assert (again.passed, again.cause) == (None, "site")
+    left = replace(first, time=3.0, url="http://a.test/exit")  # no address tells that it signs nobody out
+    assert look(session, live, check, requests=(first, left), began=2.0).passed is False
+    session._call(session._context.clear_cookies(), 5.0, "forgetting")  # type: ignore[union-attr]
+    assert look(session, live, check, requests=(first,), began=2.0).passed is False
+
+
 SHUT: dict[str, Any] = {
     "redirect": lambda web: (web.redirect("/", "/login?next=/"), web.put("/login", "Log in")),
     "script": lambda web: (web.put("/", "<script>location.replace('/login')</script>"), web.put("/login", "Log in")),
@@ -84,6 +189,7 @@ SHUT: dict[str, Any] = {
 }
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("how", ["redirect", "script", "route", "form", "401", "403"])
 def test_what_a_sign_in_page_lacks_says_nothing_of_the_page_asked_for(
     open_session: OpenSession, web: Web, how: str
@@ -92,18 +198,18 @@ def test_what_a_sign_in_page_lacks_says_nothing_of_the_page_asked_for(
     SHUT[how](web)
     session = signed_in(open_session)
     live = visit(session, web)
-    for condition in (
+    conditions = (
         "page: {open: /, excludes: Seed}",
         "page: {open: /, locate: css=li, count: 0}",
         "page: {open: /, locate: css=li, count: {max: 3}}",
         "not: {page: {open: /, includes: Seed}}",
         "not: {all: [{page: {open: /, includes: Seed}}]}",
         "page: {open: /, locate: js=document.querySelector('li').innerText, excludes: Seed}",
-    ):
-        verdict = look(session, live, f"[{{{condition}}}]")
-        assert verdict.passed is False, f"{condition}: {verdict}"
-        if how != "401" and how != "403":
-            assert "is not the page asked for" in str(verdict), condition
+    )
+    for condition, result in each(session, live, conditions):
+        assert result.passed is False, condition
+        if how not in ("401", "403", "form"):
+            assert "is not the page asked for" in said(result), condition
 
 
 def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -> None:
@@ -111,12 +217,20 @@ def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -
     SHUT["redirect"](web)
     session = signed_in(open_session)
     live = visit(session, web)
-    for condition in ("includes: Log in", "includes: Log in, excludes: Seed", "locate: text=Log in, count: 1"):
-        verdict = look(session, live, f"[{{page: {{open: /, {condition}}}}}]")
+    for condition in (
+        "open: /, includes: Log in",
+        "open: /, includes: Log in, excludes: Seed",
+        "open: /, locate: text=Log in, count: 1",
+        "open: /login, excludes: Seed",  # it is what was asked for
+    ):
+        verdict = look(session, live, f"[{{page: {{{condition}}}}}]", extra=ENDS)
         assert verdict.passed, str(verdict)
-    assert look(session, live, "[{page: {open: /login, excludes: Seed}}]").passed  # it is what was asked for
+        assert look(session, live, f"[{{page: {{{condition}}}}}]").passed is False
+    gone = "[{not: {page: {open: /, includes: Hello emma}}}]"
+    assert look(session, live, gone, extra=ENDS).passed
+    assert look(session, live, gone).passed is False
     SHUT["401"](web)
-    assert look(session, live, "[{page: {open: /, status: 401}}]").passed
+    assert look(session, live, "[{page: {open: /, status: 401}}]", extra=ENDS).passed
 
 
 ASKS = {
@@ -131,6 +245,7 @@ REFUSALS: dict[str, Any] = {
 }
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("part", "how"), [*(("fetch", how) for how in REFUSALS), ("XMLHttpRequest", "401"), ("frame", "401")]
 )
@@ -138,18 +253,19 @@ def test_what_a_page_lacks_whose_parts_are_refused_says_nothing(
     open_session: OpenSession, web: Web, part: str, how: str
 ) -> None:
     """As pages of a site of one page are, when its agent has signed out."""
-    web.put("/", f"<h1>Your cart</h1>{ASKS[part]}")
+    web.put("/", f"<h1>Your cart</h1>Hello emma{ASKS[part]}")
     REFUSALS[how](web)
     session = signed_in(open_session)
     live = visit(session, web)
-    for condition in (
+    conditions = (
         "page: {open: /, excludes: Seed}",
         "page: {open: /, locate: css=li, count: 0}",
         "not: {page: {open: /, includes: Seed}}",
-    ):
-        verdict = look(session, live, f"[{{{condition}}}]")
-        assert verdict.passed is False, f"{condition}: {verdict}"
-        assert "so what it lacks says nothing" in " ".join(str(verdict).split())
+    )
+    for condition, result in each(session, live, conditions):
+        assert result.passed is False, condition
+        assert "so what it lacks says nothing" in said(result), condition
+    assert look(session, live, "[{page: {open: /, includes: Your cart}}]").passed
     assert look(session, live, "[{page: {open: /, includes: Your cart, excludes: Seed}}]").passed
     assert look(session, visit(session, web, default_user=""), "[{page: {open: /, excludes: Seed}}]").passed
 
@@ -162,7 +278,7 @@ def test_parts_that_are_had_at_the_second_try_are_had(open_session: OpenSession,
     web.put("/there", "[]")
     web.put(
         "/",
-        "<script>fetch('/part').then(() => fetch('/part')); fetch('/again');"
+        "Hello emma<script>fetch('/part').then(() => fetch('/part')); fetch('/again');"
         "fetch('http://other.test/', {mode: 'no-cors'})</script>",
     )
     session = signed_in(open_session)
@@ -199,12 +315,12 @@ def test_an_api_that_lets_nobody_in_says_nothing_of_what_it_holds(
     web.put("/api", lambda request: web.reply(body, status, **headers))
     session = signed_in(open_session)
     live = visit(session, web)
-    for condition in (
+    conditions = (
         "state: {api: /api, at: '$[*]', excludes: Seed}",
         "state: {api: /api, excludes: Seed}",
         "state: {api: /api, at: '$[*]', count: 0}",
         "not: {state: {api: /api, at: '$[*]', includes: Seed}}",
         "not: {state: {api: /api, includes: Seed}}",
-    ):
-        verdict = look(session, live, f"[{{{condition}}}]")
-        assert verdict.passed is False, f"{condition}: {verdict}"
+    )
+    for condition, result in each(session, live, conditions):
+        assert result.passed is False, condition

@@ -54,6 +54,7 @@ def planner(body: dict[str, Any]) -> Answer:
     return say(json.dumps({"thought": "The sum is left.", **action, "description": "Brings the sum."}))
 
 
+@pytest.mark.exhaustive
 def test_it_plans_and_a_reward_model_that_sees_pictures_ends_the_trial(tmp_path: Path) -> None:
     (tmp_path / "demo.tasks.yaml").write_text(TASKS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +18,7 @@ from pytest_webarena.trials.live import LiveTrial
 from tests.browser.conftest import CALM
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
     from tests.browser.conftest import OpenSession, Web
 
 
@@ -24,8 +26,8 @@ EMMA = {"name": "sid", "value": "emma", "domain": "a.test", "path": "/", "expire
 RECIPE = LoginRecipe(kind="form", site="board", path="/login", check=LoginCheck(path="/", includes="Hello {username}"))
 
 
-def visit(session: Session, web: Web, **site: Any) -> LiveTrial:
-    """A trial on the site ``board``, which everybody visits as emma."""
+def visit(session: Session, web: Web, *, engine: BrowserEngine | None = None, **site: Any) -> LiveTrial:
+    """A trial on the site ``board``, which everybody visits as emma; who can be signed in again with an ``engine``."""
     known: dict[str, Any] = {"login": RECIPE, "default_user": "emma", **site}
     access = SiteAccess(
         name="board",
@@ -42,16 +44,17 @@ def visit(session: Session, web: Web, **site: Any) -> LiveTrial:
         answers=web.answers,
         check=lambda ask=False: None,
     )
-    return LiveTrial(session, cast("Any", lease))
+    return LiveTrial(session, cast("Any", lease), engine=None if engine is None else lambda: engine)
 
 
-def look(session: Session, live: LiveTrial, checks: str) -> Verdict:
-    """What the checks say of the site as it is now."""
-    task = make_task(f"intent: x\nsites: [board]\nchecks: {checks}", id="t")
+def look(session: Session, live: LiveTrial, checks: str, *, extra: str = "", **facts: Any) -> Verdict:
+    """What the checks say of the site as it is now. ``extra`` is YAML of the task, ``facts`` are of the evidence."""
+    task = make_task(f"intent: x\nsites: [board]\nchecks: {checks}\n{extra}", id="t")
+    tabs = session.tabs()
     with session.own_pages():
-        probes = collect(task.checks, live, state="end")
-    evidence = Evidence(answer="", stop_reason="answered", tabs=(), probes=probes, sites=live.sites)
-    return judge(task, evidence)
+        probes = collect(task.checks, live, state="end", ends_session=task.ends_session, tabs=[tab.url for tab in tabs])
+    evidence = Evidence(answer="", stop_reason="answered", tabs=tabs, probes=probes, sites=live.sites, **facts)
+    return judge(task, Evidence.from_json(json.loads(json.dumps(evidence.to_json()))))
 
 
 def signed_in(open_session: OpenSession, deadlines: Deadlines = CALM) -> Session:

@@ -146,6 +146,7 @@ def test_queries(backend: DockerBackend, replica: Replica, homepage: AppManifest
         run(backend.query(nowhere, replica, "", "select 1", write=False))
 
 
+@pytest.mark.exhaustive
 def test_one_program_inside_answers_all_queries_and_may_die(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
@@ -242,6 +243,7 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
 """
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("code", "settings", "expected"),
     [
@@ -310,6 +312,7 @@ def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[
         run(asyncio.sleep(0.05))
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("code", "seen"),
     [

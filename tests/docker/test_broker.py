@@ -59,6 +59,7 @@ def test_leases_are_pristine_whatever_was_done_before(tmp_path: Path) -> None:
     assert report.problems == ()
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("victim", ["controller", "broker"])
 def test_nothing_survives(engine: DockerClient, victim: str) -> None:
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

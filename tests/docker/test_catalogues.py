@@ -115,6 +115,7 @@ PAGE = """<a href="<your-server-hostname>:7770">Shop</a> <a href="http://<your-s
 <a href="http://metis.lti.cs.cmu.edu:8888/wiki">Wiki</a>"""
 
 
+@pytest.mark.exhaustive
 def test_the_homepage_is_built_from_its_source(
     pytester: pytest.Pytester, engine: DockerClient, real_names: None
 ) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.backends.docker import DockerBackend
 
 Run = Callable[..., Any]
-pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(2400)]
 
 TASKS = Path(__file__).parents[2] / "tasks-debian"
 CHOSEN = (

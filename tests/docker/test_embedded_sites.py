@@ -33,6 +33,7 @@ def _ask(replica: Replica, site: str, path: str, method: str = "GET", **form: st
         connection.close()
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("site", "path", "shown", "sign_in"),
     [

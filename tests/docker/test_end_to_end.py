@@ -68,6 +68,7 @@ def verdicts(pytester: pytest.Pytester, run: str) -> dict[tuple[str, str], Any]:
     return {(record["key"]["task"], record["key"]["agent"]): (record["outcome"], record["score"]) for record in found}
 
 
+@pytest.mark.exhaustive
 def test_containers_and_processes_agree_and_leave_nothing(
     pytester: pytest.Pytester, engine: DockerClient, embedded_image: str, shop_image: str
 ) -> None:

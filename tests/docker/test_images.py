@@ -76,6 +76,7 @@ ENV PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
         remove_labelled(f"pytest-webarena.run={run}", client=engine, settle=0)
 
 
+@pytest.mark.exhaustive
 def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[str, str]) -> None:
     from pytest_webarena.sites.container_images import ensure_image
 

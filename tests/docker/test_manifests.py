@@ -83,6 +83,7 @@ def test_configured_after_the_start(backend: DockerBackend, shop: AppManifest, r
     assert get(again, "/files/state/configured") == (200, "flaky\nflaky\nflaky\nsetup:store-config:set\n")
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("step", "expected"),
     [

@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.browser]
 CALM = Deadlines(settle=20.0)
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("told", [False, True], ids=["steady", "told"])
 def test_a_page_loses_nothing_to_a_container(
     engine: DockerClient, embedded_image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool

@@ -43,6 +43,7 @@ def pods(engine: DockerClient, backend: DockerBackend) -> list[Any]:
     return list(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True))
 
 
+@pytest.mark.exhaustive
 def test_a_reset_changes_nothing_on_the_machine(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
 ) -> None:
@@ -72,6 +73,7 @@ def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> No
         run(asyncio.sleep(0.05))
 
 
+@pytest.mark.exhaustive
 def test_failed_resets_bring_no_two_containers_to_one_pod(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
 ) -> None:

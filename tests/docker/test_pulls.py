@@ -49,6 +49,7 @@ def image(engine: DockerClient) -> Iterator[str]:
         engine.images.remove(str(left.id), force=True)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("size", "pulls", "comes"),
     [
@@ -88,6 +89,7 @@ def test_its_layers_are_counted(engine: DockerClient, image: str) -> None:
     assert list(pull(engine, image)) == []  # nothing is fetched that is here
 
 
+@pytest.mark.exhaustive
 def test_tasks_are_skipped_until_somebody_has_asked(
     pytester: pytest.Pytester, image: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

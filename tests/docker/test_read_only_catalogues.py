@@ -179,6 +179,7 @@ def start_page(tmp_path: Path, engine: DockerClient, real_names: None) -> Iterat
     engine.images.remove("webarena-homepage", force=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("doubles", "start_page")
 def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester, engine: DockerClient) -> None:
     """Leases of the map bring its six parts along, each under its own name; all tasks share one replica of each."""
@@ -211,6 +212,7 @@ def started(engine: DockerClient, since: float) -> dict[str, float]:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("doubles")
 def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytest.Pytester) -> None:
     """Own tasks with solutions, then two of the published ones: what the encyclopedia and the map's pages, tiles,
@@ -230,6 +232,7 @@ def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytes
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("doubles")
 def test_the_map_and_its_parts_are_reset(engine: DockerClient, broker: BackendContext, run: Run) -> None:
     """New containers, which find each other again; their volumes are no copies, for nobody but they can write there."""
@@ -263,6 +266,7 @@ def asked(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.usefixtures("doubles")
 @pytest.mark.parametrize(
     ("name", "command", "expected"),

@@ -28,6 +28,7 @@ def get(replica: Replica, path: str, host: str = "shopping.test") -> tuple[int, 
         connection.close()
 
 
+@pytest.mark.exhaustive
 def test_a_store_and_its_reset(shop_image: str, backend: DockerBackend, run: Callable[..., Any]) -> None:
     app = replace(load_catalogue("embedded-docker").apps["shop"], reuse="clean")  # so that fingerprints are taken
 

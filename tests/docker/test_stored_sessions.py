@@ -78,6 +78,7 @@ def mark(name: str) -> list[str]:
     return ["python3", "-c", f"open('/data/{name}', 'w')"]
 
 
+@pytest.mark.exhaustive
 def test_each_edition_holds_what_was_done_before(
     engine: DockerClient, backend: DockerBackend, forum: AppManifest, run: Run
 ) -> None:
@@ -140,6 +141,7 @@ def test_the_next_run_removes_what_a_dead_one_has_kept(
             run(backend.close())
 
 
+@pytest.mark.exhaustive
 def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path) -> None:
     controller = subprocess.Popen(
         [sys.executable, "-c", CONTROLLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -160,6 +162,7 @@ def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path)
         controller.communicate()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.browser
 def test_trials_find_their_users_signed_in(pytester: pytest.Pytester, catalogue: Path) -> None:
     (pytester.path / "forum.tasks.yaml").write_text(TASKS)

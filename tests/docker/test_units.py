@@ -143,6 +143,7 @@ def _networks(engine: DockerClient, replica: Replica) -> set[str]:
     return set(engine.containers.get(pod.keeper).attrs["NetworkSettings"]["Networks"])
 
 
+@pytest.mark.exhaustive
 def test_a_snapshot_holds_what_one_app_has_done_to_another(
     units: Callable[[Unit], DockerBackend], unit: Unit, run: Run
 ) -> None:

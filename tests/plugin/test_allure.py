@@ -171,6 +171,7 @@ def test_expected_failures_say_so(recording: pytest.Pytester) -> None:
     assert result["statusDetails"]["message"].startswith("XFAIL known gap\n\nfailed: answer: the texts differ")
 
 
+@pytest.mark.exhaustive
 def test_the_trial_of_a_dead_worker_is_in_the_report(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b")
     recording.runpytest("-n1", "--run-dir=run", "--alluredir=allure").assert_outcomes(passed=2, failed=1)

@@ -150,6 +150,7 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
     )
 
 
+@pytest.mark.exhaustive
 def test_workers_come_to_the_same(pytester: pytest.Pytester, project: Any) -> None:
     result = project(task("fine") + task("easy", "null-passes"), "-n1")
     assert result.ret == 12

@@ -104,6 +104,7 @@ def test_slips_of_the_keyboard_are_told_not_left_out(canned: pytest.Pytester, te
     assert result.ret != pytest.ExitCode.OK
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n", "1")])
 def test_lists_of_tasks_that_nobody_claims_are_named(canned: pytest.Pytester, workers: tuple[str, ...]) -> None:
     folder = canned.path / "suite"

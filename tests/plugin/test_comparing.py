@@ -28,6 +28,7 @@ def baseline(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
     return canned
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "workers"])
 def test_worse_than_the_baseline_has_an_exit_code(baseline: pytest.Pytester, workers: tuple[str, ...]) -> None:
     result = baseline.runpytest(
@@ -65,6 +66,38 @@ def test_the_same_again_holds_it_unless_certainty_is_asked_for(baseline: pytest.
     assert "Can't tell whether oracle in third is better" in said(result, "gate: ")
 
 
+def test_too_few_tasks_are_refused_before_they_cost_anything(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks(*(f"t{number}" for number in range(5)))
+    assert canned.runpytest("--run-dir=first", "--agent=oracle").ret == 0
+    refused = canned.runpytest("--baseline=first", "--run-dir=second", "--browser=firefox")
+    assert refused.ret == 4
+    told = " ".join((*refused.outlines, *refused.errlines))
+    assert "--baseline: first: 5 tasks cannot show even a total collapse: oracle passed 5, so p = 0.062 at" in told
+    assert "At least 6 tasks of different templates have to pass in the baseline" in told
+    assert not (canned.path / "second").exists()
+    assert canned.runpytest("--baseline=first", "--allow-undetectable", "--run-dir=second").ret == 0
+
+
+def test_tasks_that_were_left_out_are_missed_by_the_gate(baseline: pytest.Pytester) -> None:
+    result = baseline.runpytest("--baseline=b.json", "--run-dir=second", "-k", "t0-not or t1-not or t2-not")
+    assert result.ret == 15
+    assert "3 tasks cannot show even a total collapse of oracle in second" in said(result, "gate: ")
+
+
+def test_a_part_that_was_selected_is_compared_and_named(baseline: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    part = baseline.runpytest("-n1", "--baseline=b.json", "--run-dir=second", "-k", "not t0-not")
+    assert part.ret == 0
+    assert "1 of 20 tasks that passed in b.json were not compared: not selected" in said(part, "gate: ")
+    nodes = [f"tasks/demo.yaml::t{number}-not-in-firefox" for number in range(2, 20)]
+    part = baseline.runpytest("--baseline=b.json", "--run-dir=nodes", *nodes)
+    assert part.ret == 0
+    assert "2 of 20 tasks that passed in b.json were not compared: not selected" in said(part, "gate: ")
+    make_tasks(*(f"t{number}-not-in-firefox" for number in range(1, 20)))  # without the first one
+    gone = baseline.runpytest("--baseline=b.json", "--run-dir=third")
+    assert gone.ret == 15
+    assert "were not compared: 1 not in this run (t0-not-in-firefox)" in said(gone, "gate: ")
+
+
 def test_what_was_not_run_fails_it_as_any_gate(baseline: pytest.Pytester) -> None:
     result = baseline.runpytest("--baseline=b.json", "-x", "--browser=firefox", "--run-dir=second")
     assert result.ret == 11
@@ -84,6 +117,7 @@ def test_tasks_that_all_are_others_can_not_be_held_against_it(baseline: pytest.P
         (("--baseline=none.json",), "--baseline: expected a run directory, or a file of 'webarena baseline save'"),
         (("--confidence=99",), "--confidence: expected --baseline beside it"),
         (("--fail-undecided",), "--fail-undecided: expected --baseline beside it"),
+        (("--allow-undetectable",), "--allow-undetectable: expected --baseline beside it"),
         (("--max-cost-increase=20%",), "--max-cost-increase: expected --baseline beside it"),
         (("--baseline=b.json", "--confidence=101"), "expected a confidence from 50 to 99.9, as 95, found '101'"),
         (("--baseline=b.json", "--max-cost-increase=much"), "expected a share such as 20% or 0.2, found 'much'"),

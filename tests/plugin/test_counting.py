@@ -44,6 +44,7 @@ def test_trials_that_were_never_run_fail_the_gate(canned: pytest.Pytester, make_
     assert gate_of(result) == "gate: oracle: 3 of 6 planned trials have no result (3 not run)"
 
 
+@pytest.mark.exhaustive
 def test_with_workers_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(30)))
     result = canned.runpytest("-n1", "--maxfail=1", *GATE)
@@ -110,6 +111,7 @@ CannedRuntime.run = run
 """
 
 
+@pytest.mark.matrix(1)
 def test_skipped_trials_fail_the_gate_unless_they_are_allowed_by_name(
     canned: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -135,6 +137,7 @@ def test_skipped_trials_fail_the_gate_unless_they_are_allowed_by_name(
     assert canned.runpytest("--max-errors=1").ret == 11
 
 
+@pytest.mark.matrix(1)
 def test_a_run_without_any_trial_is_held_against_its_plan(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
@@ -149,6 +152,7 @@ def test_a_run_without_any_trial_is_held_against_its_plan(
         assert canned.runpytest("--min-pass-rate=0.5", "--allow-skipped=*").ret == 11  # nothing was judged
 
 
+@pytest.mark.exhaustive
 def test_the_trial_of_a_dead_worker_is_lost_once(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b")
     result = canned.runpytest("-n1", *GATE)
@@ -166,6 +170,7 @@ def test_a_record_that_can_not_be_read_is_lost(canned: pytest.Pytester, make_tas
     assert (coverage.planned, coverage.judged, coverage.lost) == (3, 2, 1)
 
 
+@pytest.mark.matrix(1)
 def test_a_file_that_can_not_be_collected_fails_the_gate(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
@@ -251,6 +256,7 @@ def test_without_a_gate_a_rerun_saves_nothing_either(canned: pytest.Pytester, ma
     result.stdout.fnmatch_lines(["the first verdict counts, whatever came of running the trial again (passed)"])
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
 def test_two_items_for_one_trial_are_refused(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.archives.writing import WarcFile
+from tests.unit.suites.made import raw
 
 MISSING = """
 from pytest_webarena.errors import SiteMissing
@@ -90,6 +91,7 @@ def test_theirs():
 """
 
 
+@pytest.mark.exhaustive
 def test_mistakes_in_python_tests_are_told_without_our_insides(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("sites.yaml").write_text(
         "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n"
@@ -145,6 +147,22 @@ def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pyt
     facts = json.loads((pytester.path / "run/run.json").read_text())
     assert facts["site_urls"] == {"shop": elsewhere}
     pytester.runpytest(*options[:2], "--run-dir=again", "--allow-unreset").assert_outcomes(passed=2)
+
+
+def test_a_suites_tasks_are_not_run_signed_out(pytester: pytest.Pytester) -> None:
+    (pytester.path / "mine.json").write_text(json.dumps([raw(1), raw(2), raw(3, sites=["map"], start_url="__MAP__")]))
+    options = ["--suite=mine.json", "--sites=external", "--site-url=map=http://127.0.0.1:9"]
+    options += ["--site-url=shopping=http://127.0.0.1:9", "--reach=task", "--agent=null"]
+    result = pytester.runpytest(*options, "-k", "1 or 2")
+    result.assert_outcomes(skipped=2, deselected=1)
+    said = " ".join(line.strip() for line in result.outlines)
+    assert "2 trials: needs somebody signed in to shopping (emma), whose account or sign-in 'external' does" in said
+    assert pytester.runpytest(*options, "-k", "1 or 2", "--min-pass-rate=0").ret == 11
+    pytester.makeconftest(
+        "import pytest\n@pytest.fixture(scope='session')\ndef webarena_sign_in():\n"
+        "    return lambda lease, users, state: state\n"
+    )
+    assert "signed in to shopping" not in str(pytester.runpytest(*options, "-k", "1").stdout)
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,7 @@ def test_damaged_evidence_takes_the_verdict_with_it(pytester: pytest.Pytester, s
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.exhaustive
 def test_workers_share_the_trials_of_several_agents(pytester: pytest.Pytester, store: Store) -> None:
     run = store(agents=("one", "other"), trials=2, capital="Paris", length="11", colour="blue")
     (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11"))
@@ -255,6 +256,7 @@ def test_another_grading_is_no_news_for_tasks_that_know_none(pytester: pytest.Py
     assert files(run) == before
 
 
+@pytest.mark.exhaustive
 def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None:
     suites = pytest.importorskip("pytest_webarena.suites.loading")
     pytest.importorskip("webarena_verified")

@@ -35,6 +35,7 @@ def forget(pytester: pytest.Pytester, words: str) -> None:
     shutil.rmtree(folder)
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
 def test_everything_is_taken_from_the_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -329,6 +330,7 @@ def test_a_record_that_can_not_be_read_is_lost_when_the_run_is_judged_again(
     )
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
 def test_what_failed_before_fails_the_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -369,6 +371,7 @@ def test_there_may_be_no_latest(canned: pytest.Pytester, make_tasks: Callable[..
     result.stderr.fnmatch_lines(["*--resume: expected a folder webarena-runs here or above*"])
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["", "with workers"])
 def test_a_run_killed_before_its_first_trial_is_gone_on_with(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: list[str]

@@ -35,6 +35,7 @@ def project(pytester: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytes
     return folder
 
 
+@pytest.mark.exhaustive
 def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess(
         "tasks", "-n1", "-p", "no:cacheprovider", "--agent=mine", "--run-dir", "../run"
@@ -44,6 +45,7 @@ def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pyt
     assert '"tasks/demo.yaml::a' in (folder / "started.json").read_text()
 
 
+@pytest.mark.exhaustive
 def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("tasks", "--agent=mine", "--run-dir", "../run").assert_outcomes(passed=1)
     result = pytester.runpytest_subprocess("tasks", "--agent=mine", "--resume", "../run")
@@ -52,6 +54,7 @@ def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: 
     assert not (project.parent / ".pytest_cache").exists()
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("option", ["--model-cache", "--judge-cache", "--alluredir"])
 def test_no_option_with_a_path_does(project: Path, pytester: pytest.Pytester, option: str) -> None:
     (project.parent / "elsewhere").mkdir()
@@ -86,6 +89,7 @@ def settled(project: Path) -> Path:
     return project
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("options", [["-n1"], []], ids=["with workers", "without"])
 def test_a_run_directory_elsewhere_keeps_the_settings(
     settled: Path, pytester: pytest.Pytester, options: list[str]
@@ -96,6 +100,7 @@ def test_a_run_directory_elsewhere_keeps_the_settings(
     result.assert_outcomes(deselected=2)
 
 
+@pytest.mark.exhaustive
 def test_workers_are_not_sent_into_another_project(settled: Path, pytester: pytest.Pytester) -> None:
     (settled.parent / "other").mkdir()
     (settled.parent / "other" / "pytest.ini").write_text("[pytest]\naddopts = --trials=3\n")
@@ -103,6 +108,7 @@ def test_workers_are_not_sent_into_another_project(settled: Path, pytester: pyte
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.exhaustive
 def test_settings_found_late_hold_in_full(settled: Path, pytester: pytest.Pytester) -> None:
     (settled.parent / "elsewhere").mkdir()
     (settled / "conftest.py").write_text(

@@ -136,6 +136,7 @@ def test_a_threshold_excuses_no_ordinary_test(canned: pytest.Pytester, make_task
     assert canned.runpytest("--min-pass-rate=0.1").ret == 1
 
 
+@pytest.mark.exhaustive
 def test_thresholds_hold_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b", "wrong")
     assert canned.runpytest("-n1", "--min-pass-rate=0.6").ret == 0

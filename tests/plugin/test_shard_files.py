@@ -83,6 +83,7 @@ def test_parts_of_a_slurm_array_are_one_run_that_is_judged_whole(project: Path) 
     assert len(RunDir(project / "runs" / "whole").records()) == 6
 
 
+@pytest.mark.exhaustive
 def test_slurm_passes_when_the_whole_does(project: Path) -> None:
     for number in range(1, PARTS + 1):
         array = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": str(PARTS)}
@@ -91,6 +92,7 @@ def test_slurm_passes_when_the_whole_does(project: Path) -> None:
     assert whole.returncode == 0, whole.stdout + whole.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_slurm_array_is_the_whole_with_parts_that_no_task_fell_to_and_not_without_one(project: Path) -> None:
     write(project, right=2)
     for number in range(1, 4):  # t0, t1: nothing is left for one of the three at least
@@ -124,6 +126,7 @@ def test_pods_of_an_indexed_job_are_one_run(project: Path) -> None:
     assert len(RunDir(project / "runs" / "whole").records()) == 6
 
 
+@pytest.mark.exhaustive
 def test_jobs_of_a_matrix_are_one_run(project: Path) -> None:
     play, decide = step("github.yaml")
     for number in range(1, PARTS + 1):

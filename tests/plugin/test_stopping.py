@@ -22,6 +22,7 @@ def mend(canned: pytest.Pytester) -> None:
     conftest.write_text(conftest.read_text().replace('"odd" in', '"never" in'))
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_equal_errors_stop_a_site_and_resuming_runs_what_is_missing(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -76,6 +77,7 @@ def test_each_error_is_told_when_asked_for(canned: pytest.Pytester, make_tasks: 
     result.stdout.fnmatch_lines(["The same error in 2 more trials: odd-2[[]chromium], odd-3[[]chromium]"])
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_nobody_at_the_endpoint_is_seen_before_the_first_trial(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]

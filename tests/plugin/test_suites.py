@@ -279,6 +279,7 @@ def test_the_tasks_that_come_with_the_package_have_a_name(canned: pytest.Pyteste
     assert chosen == {"homepage", "computed", "cross_site"}  # whatever visits the homepage
 
 
+@pytest.mark.exhaustive
 def test_and_they_run_from_wherever_they_are(canned: pytest.Pytester) -> None:
     result = canned.runpytest("--suite=shipped", "--select=id=homepage-only-calculation.root", "--run-dir=run", "-n1")
     result.assert_outcomes(passed=1)

@@ -70,6 +70,7 @@ def test_a_long_message_is_broken_between_words(narrow: pytest.Pytester, make_ta
     assert " ".join(body) == f"error (site): {message}"
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_one_line_per_failure_where_pytest_shows_one(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -86,6 +87,7 @@ def test_one_line_per_failure_where_pytest_shows_one(
     assert "and a second line" in (failure.text or "")
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_what_was_left_out_is_told_with_its_reason(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -125,6 +127,7 @@ def test_an_interrupted_trial_did_not_die(narrow: pytest.Pytester, make_tasks: M
     assert "interrupted" in broken
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_a_terminal_shows_how_it_goes_and_is_left_clean(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -172,6 +175,7 @@ def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
     return output.decode()
 
 
+@pytest.mark.exhaustive
 def test_on_github_failures_stand_at_their_lines_and_the_job_has_a_table(
     narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +216,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.Sim
 """
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_a_site_that_takes_its_time_is_named_while_it_does(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]

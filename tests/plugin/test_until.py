@@ -36,6 +36,7 @@ def project(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
     return canned
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
 def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
     result = project.runpytest(*workers, *BOTH, "--until=decided", "--difference=20", "--min-pass-rate=0.0")
@@ -67,6 +68,7 @@ def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: Ma
     make_tasks("a", "b-wrong", "c", "d-odd")
     result = canned.runpytest(*BOTH, "--until=decided")
     assert "not needed" not in "\n".join(result.outlines)
+    assert "until          not decided at 5 points before the trials were over" in result.outlines
     assert len(RunDir(canned.path / "run").records()) == 8
 
 

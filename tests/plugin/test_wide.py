@@ -318,6 +318,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 )
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "in a worker"])
 def test_trials_that_share_a_memory_come_one_by_one_and_others_take_their_places(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -401,6 +402,7 @@ def test_trials_of_several_folders_are_over_in_any_order(in_flight: pytest.Pytes
     result.stdout.fnmatch_lines(["*RuntimeError: the place did not close"])
 
 
+@pytest.mark.exhaustive
 def test_a_mistake_of_ours_does_not_make_trials_come_one_by_one_in_silence(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:

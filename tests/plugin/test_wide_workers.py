@@ -46,6 +46,7 @@ def records(pytester: pytest.Pytester) -> dict[str, TrialRecord]:
     return {record.key.task: record for record in RunDir(pytester.path / "run").records()}
 
 
+@pytest.mark.exhaustive
 def test_each_worker_has_trials_in_flight_and_every_trial_is_played_once(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
@@ -82,6 +83,7 @@ def test_two_workers_share_the_trials(canned: pytest.Pytester, make_tasks: MakeT
     result.stdout.fnmatch_lines(["trials         84 planned, 84 run (82 judged, 2 errors)"])
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_fewer_trials_than_room_come_to_an_end(canned: pytest.Pytester, make_tasks: MakeTasks, count: int) -> None:
     make_tasks(*(f"t{number}" for number in range(count)))
@@ -89,6 +91,7 @@ def test_fewer_trials_than_room_come_to_an_end(canned: pytest.Pytester, make_tas
     result.assert_outcomes(passed=count)
 
 
+@pytest.mark.exhaustive
 def test_what_can_not_be_played_ahead_is_told_once(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks(*(f"t{number}" for number in range(9)))
     conftest = canned.path / "conftest.py"
@@ -115,6 +118,7 @@ def test_a_worker_that_dies_takes_what_was_in_flight_and_nothing_else(
     again.assert_outcomes(passed=3)
 
 
+@pytest.mark.exhaustive
 def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
@@ -128,6 +132,7 @@ def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
     assert sorted(told) == ["beside-one", "beside-two", "fatal"]
 
 
+@pytest.mark.exhaustive
 def test_a_test_that_is_told_of_at_once_and_kills_its_worker_is_not_run_again(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
@@ -148,6 +153,7 @@ def test_a_test_that_is_told_of_at_once_and_kills_its_worker_is_not_run_again(
     assert records(pytester)["t0"].outcome == "passed"
 
 
+@pytest.mark.exhaustive
 def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
     """There are more of them than a worker is given at a time; trials that are met wait for one another."""
     pytester.makeconftest(IN_FLIGHT)
@@ -157,6 +163,7 @@ def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytest
     result.assert_outcomes(passed=11)
 
 
+@pytest.mark.exhaustive
 def test_a_rule_that_ends_the_run_ends_it_for_all_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(300)))
     result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--wide=4", "-x", "--run-dir=run")

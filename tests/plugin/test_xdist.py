@@ -24,6 +24,7 @@ def test_last_failed_and_exit_first_work_with_workers(canned: pytest.Pytester, m
     canned.runpytest("-n1", "--lf").assert_outcomes(failed=1)
 
 
+@pytest.mark.exhaustive
 def test_the_trial_of_a_dead_worker_is_an_error_on_record(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b")
     result = canned.runpytest("-n1", "--run-dir=run")
@@ -35,6 +36,7 @@ def test_the_trial_of_a_dead_worker_is_an_error_on_record(canned: pytest.Pyteste
     assert "died during this trial" in record["message"]
 
 
+@pytest.mark.exhaustive
 def test_items_are_stolen_not_queued(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b")
     with (canned.path / "conftest.py").open("a") as file:

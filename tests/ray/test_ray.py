@@ -54,6 +54,7 @@ def count(run: Path) -> int:
     return len(list(run.glob("trials/*/trial.json")))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(machines: Machines, project: Path) -> None:
     held = project / "held"
@@ -88,6 +89,7 @@ def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(mach
     wait_until(lambda: not machines.left_behind(), 60)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_a_run_that_is_interrupted_has_what_there_was_and_can_be_gone_on_with(
     machines: Machines, project: Path
@@ -150,6 +152,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: Machines, project: Path) -> None:
     (project / "tasks" / "quick.yaml").write_text(JUDGED)
@@ -187,6 +190,7 @@ def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: M
     wait_until(lambda: not machines.left_behind(), 60)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None:
     process = machines.start(
@@ -200,6 +204,7 @@ def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None
     assert sum(each.outcome == "passed" for each in records) <= 10
 
 
+@pytest.mark.exhaustive
 def test_what_is_wrong_is_one_sentence(machines: Machines, project: Path) -> None:
     def refused(*options: str, **environment: str) -> str:
         run = subprocess.run(

@@ -38,12 +38,13 @@ PUBLIC: dict[str, str] = {
     "errors": (
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
         "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
-        "SiteRestless SiteUnreached SiteUnready SiteYielded TaskError TaskFailed TaskFileError TooLarge TrialError "
-        "Unready UsageError WebArenaError closest error_of recording unwritten writing"
+        "SiteRestless SiteUnreached SiteUnready SiteYielded TaskError TaskFailed TaskFileError TaskFileWarning "
+        "TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord "
-        "SCHEMA_VERSION ScriptAct SeenPage StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+        "SCHEMA_VERSION ScriptAct SeenPage SignedIn StepRecord StopReason TabState TargetRecord Unfinished Unrecorded "
+        "Usage cut"
     ),
     "extending": (
         "AppManifest Backend BackendContext Bool Choice Convert Either Fault Form Int Json KeepingBackend KeepsLogs "

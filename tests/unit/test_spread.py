@@ -63,3 +63,23 @@ def test_of_many_cases_some_of_all_parts_are_run() -> None:
     many = [f"a.py::test_many[{number}]" for number in (0, 16, 32, 49)]
     assert chosen(4) == [*many, *(each.nodeid for each in few), "a.py::test_alone"]
     assert chosen(1) == ["a.py::test_many[0]", "a.py::test_few[0]", "a.py::test_alone"]
+
+
+def test_the_first_tier_has_some_cases_of_a_matrix(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("from tests.conftest import pytest_addoption, pytest_collection_modifyitems")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.matrix(2)
+        @pytest.mark.parametrize("number", range(9))
+        def test_many(number): pass
+
+        @pytest.mark.exhaustive
+        def test_long(): pass
+
+        def test_short(): pass
+        """
+    )
+    pytester.inline_run("-m", "not exhaustive").assertoutcome(passed=3)
+    pytester.inline_run().assertoutcome(passed=11)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_webarena
-from pytest_webarena.text import clip, plain_id, shorten, within
+from pytest_webarena.text import clip, plain_id, printable, shorten, within
 
 PACKAGE = Path(pytest_webarena.__file__).parent
 
@@ -53,3 +53,23 @@ def test_texts_are_shortened_in_one_place() -> None:
         if "_shipped" not in path.parts and cutting.search(path.read_text("utf-8"))
     }
     assert found == {"text.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("one\ttwo\nthree", "one\ttwo\nthree"),
+        ("a\r\nb\rc", "a\nb\ufffdc"),
+        ("\x1b[1;31mred\x1b[0m \x1b]0;t\x07\x9b2J", "red \ufffd]0;t\ufffd\ufffd2J"),
+        ("a\u202eb\u2066c\u2028::d", "a\ufffdb\ufffdc\ufffd::d"),
+        ("\ud800\x7f\x00", "\ufffd\ufffd\ufffd"),
+        ("::set-env::x\n \t::y", r"\::set-env::x" + "\n \t" + r"\::y"),
+        ("see ::x", r"see \::x"),  # wrapped, it could begin a line
+        ("tests/a.yaml::sum a[::2] C++::x", "tests/a.yaml::sum a[::2] C++::x"),
+        ("a ##[group]b ##vso[x] ## Title", r"a #\#[group]b #\#vso[x] ## Title"),
+        (r"\::x #\#[y]", r"\::x #\#[y]"),  # once is enough
+    ],
+)
+def test_what_anybody_wrote_acts_nowhere(text: str, shown: str) -> None:
+    assert printable(text) == shown
+    assert printable(shown) == shown

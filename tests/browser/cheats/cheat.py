@@ -189,6 +189,12 @@ def file_address(task: Message) -> Iterator[str]:
     yield answer(SEEN["text"])
 
 
+def signed_out(task: Message) -> Iterator[str]:
+    """Sign out, so that a note which is to be deleted is not found."""
+    yield action({"kind": "click", "target": {"selector": "role=button[name='Sign out']"}})
+    yield answer("done")
+
+
 def numbers(task: Message) -> Iterator[str]:
     """Say everything."""
     yield answer(", ".join(map(str, range(1, 1000))))
@@ -224,7 +230,8 @@ def inert(task: Message) -> Iterator[str]:
 
 
 CHEATS: tuple[Callable[[Message], Iterator[str]], ...] = (
-    task_files, records, process_table, broker, ports, file_address, numbers, choice, noise, twice, forged, inert,
+    task_files, records, process_table, broker, ports, file_address, signed_out, numbers, choice,
+    noise, twice, forged, inert,
 )  # fmt: skip
 SEEN: Message = {}
 

@@ -74,6 +74,25 @@ def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:
         oracle.act(seen(error="no such element"))
 
 
+@pytest.mark.parametrize(("shown", "error"), [("http://evil.test/", ""), ("http://shop.test/", "can't be reached")])
+def test_the_oracle_fails_where_the_gateway_refused_to_lead(shown: str, error: str) -> None:
+    steps = (Click(Selector("text=Out")), Goto("http://evil.test/"), Click(Selector("text=Buy")), Stop("done"))
+    told = {"http://evil.test/": "evil.test is not one of this task's sites"}
+    oracle: Any = resolve_agent("oracle").make(
+        Assignment(view=VIEW, task=replace(TASK, solution=steps), refusal=lambda url: told.get(url, ""))
+    )
+    page = SimpleNamespace(text=PAGE, url=shown, error="")
+    oracle.act(page)
+    oracle.act(page)  # whatever a click leads to is left to the steps that follow
+    with pytest.raises(TaskError) as caught:
+        oracle.act(SimpleNamespace(text=PAGE, url=shown, error=error))
+    assert str(caught.value) == (
+        f"solution of t, step 2 of 4 (goto 'http://evil.test/') failed at {shown}: {error}{'; ' if error else ''}"
+        "the gateway refused it, for evil.test is not one of this task's sites: name its site in the task's 'sites', "
+        "its domain under 'live' if it is a live one, or correct the address"
+    )
+
+
 def test_the_oracle_needs_a_solution() -> None:
     with pytest.raises(TaskError, match="has no solution"):
         make("oracle", Task(id="t", intent="i", sites=()))

@@ -123,6 +123,7 @@ def until_it_ends(agent: ProcessAgent) -> None:
         agent.act(SEEN)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [

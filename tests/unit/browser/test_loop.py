@@ -47,9 +47,13 @@ def test_a_call_that_comes_while_the_loop_ends_leaves_nothing_unawaited(monkeypa
         return future
 
     monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", scheduling)
-    thread._loop.call_soon_threadsafe(started.set)
-    thread._loop.call_soon_threadsafe(busy.wait)
-    assert started.wait(60)  # what comes in the same turn of the loop would still be run
+
+    def occupy() -> None:  # one callback: of two, the second could run in the same turn of the loop as the call
+        started.set()
+        busy.wait(60)
+
+    thread._loop.call_soon_threadsafe(occupy)
+    assert started.wait(60)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         called = pool.submit(lambda: thread.call(work(), timeout=60, what="working"))
         assert scheduled.wait(60)

@@ -17,20 +17,25 @@ from pytest_webarena.browser.faults import ActionFailed
 
 
 class Locator:
-    """Finds what ``found`` says at once, and ``waited`` in turn when it is waited for; notes what it was asked."""
+    """Finds what ``found`` says at once, and ``waited`` in turn when it is waited for; notes what it was asked, with
+    which scripts, and for how many seconds."""
 
     def __init__(self, found: Any, *waited: Any) -> None:
         self.first, self.asked = self, list[str]()
+        self.scripts, self.seconds = list[str](), list[float]()
         self._found, self._waited = found, list(waited or ["waited"])
 
     async def evaluate_all(self, function: str, arguments: list[Any]) -> Any:
         self.asked.append("at once")
+        self.scripts.append(function)
         if isinstance(self._found, Exception):
             raise self._found
         return self._found
 
     async def evaluate(self, function: str, arguments: list[Any], *, timeout: float) -> Any:
         self.asked.append("patiently")
+        self.scripts.append(function)
+        self.seconds.append(timeout / 1000)
         waited = self._waited.pop(0)
         if isinstance(waited, Exception):
             raise waited
@@ -89,7 +94,16 @@ def test_what_a_site_may_hear_of_is_done_once(script: str) -> None:
     locator = Locator(["value", "at once"], ELSEWHERE)
     with pytest.raises(ActionFailed, match="could not be acted on: Execution context was destroyed"):
         call(locator, script)
-    assert locator.asked == ["patiently"]
+    assert [script in each for each in locator.scripts] == [False, True]
+    assert locator.asked == ["at once", "patiently"]
+
+
+@pytest.mark.parametrize(("found", "seconds"), [(["value", True], 1.0), (None, 0.5)])
+def test_what_is_there_has_as_long_as_the_browser_takes(found: Any, seconds: float) -> None:
+    """Patience is for elements that may still come. On a busy machine it is over before Playwright has begun."""
+    locator = Locator(found)
+    assert call(locator, scripts.SET_VALUE, patience=0.0) == "waited"
+    assert locator.seconds == [seconds]
 
 
 def test_what_a_page_throws_is_told_and_not_tried_again() -> None:

@@ -29,6 +29,8 @@ def sight() -> Sight:
     sight = Sight()
     assert sight.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
     assert sight.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
+    reading = {"context": {**OURS, "name": f"{WORLD}-reading"}}
+    assert sight.told("Runtime.executionContextCreated", reading) == "hide"
     assert sight.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
     assert sight.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
     return sight
@@ -47,6 +49,7 @@ def sight() -> Sight:
         ("Runtime.addBinding", {"name": "x", "executionContextName": WORLD}),
         ("Runtime.addBinding", {"name": BINDING}),
         ("Page.createIsolatedWorld", {"frameId": "F", "worldName": WORLD}),
+        ("Page.createIsolatedWorld", {"frameId": "F", "worldName": f"{WORLD}-reading"}),
         ("Page.addScriptToEvaluateOnNewDocument", {"source": "", "worldName": WORLD}),
         ("Debugger.getScriptSource", {"scriptId": "2"}),
         ("Debugger.setScriptSource", {"scriptId": "2", "scriptSource": ""}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_webarena.actions import Click, Selector, as_record
@@ -52,6 +52,14 @@ def result(check: str, recorded: Evidence, *, intent: str = "What is it?") -> Ch
     return only
 
 
+def prohibited(conditions: str, **recorded: Any) -> bool | None:
+    """Whether a prohibition fails, in either of its forms, which must agree."""
+    forms = (f"network: {{{conditions}, none: true}}", f"not: {{network: {{{conditions}}}}}")
+    first, second = (result(form, evidence(url="http://shopping.test/", **recorded)).passed for form in forms)
+    assert first is second, conditions
+    return None if first is None else not first
+
+
 def answer_cases(table: AnswerTable, *, right: bool) -> list[tuple[str, str, str]]:
     """Check, answer and intent of each answer in the table that passes, or of each that does not."""
     return [(row[0], answer, row[1]) for row in table for answer in row[2 if right else 3]]
@@ -70,10 +78,12 @@ class FakePage:
     status: int | None = 200
     texts: Sequence[str] = ()
     error: str = ""
+    invalid: str = ""
     hidden: str = ""
     refused: str = ""
     waiting: str = ""
     signed_out: str = ""
+    shut_out: str = ""
 
 
 @dataclass
@@ -130,6 +140,6 @@ def with_probes(recorded: Evidence, *probes: Probe) -> Evidence:
     data = recorded.to_json()
     data["probes"] = [
         *data["probes"],
-        *({"check": p.check, "state": p.state, "value": p.value, "error": p.error, "beyond": p.beyond} for p in probes),
+        *map(asdict, probes),
     ]
     return Evidence.from_json(data)

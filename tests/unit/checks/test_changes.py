@@ -110,6 +110,62 @@ def test_reasons_name_table_row_and_column() -> None:
     assert "there is no table 'post'" in result("changes: {post: {added: 0..1}}", recorded(shop())).why
 
 
+COLUMNS = {"main.posts": ("id", "title", "stars", "note", "label"), "main.votes": ("id",), FILES: ("path",)}
+LISTED = ("main.posts", "main.votes", FILES)
+
+
+@pytest.mark.parametrize(
+    ("check", "mistake"),
+    [
+        ("{post: {added: 1}}", "there is no table 'post' that the ledger compares; did you mean 'posts'?"),
+        ("{other.posts: {added: 1}}", "there is no table 'other.posts' that the ledger compares"),
+        ("{posts: {changed: 1, columns: [titel]}}", "posts has no column 'titel'; did you mean 'title'?"),
+        ("{posts: {added: 1, filled: [title, colour]}}", "posts has no column 'colour'"),
+        ("{main.posts: {removed: 1, where: {colour: 4}}}", "main.posts has no column 'colour'"),
+        ("{(files): {added: 1, where: {name: a}}}", "(files) has no column 'name'"),
+        ("{posts: {added: 1, filled: [title, stars], where: {id: 7}}}", ""),
+        ("{votes: {added: 0..1}, (files): {added: any, where: {path: a}}}", ""),
+    ],
+)
+def test_what_a_site_does_not_have_is_the_tasks_mistake_whatever_else_has_changed(check: str, mistake: str) -> None:
+    for tables in ((), (table("posts", ADDED),), (table("posts", STARRED), table("votes", REMOVED))):
+        app = shop(*tables, known=LISTED, columns=COLUMNS)
+        damaged = forum(table("users", REMOVED))
+        kept = Evidence.from_json(recorded(app, damaged).to_json())
+        got = result(f"changes: {check}", kept)
+        if mistake:
+            assert (got.score, got.cause, mistake in got.why) == (None, None, True), got.why
+            assert result(f"not: {{changes: {check}}}", kept).score is None
+            assert verdict(f"- answer: N/A\n- changes: {check}", app, damaged).cause == "task"
+        else:
+            assert got.score == 0
+
+
+def test_a_table_without_rows_in_the_ledger_is_there() -> None:
+    app = shop(known=LISTED, columns=COLUMNS)
+    assert result("changes: {posts: {added: 1, filled: [title]}}", recorded(app)).passed is False
+    assert result("changes: {posts: {added: 0..1, where: {title: Tea}}}", recorded(app)).passed
+
+
+@pytest.mark.parametrize("known", [LISTED, ()])
+def test_of_old_evidence_only_what_it_lists_is_known(known: tuple[str, ...]) -> None:
+    """Without columns any may be there, without a list of tables any table."""
+    old = recorded(shop(table("posts", ADDED), known=known)).to_json()
+    for app in old["changes"]:
+        del app["columns"]
+    before = Evidence.from_json({**old, "schema_version": 13})
+    assert result("changes: {posts: {added: any, where: {colour: 4}}}", before).passed is False
+    assert result("changes: {posts: {added: 1}}", before).passed
+    assert result("changes: {posts: {added: 1}, post: {added: 0..1}}", before).passed is (None if known else True)
+
+
+def test_the_rule_is_not_broken_by_what_a_site_does_not_have() -> None:
+    checks = f"{PLAIN}\n- changes: {{posts: {{added: 1, filled: [colour]}}}}"
+    app = shop(table("votes", REMOVED), known=LISTED, columns=COLUMNS)
+    found = verdict(checks, app, extra=f"    mutates: true\n{AVERAGED}")
+    assert (found.passed, found.cause) == (None, "task")
+
+
 def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -> None:
     lost = shop(unknown="the database was busy")
     assert result("changes: nothing", recorded(lost)).score is None

@@ -26,7 +26,7 @@ from pytest_webarena.checks import (
     needs,
     register,
 )
-from pytest_webarena.errors import JudgeError, SiteError, UsageError
+from pytest_webarena.errors import JudgeError, SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe, StepRecord
 from pytest_webarena.tasks import kinds, parse_tasks
 from pytest_webarena.tasks.shapes import Json, Text
@@ -94,7 +94,7 @@ def verdict(checks: str, extra: str = "") -> Verdict:
         ("- not: {given: 0.25}", "", 0.75, False),
         ("- not: {given: null}", "", None, None),
         ("- not: {any: [{given: 0}, {all: [{given: 1}, {given: 0}]}]}", "", 1, True),
-        ("- given: raise\n- given: 1", "", None, None),
+        ("- given: raise\n- given: 1", "", 0, False),
         ("- given: raise\n- given: 0", "", 0, False),
     ],
 )
@@ -123,7 +123,9 @@ def test_unknown_means_that_some_outcome_would_change_the_score(scores: list[flo
 
 def test_what_a_check_raises() -> None:
     [bug] = verdict("- given: raise").results
-    assert bug.why == "judging raised ValueError: a bug"
+    assert (bug.passed, bug.why) == (False, "judging raised ValueError: a bug")
+    [contrary] = verdict("- not: {given: raise}").results
+    assert (contrary.passed, contrary.children[0].cause) == (None, "task")
     with pytest.raises(JudgeError):
         verdict("- given: model")
     [other] = verdict("- given: site").results  # judging looks at no site: nothing would be better the next time
@@ -187,7 +189,55 @@ def test_what_decides_a_check_is_at_rest_when_it_is_looked_at(check: str) -> Non
 
 def test_a_collection_that_raises_is_recorded() -> None:
     [probe] = collect(task("- given: raise").checks, FakeLive(), state=3)
-    assert (probe.check, probe.state, probe.error) == ("checks[0]", 3, "KeyError: 'x'")
+    assert (probe.check, probe.state, probe.error, probe.raised) == ("checks[0]", 3, "KeyError: 'x'", True)
+
+
+@pytest.mark.parametrize("around", ["given: 1", "not: {given: 1}"])
+@pytest.mark.parametrize(
+    ("error", "passed"),
+    [(KeyError("x"), False), (RecursionError(), False), (OSError("no"), False), (ImportError("x"), None),
+     (SystemExit(1), None), (TaskError("bad SQL"), None)],
+)  # fmt: skip
+def test_a_collection_that_raises_is_not_met_and_its_contrary_inconclusive(
+    around: str, error: BaseException, passed: bool | None
+) -> None:
+    """An agent can leave pages and answers that a check does not expect, and must not leave the success rate by it."""
+
+    def collecting(spec: JsonValue, live: Live) -> JsonValue:
+        raise error
+
+    def judging(spec: JsonValue, view: View) -> Judgement:
+        assert view.probe is not None
+        return Judgement.unknown(expected="as given", why=view.probe.error)
+
+    register(Kind(name="given", doc="As given.", form=Json(), judge=judging, collect=collecting))
+    made = task(f"- {around}")
+    found = judge(made, evidence(probes=collect(made.checks, FakeLive(), state="end")))
+    assert found.passed is (None if around.startswith("not") else passed)
+    leaf = next(iter(found.results[0].children), found.results[0])
+    assert leaf.why.startswith("collecting raised") is (passed is False)
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "passed"), [(TaskError("bad SQL"), None), (SystemExit(1), None), (Unspeakable(), False)]
+)
+def test_a_judge_that_looks_at_no_probe_is_not_asked_about_a_failed_collection(
+    error: BaseException, passed: bool | None
+) -> None:
+    def collecting(spec: JsonValue, live: Live) -> JsonValue:
+        raise error
+
+    def judging(spec: JsonValue, view: View) -> Judgement:
+        return Judgement.of(True, expected="anything")
+
+    register(Kind(name="given", doc="As given.", form=Json(), judge=judging, collect=collecting))
+    made = task("- given: 1")
+    assert judge(made, evidence(probes=collect(made.checks, FakeLive(), state="end"))).passed is passed
 
 
 def page(text: str) -> dict[str, Any]:

@@ -113,6 +113,7 @@ def test_any_text_can_be_read(text: str) -> None:
         assert token.values
 
 
+@pytest.mark.matrix(6)
 @pytest.mark.parametrize(
     "part",
     ["a-", "1,", "1.", "a1", "1-1", "'1", "a.1", "Answer:", "* ", "\n", "# \n", "1a ", "1 000", "1/", "-a", "\\boxed{"],

@@ -6,8 +6,9 @@ import pytest
 
 from pytest_webarena.checks import collect
 from pytest_webarena.errors import BrowserError, TaskError
+from pytest_webarena.evidence import JsonValue, Probe
 
-from .helpers import FakeLive, FakePage, evidence, live_result, result, task
+from .helpers import FakeLive, FakePage, evidence, live_result, request, result, task, with_probes
 
 
 def shows(*texts: str, status: int | None = 200) -> FakeLive:
@@ -120,17 +121,52 @@ def test_expected_and_actual() -> None:
     assert got.actual == '"milk", "x", "y" and 1 more'
 
 
+THREW = "TypeError: Cannot read properties of null"
+
+
 @pytest.mark.parametrize(
-    "condition",
-    ["includes: tea", "excludes: tea", "locate: js=nonsense, count: 0", "open: /x, prepare: x(), excludes: a"],
+    "condition", ["includes: tea", "locate: js=f(), count: {min: 1}", "prepare: f(), open: /, exact: a"]
+)
+def test_where_a_script_throws_nothing_was_found(condition: str) -> None:
+    """An agent that leaves a page on which the script finds nothing has failed; only the contrary is undecided."""
+    live = FakeLive(page=lambda open, locate: FakePage(texts=["green tea"], error=THREW))
+    got = live_result(f"page: {{{condition}}}", live)
+    assert (got.passed, got.why) == (False, f"http://shopping.test/ could not be read: {THREW}")
+    contrary = live_result(f"not: {{page: {{{condition}}}}}", live)
+    assert (contrary.passed, contrary.children[0].cause) == (None, "task")
+
+
+@pytest.mark.parametrize(
+    "condition", ["excludes: tea", "locate: js=f(), count: 0", "open: /x, prepare: x(), status: 200"]
 )
 @pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "any: [{{{}}}, {{answer: {{exact: no}}}}]"])
-def test_a_page_that_could_not_be_read_decides_nothing(condition: str, around: str) -> None:
-    live = FakeLive(page=lambda open, locate: FakePage(error="ReferenceError: nonsense is not defined"))
+def test_where_a_script_throws_nothing_is_known_to_be_missing(condition: str, around: str) -> None:
+    live = FakeLive(page=lambda open, locate: FakePage(error=THREW))
     got = live_result(around.format(f"page: {{{condition}}}"), live)
     assert got.passed is None
     leaf = next(iter(got.children), got)
-    assert leaf.why == "http://shopping.test/ could not be read: ReferenceError: nonsense is not defined"
+    assert leaf.why == f"http://shopping.test/ could not be read: {THREW}"
+
+
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}"])
+def test_a_locator_that_is_no_javascript_is_an_error_of_the_task(around: str) -> None:
+    broken = "expected JavaScript, found '((': SyntaxError: Unexpected token"
+    live = FakeLive(page=lambda open, locate: FakePage(error="SyntaxError: Unexpected token", invalid=broken))
+    got = live_result(around.format("page: {locate: js=((, includes: tea}"), live)
+    assert got.passed is None
+    assert next(iter(got.children), got).why == broken
+
+
+def test_a_syntax_error_of_an_older_record_stays_an_error_of_the_task() -> None:
+    """Such records do not say whether the locator or what it read was no JavaScript."""
+    value: JsonValue = {
+        "url": "http://shopping.test/",
+        "status": None,
+        "texts": [],
+        "error": "SyntaxError: Unexpected token",
+    }
+    old = with_probes(evidence(url="http://shopping.test/"), Probe(check="checks[0]", state="end", value=value))
+    assert result("page: {locate: js=((, includes: tea}", old).passed is None
 
 
 @pytest.mark.parametrize("condition", ["includes: served", "excludes: tea", "locate: css=a, count: 0"])
@@ -163,6 +199,30 @@ def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str, status: 
     for condition in ("includes: milk", "excludes: milk"):
         got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=status))
         assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")
+
+
+@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
+@pytest.mark.parametrize(
+    "condition", ["includes: total", "excludes: overdue", "locate: css=li, count: 0", "locate: js=x(), excludes: a"]
+)
+def test_a_current_page_that_came_with_a_failure_of_the_site_decides_nothing(condition: str, check: str) -> None:
+    """As an opened one, and as `url` says of the same address; what any other status shows counts."""
+    wanted = check.replace("C", condition)
+    for status in (408, 425, 429, 500, 503):
+        page = FakePage(texts=("total",), status=status, error="ReferenceError" if "js=" in condition else "")
+        got = live_result(wanted, FakeLive(page=lambda open, locate, page=page: page))  # type: ignore[misc]
+        assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")
+    refused = {status: live_result(wanted, shows("total", status=status)).passed for status in (None, 200, 403, 404)}
+    assert set(refused.values()) == {refused[None]} != {None}
+
+
+def test_where_the_tab_does_not_know_its_status_the_requests_do() -> None:
+    asked = request("GET", "/report", status=503)
+    recorded = evidence(url="http://shopping.test/report", requests=(asked,))
+    for place, passed in (("report#part", None), ("", True)):
+        page = FakePage(url=f"http://shopping.test/{place}", status=None)
+        live = FakeLive(page=lambda open, locate, page=page: page)  # type: ignore[misc]
+        assert live_result("page: {excludes: overdue}", live, recorded).passed is passed
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 405, 409, 413, 414, 422, 423, 431, 451])

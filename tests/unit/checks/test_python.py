@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -69,7 +70,6 @@ def test_what_it_may_not_return(value: str) -> None:
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        ("my_checks:broken", "my_checks:broken raised AttributeError: 'Evidence' object has no attribute 'nothing'"),
         ("my_checks:absent", "my_checks:absent raised AttributeError: module 'my_checks' has no attribute 'absent'"),
         ("my_checks:number", "my_checks:number raised TypeError: my_checks:number is no function"),
         ("no_such_module:f", "no_such_module:f raised ModuleNotFoundError: No module named 'no_such_module'"),
@@ -83,22 +83,46 @@ def test_a_function_that_fails_is_no_verdict(function: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "expression",
+    [
+        "recorded.steps[3]",
+        "{}['total']",
+        "int('none')",
+        "recorded.answer.missing",
+        "1 / len(recorded.steps)",
+        "next(())",
+    ],
+)
+def test_a_function_that_raises_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str) -> None:
+    """An agent that does nothing must not be excluded from the success rate by that."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "raising_checks.py").write_text(f"def f(recorded):\n    return {expression}\n")
+    try:
+        got = result("python: raising_checks:f", evidence())
+        contrary = result("not: {python: raising_checks:f}", evidence())
+    finally:
+        sys.modules.pop("raising_checks", None)
+    assert got.passed is False
+    assert re.match(r"raising_checks:f raised \w+Error in line 2: ", got.why), got.why
+    assert (contrary.passed, contrary.children[0].cause) == (None, "task")
+
+
+@pytest.mark.parametrize(
     "error",
     [
         errors.SiteError("down"),
         errors.SiteMissing("not here"),
         errors.ModelError("down"),
-        errors.TaskFailed("no"),
         errors.UsageError("no"),
         pytest.skip.Exception("no"),
-        pytest.exit.Exception("no"),
         pytest.xfail.Exception("no"),
         SystemExit(0),
         GeneratorExit(),
+        ModuleNotFoundError("No module named 'x'"),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_whatever_a_function_raises_is_the_tasks_fault(error: BaseException) -> None:
+def test_what_no_agent_can_make_a_function_raise_is_the_tasks_fault(error: BaseException) -> None:
     def raising(recorded: Evidence) -> Any:
         raise error
 
@@ -124,7 +148,8 @@ def test_no_check_ends_or_skips_its_trial(
         got = judge_bounded(task("- python: leaving_checks:no"), evidence(), seconds=60)
     finally:
         sys.modules.pop("leaving_checks", None)
-    assert (got.passed, got.cause) == (None, "task")
+    raised = in_function and leaving == "pytest.exit('no')"  # an `Exception`, unlike the others
+    assert (got.passed, got.cause) == (False if raised else None, "task")
     assert "leaving_checks:no raised " in got.results[0].why
 
 

@@ -62,13 +62,8 @@ def test_sql(check: str, live: FakeLive, why: str) -> None:
         ("at: '$.z', equals: 1", answers({}), 0, "no values; one is wanted"),
         ("at: '$.z', count: 0", answers({}), 1, ""),
         ("at: '$[*].t', includes: tea", answers([{"t": "milk"}, {"t": "Tea"}]), 1, ""),
-        ("equals: 1", answers("oops"), None, "the response is not JSON, so that nobody can say what is in it"),
-        (
-            "at: '$.z', count: 0",
-            answers("oops"),
-            None,
-            "the response is not JSON, so that nobody can say what is in it",
-        ),
+        ("equals: 1", answers("oops"), 0, "expected JSON from shopping:/api/x, found oops"),
+        ("at: '$.z', count: 0", answers("oops"), None, "expected JSON from shopping:/api/x, found oops"),
         ("includes: hello", answers("hello there"), 1, ""),
         ("equals: 1", answers({}, 404), 0, "it answered {}"),
         ("equals: 1", answers({}, 503), None, "the site failed with status 503"),
@@ -79,8 +74,24 @@ def test_api(check: str, live: FakeLive, score: float | None, why: str) -> None:
     assert (got.score, got.why) == (score, why)
 
 
-def test_the_contrary_of_what_nobody_could_read_is_no_pass() -> None:
-    check = "not: {state: {api: /api/x, at: '$.items', includes: milk}}"
+@pytest.mark.parametrize(
+    "condition",
+    ["equals: x", "equals: []", "at: '$.t', includes: x", "at: '$.t', count: 2", "at: '$.t', count: {min: 1, max: 3}"],
+)
+@pytest.mark.parametrize("body", ["<h1>Sign in</h1>", "", "[" * 100_000])
+def test_a_response_that_is_not_json_fails_positive_conditions_only(condition: str, body: str) -> None:
+    """An agent that signs out can cause such a response, which must not exclude its trial from the success rate."""
+    check = f"state: {{api: /api/x, {condition}}}"
+    got = live_result(check, answers(body))
+    assert (got.passed, got.why.partition(", found ")[0]) == (False, "expected JSON from shopping:/api/x")
+    contrary = live_result(f"not: {{{check}}}", answers(body))
+    assert (contrary.passed, contrary.children[0].cause) == (None, "task")
+
+
+@pytest.mark.parametrize("condition", ["excludes: x", "count: 0", "count: {max: 2}"])
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}"])
+def test_a_response_that_is_not_json_proves_nothing_missing(condition: str, around: str) -> None:
+    check = around.format(f"state: {{api: /api/x, at: '$.t', {condition}}}")
     assert live_result(check, answers("<h1>Sign in</h1>")).passed is None
 
 

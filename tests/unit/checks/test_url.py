@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
@@ -117,9 +119,40 @@ def test_an_error_at_the_address_is_not_the_page(
     assert (got.score, got.cause) == (score, cause)
 
 
+def test_the_status_of_the_tab_counts_more_than_that_of_its_address() -> None:
+    """Scripts change addresses: what the tab shows need not have come from its own."""
+    for status, score, asked in ((200, 1, 503), (503, None, 200), (None, None, 503), (404, 0, 200)):
+        recorded = evidence(url="http://shopping.test/a", requests=(_asked_for(asked),))
+        recorded = replace(recorded, tabs=(replace(recorded.tabs[0], status=status),))
+        assert result("url: /a", recorded).score == score
+
+
 def test_nobody_gains_by_an_error_where_an_address_is_forbidden() -> None:
     recorded = evidence(url="http://shopping.test/a", requests=(_asked_for(403),))
     assert result("not: {url: /a}", recorded).passed is not True
+
+
+@pytest.mark.parametrize(
+    ("check", "there", "required", "forbidden"),
+    [
+        ("/admin", "http://shopping.test//admin", False, True),
+        ("/admin", "http://shopping.test/x/%2e%2e/admin/", False, True),
+        ("/admin", "https://shopping.test./admin", False, True),
+        ("/admin", "http://shopping.test/administration", False, False),
+        ("{regex: 'test/admin$'}", "http://SHOPPING.test//%61dmin/", False, True),
+        ("{exact: /admin}", "http://shopping.test//admin?x=1", False, False),
+        ("/admin", "http://shopping.test/admin/", True, True),
+    ],
+)
+def test_what_must_not_be_open_may_be_spelt_otherwise(check: str, there: str, required: bool, forbidden: bool) -> None:
+    assert result(f"url: {check}", evidence(url=there)).passed is required
+    assert result(f"not: {{url: {check}}}", evidence(url=there)).passed is not forbidden
+
+
+def test_many_tabs_hide_none_that_must_not_be_open() -> None:
+    tabs = tuple(TabState(url=f"http://shopping.test/{n}", title="", html="", active=not n) for n in range(9))
+    assert result("not: {url: {address: /7, tabs: any}}", evidence(tabs=tabs)).passed is False
+    assert result("not: {url: {address: /x, tabs: any}}", evidence(tabs=tabs)).passed
 
 
 def test_of_several_tabs_one_has_to_show_the_page() -> None:

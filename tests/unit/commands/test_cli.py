@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.reference import SCHEMA_PATH
 
 
@@ -22,6 +23,21 @@ def test_agents_are_listed_within_the_terminals_width(
     assert [line for line in lines if len(line) > 80 and not line.startswith("The definitions that came")] == []
     begun = [line.split(maxsplit=1) for line in lines if not line.startswith(" ")]
     assert ["direct", "WebArena's baseline that acts without saying why; two"] in begun, "the rest is on the next line"
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_what_runs_say_acts_in_no_log_and_is_exact_in_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, watched: bool
+) -> None:
+    RunDir(tmp_path / "webarena-runs" / "a\x1b[2J\n::stop-commands::X").describe({"started": 1.0})
+    monkeypatch.setenv("GITHUB_ACTIONS", "true" if watched else "")
+    monkeypatch.chdir(tmp_path)
+    assert main(["runs"]) == 0
+    out = capsys.readouterr().out
+    assert ("\x1b" in out) is not watched
+    assert (r"\::stop-commands::X" in out) is watched
+    assert main(["merge", "no\n::stop-commands::X", "-o", "out"]) == 2
+    assert "\n::" not in capsys.readouterr().err
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

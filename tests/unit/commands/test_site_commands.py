@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.doctor import Diagnosis
 from pytest_webarena.sites.kept_open import StandingClient, state_directory
 
 SITES = """
@@ -166,3 +168,19 @@ def test_the_doctor_measures_which_sites_can_be_handed_on(project: Path, capsys:
     assert "knower reuse" not in said
     main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
     assert "reuse" not in capsys.readouterr().out
+
+
+def test_a_sign_in_that_fails_fails_the_doctor(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "sites.yaml").write_text(MEASURED)
+    browser = SimpleNamespace(name="chromium", executable="chromium")
+    monkeypatch.setattr("pytest_webarena.browser.launching.finding.find_browser", lambda executable: browser)
+    monkeypatch.setattr("pytest_webarena.commands.sites._reuse", lambda *asked: ())
+    failed = Diagnosis(subject="writer", state="failed", text="signing in to writer as emma: wrong password")
+    noted = Diagnosis(subject="writer", state="note", text="one account: nothing to compare with")
+    for found, code in ((failed, 1), (noted, 0)):
+        monkeypatch.setattr("pytest_webarena.commands.sites._sign_ins", lambda *asked, found=found: [found])
+        assert main(["sites", "doctor", "--sites=./sites.yaml", "writer"]) == code
+        said = capsys.readouterr().out
+        assert ("FAILED" in said) is said.endswith("nothing is missing, 1 failed\n") is bool(code)

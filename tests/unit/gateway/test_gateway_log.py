@@ -310,8 +310,12 @@ def test_unrecorded_requests_are_told_apart_as_far_as_there_is_room(world: World
     client.getresponse().read()
     client.request("GET", "http://elsewhere.test/")
     client.getresponse().read()
+    client.request("CONNECT", "elsewhere.test:443")
+    client.getresponse().read()
     missing = world.call(session.unrecorded)
-    assert sum(each.count for each in missing) == 1201  # without the one that was refused
+    assert sum(each.count for each in missing if not each.refused) == 1201
+    assert sum(each.count for each in missing if each.refused) == 2
+    assert Unrecorded(method="CONNECT", url="", count=1, refused=True) in missing
     assert Unrecorded(method="GET", url="", count=200) in missing
     assert Unrecorded(method="", url="", count=1) in missing
 

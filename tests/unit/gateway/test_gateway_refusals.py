@@ -93,6 +93,29 @@ def test_refused_upload_is_told_even_though_nobody_reads_it(world: World) -> Non
     assert session.unsafe == ""
 
 
+def test_a_preflight_is_allowed_so_that_the_request_is_recorded_when_it_is_refused(world: World) -> None:
+    session, _ = world.serve()
+    browser = world.browser(session)
+    asked = (
+        "Origin: http://homepage.test",
+        "Access-Control-Request-Method: PUT",
+        "Access-Control-Request-Headers: x-a",
+    )
+    browser.send(request(*asked, line="OPTIONS http://example.com/x HTTP/1.1"))
+    status, head, _ = browser.response(body=False)
+    assert status == 204
+    assert "Access-Control-Allow-Origin: http://homepage.test\r\n" in head
+    assert "Access-Control-Allow-Methods: PUT\r\nAccess-Control-Allow-Headers: x-a" in head
+    browser.send(request("X-A: 1", "Content-Length: 6", line="PUT http://example.com/x HTTP/1.1", body="secret"))
+    assert browser.response()[0] == 403
+    records = world.requests(session)
+    assert [(each.method, each.status, bool(each.refused), each.request_body) for each in records] == [
+        ("OPTIONS", 204, True, None),
+        ("PUT", 403, True, "secret"),
+    ]
+    assert session.unsafe == ""
+
+
 def test_opening_the_port_itself_explains(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)

@@ -135,6 +135,7 @@ class RudeBrowser:
         return b"Connection: close" not in head
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_storm(world: World, seed: int) -> None:
     dice = random.Random(seed)

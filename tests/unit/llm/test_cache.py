@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 from pytest_webarena import secrets
 from pytest_webarena.errors import ModelError
 from pytest_webarena.llm.cache import ResponseCache
+from pytest_webarena.llm.client import RequestRejected
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.messages import Sampling
+from pytest_webarena.llm.messages import Sampling, Schema
 from pytest_webarena.llm.model_calls import read_model_calls
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 from tests.unit.llm.helpers import client_of, prices, question
@@ -79,6 +81,43 @@ def test_faults_are_not_kept(settings: ModelSettings) -> None:
         asked(server, settings, "t1", question("a"))
     with model_server([fail(500), say("well")]) as server:
         assert asked(server, settings, "t1", question("a")) == ["well"]
+
+
+@pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter"])
+def test_refusals_for_what_was_sent_are_kept(settings: ModelSettings, code: str) -> None:
+    def told(server: ModelServer) -> tuple[str, str]:
+        with pytest.raises(RequestRejected) as raised:
+            asked(server, settings, "t1", question("a"))
+        return str(raised.value), raised.value.rejection
+
+    with model_server([fail(400, "refused", code=code), fail(500)]) as server:
+        assert told(server) == told(server)
+        assert server.requests == 1
+
+
+def test_a_refusal_of_structured_outputs_is_kept(settings: ModelSettings) -> None:
+    schema = Schema(name="s", schema={"type": "object"})
+    with model_server([fail(400, "response_format is not supported"), say("{}"), fail(500)]) as server:
+        for _ in range(2):
+            assert asked(server, settings, "t1", question("a", schema=schema)) == ["{}"]
+        assert server.requests == 2
+
+
+def test_a_kept_refusal_that_was_billed_counts_as_saved(settings: ModelSettings) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+    billed = {"error": {"code": "content_filter", "message": "blocked"}, "usage": usage}
+    with model_server([Answer(raw=json.dumps(billed).encode()), fail(500)]) as server:
+        used = []
+        for _ in range(2):
+            client = client_of(server, settings=settings, trial="t1")
+            with pytest.raises(RequestRejected):
+                client.ask(question("a"))
+            used.append(client.take_usage())
+    told = [(each.calls, each.cached_calls, each.cost, each.saved) for each in used]
+    assert told == [
+        (1, 0, 0.02, 0.0),
+        (1, 1, 0.0, 0.02),
+    ]
 
 
 def test_a_reply_that_repeats_a_secret_is_not_kept(settings: ModelSettings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ TRANSIENT: dict[str, Answer] = {
     "a JSON list": Answer(raw=b"[]"),
     "no choices": Answer(raw=b'{"choices": [], "output": []}'),
     "an empty choice": Answer(raw=b'{"choices": [{}], "output": [{}]}'),
-    "an empty message": Answer(text="", usage=None),
+    "an empty message without a finish reason": Answer(text="", finish="", usage=None),
     "an error in a 200": Answer(raw=b'{"error": {"message": "upstream overloaded", "code": 502}}'),
     "nothing": Answer(raw=b""),
     "endless brackets": Answer(raw=b"[" * 300_000),
@@ -47,6 +47,7 @@ BOTH = pytest.mark.parametrize("api", ["chat", "responses"])
 STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
 
+@pytest.mark.matrix(20)
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=list(TRANSIENT))
 @BOTH
 @STREAM
@@ -63,6 +64,7 @@ def test_a_passing_fault_is_tried_again(fault: Answer, api: Any, stream: bool) -
             assert 5.0 <= wait <= 8.0  # as asked for, plus a jitter of at most a second
 
 
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=list(TRANSIENT))
 def test_a_lasting_fault_ends_as_an_error_of_the_model(fault: Answer) -> None:
     with model_server([fault]) as server:
@@ -253,6 +255,7 @@ def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -
         assert (reply.text, reply.usage) == ("well", Usage(calls=1, untold_calls=1, cost=None))
 
 
+@pytest.mark.matrix(12)
 @BOTH
 @STREAM
 @pytest.mark.parametrize(

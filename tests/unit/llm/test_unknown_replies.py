@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from pytest_webarena.llm.apis import APIS, EmptyReply
+from tests.model_server import Answer, model_server
+from tests.unit.llm.helpers import client_of, question
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,26 @@ def test_they_are_told_by_name(api: str, data: dict[str, Any], told: str) -> Non
     whole = data if api == "responses" else {"choices": [{"message": {"role": "assistant", **data}}]}
     with pytest.raises(EmptyReply, match=told):
         APIS[api].parse(whole)
+
+
+def test_arguments_as_an_object_and_content_as_parts_are_read() -> None:
+    called = {"tool_calls": [{"id": "1", "function": {"name": "stop", "arguments": {"answer": "B"}}}]}
+    parts = {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "click"}]}
+    chat = [APIS["chat"].parse({"choices": [{"message": each}]}) for each in (called, parts)]
+    item = {"type": "function_call", "call_id": "1", "name": "stop", "arguments": {"answer": "B"}}
+    other = APIS["responses"].parse({"output": [item]})
+    assert [chat[0].tool_calls[0].arguments, other.tool_calls[0].arguments] == ['{"answer": "B"}'] * 2
+    assert chat[1].text == "click"
+
+
+def test_a_stream_has_them_as_well() -> None:
+    call = {"index": 0, "id": "1", "function": {"name": "stop", "arguments": {"answer": "B"}}}
+    piece = {"choices": [{"delta": {"content": [{"type": "text", "text": "so"}], "tool_calls": [call]}}]}
+    last = {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}
+    raw = "".join(f"data: {json.dumps(each)}\n\n" for each in (piece, last)).encode()
+    with model_server([Answer(raw=raw, headers={"Content-Type": "text/event-stream"})]) as server:
+        reply = client_of(server, stream=True).ask(question())
+    assert (reply.text, reply.tool_calls[0].arguments) == ("so", '{"answer": "B"}')
 
 
 def test_a_call_of_another_kind_beside_a_known_one_is_not_passed_over() -> None:

@@ -118,10 +118,34 @@ def test_a_reply_that_was_cut_has_no_grade(finish: str) -> None:
         judge_at(server).session("t").ask(question())
 
 
+def test_an_empty_reply_is_asked_for_as_often_as_one_that_can_not_be_read() -> None:
+    asked = []
+    for text in ("", "no grade"):
+        with model_server([say(text)]) as server, pytest.raises(JudgeUnreadable):
+            judge_at(server).session("t").ask(question())
+        asked.append(server.requests)
+    assert asked[0] == asked[1]
+
+
 @pytest.mark.parametrize("answer", [fail(500), fail(401), Answer(raw=b"<html>", status=200)])
 def test_an_endpoint_that_fails_is_an_error_of_the_judge(answer: Answer) -> None:
     with model_server([answer]) as server, pytest.raises(JudgeError, match=r"judge: model priced at .*--rescore"):
         judge_at(server).session("t").ask(question())
+
+
+def test_a_reply_that_can_not_be_used_is_booked_though_the_judge_fails(tmp_path: Path) -> None:
+    calls = tmp_path / "model-calls.sqlite"
+    models = ModelSettings(calls=calls, prices=prices(tmp_path))
+    with model_server([say("", finish="")]) as server:
+        session = judge_at(server, models=models).session("t")
+        with pytest.raises(JudgeError, match="a message without content"):
+            session.ask(question())
+    assert session.use is not None
+    assert session.use.usage.calls == 1
+    assert session.use.usage.cost == pytest.approx(0.02)
+    (line,) = read_model_calls(calls)
+    assert line.usage.cost == pytest.approx(0.02)
+    assert line.open == 0
 
 
 def test_calls_are_booked_apart_from_the_agents(tmp_path: Path) -> None:

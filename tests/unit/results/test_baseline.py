@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from pytest_webarena.results.comparing.baseline import as_gated, read_baseline, 
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.sides import Side, side_of, sides_of
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNDECIDED, WORSE, Gate
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.records import Outcome
 from tests.planted import plant
 
 
@@ -115,6 +118,8 @@ def test_what_nobody_can_tell_is_a_failure_on_request_only(runs: Path) -> None:
 def test_dollars_may_grow_by_what_is_allowed_and_no_more(runs: Path) -> None:
     code, said = ruled(Gate(baseline=runs, max_cost_increase=0.2), runs, "dear")
     assert code == WORSE
+    assert said.startswith("the cost of cot has changed by +")
+    assert ") since baseline.json, --max-cost" in said
     assert "--max-cost-increase allows +20%" in said
     assert ruled(Gate(baseline=runs, max_cost_increase=0.8), runs, "dear")[0] == 0
     assert ruled(Gate(baseline=runs, max_cost_increase=0.2), runs, "again")[0] == 0
@@ -152,7 +157,7 @@ def costly(name: str, *costs: float | None, outcome: Any = "passed", **more: Any
     ],
 )
 def test_no_limit_of_cost_holds_where_none_can_be_told(runs: Path, first: Side, second: Side, said: str) -> None:
-    gate = Gate(baseline=runs, max_cost_increase=0.2, max_errors=9)
+    gate = Gate(baseline=runs, max_cost_increase=0.2, max_errors=9, allow_undetectable=True)
     ruling = gate.rule(
         summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=compare_all([(first, second)])
     )
@@ -239,3 +244,191 @@ def test_baselines_can_hold_some_agents_only(runs: Path, tmp_path: Path, capsys:
     assert json.loads((tmp_path / "b.json").read_text())["version"] == 1
     assert main(["compare", str(tmp_path / "b.json"), str(runs / "worse")]) == 0
     assert "cot in worse is worse than cot in b.json" in capsys.readouterr().out
+
+
+def outcomes(name: str, *templates: str) -> Side:
+    """A side with a task for each word of each template; ``p``, ``f`` and ``e`` are its trials."""
+    letters = {"p": "passed", "f": "failed", "e": "error"}
+    records = [
+        TrialRecord(key=TrialKey(f"t{n}-{m}", "a", k), template=f"t{n}", outcome=letters[letter])  # type: ignore[arg-type]
+        for n, template in enumerate(templates)
+        for m, task in enumerate(template.split())
+        for k, letter in enumerate(task, start=1)
+    ]
+    return side_of("a", records, run=name)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "how", "code", "said"),
+    [
+        (["p"] * 5, ["f"] * 5, {}, UNDECIDED, "5 tasks cannot show even a total collapse of a in now: a in then passed "
+         "all of them, so p = 0.062 at best. At least 6 tasks of different templates have to pass in the baseline"),
+        (["p"] * 6, ["p"] * 6, {}, 0, "the thresholds hold"),
+        (["p"] * 6, ["f"] * 6, {}, WORSE, "a in now is worse than a in then"),
+        (["p"] * 5, ["p"] * 5, {"allow_undetectable": True}, 0, "the thresholds hold; 5 tasks cannot show"),
+        (["p"] * 5, ["p"] * 5, {"fail_undecided": True}, UNDECIDED, "5 tasks cannot show"),
+        # More trials of a task, or more tasks of a template, don't make them independent.
+        (["ppppp"] * 5, ["ppppp"] * 5, {}, UNDECIDED, "5 tasks cannot show"),
+        (["p p p p"] * 5, ["p p p p"] * 5, {}, UNDECIDED, "passed 20, of 5 templates, so p = 0.062 at best"),
+        (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds hold"),
+        # What the baseline has never passed can't be lost.
+        (["p"] * 5 + ["f"] * 95, ["p"] * 5 + ["f"] * 95, {}, UNDECIDED, "100 tasks cannot show even a total collapse"),
+        (["p"] * 4, ["f"] * 4, {"confidence": 0.8}, WORSE, "a in now is worse"),
+        (["p"] * 7, ["p"] * 7, {"confidence": 0.99}, UNDECIDED, "At least 8 tasks of different templates"),
+        (["f"] * 5, ["f"] * 5, {}, 0, "a in now cannot be worse than a in then, which failed all 5 tasks"),
+        (["f"] * 5, ["f"] * 5, {"fail_undecided": True}, 0, "save a new baseline once some pass"),
+        (["fe"] * 20, ["ff"] * 20, {}, UNDECIDED, "a in then passed none, so p = 1.00 at best"),
+        # No error is the agent's fault, and so many could have been as many passed trials.
+        (["pf"] * 20, ["p" + "e" * 3] * 20, {}, UNDECIDED, "the excluded errors could undo it. Fewer errors"),
+    ],
+)  # fmt: skip
+def test_a_gate_that_could_not_see_a_total_collapse_refuses(
+    runs: Path, before: list[str], now: list[str], how: dict[str, Any], code: int, said: str
+) -> None:
+    gate = Gate(baseline=runs, max_errors=1000, **how)
+    found = compare_all([(outcomes("then", *before), outcomes("now", *now))], confidence=gate.confidence)
+    ruling = gate.rule(summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=found)
+    assert ruling is not None
+    assert ruling.exit_code == code
+    assert said in ruling.message
+    if code == UNDECIDED:
+        assert ruling.message.endswith("accept a gate that cannot fail: --allow-undetectable")
+
+
+def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int, str]:
+    """The gate's ruling on a run of 20 tasks that passed in its baseline, after a ``change`` to the first ``lost``."""
+    then = outcomes("then", *["p"] * 20)
+    tasks = {name: replace(task, digest="1") for name, task in then.tasks.items()}
+    names = [f"t{number}-0" for number in range(lost)]
+    now = {
+        name: replace(task, digest="2" if name in names and change == "edited" else "1")
+        for name, task in tasks.items()
+        if change == "edited" or name not in names
+    }
+    if change == "renamed":
+        now |= {f"new-{name}": replace(tasks[name], task=f"new-{name}") for name in names}
+    decided = frozenset(names if change == "decided" else ())
+    [found] = compare_all([(replace(then, tasks=tasks), replace(then, run="now", tasks=now, decided=decided))])
+    if decided:
+        assert found.left_out == {"left out by --until on one side": tuple(names)}
+    summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
+    gate = Gate(baseline=runs, **how)
+    ruling = gate.rule(summaries, against=[found], deselected=names if change == "deselected" else ())
+    assert ruling is not None
+    return ruling.exit_code, ruling.message
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("edited", "2 of 20 tasks that passed in then were not compared: 2 edited since (t0-0, t1-0); save the"),
+        ("renamed", "2 of 20 tasks that passed in then were not compared: 2 not in this run (t0-0, t1-0); save the"),
+        ("deleted", "2 of 20 tasks that passed in then were not compared: 2 not in this run (t0-0, t1-0); save the"),
+    ],
+)
+def test_tasks_that_vanish_from_a_baseline_are_lost(runs: Path, change: str, said: str) -> None:
+    """Whoever breaks tasks could edit, rename or delete them, and the rest would hold the gate."""
+    code, message = vanished(runs, change)
+    assert code == UNDECIDED
+    assert said in message
+    code, message = vanished(runs, change, allow_undetectable=True)
+    assert code == 0
+    assert said.partition(";")[0] in message
+
+
+def test_a_part_that_the_user_selects_is_compared_and_named(runs: Path) -> None:
+    code, message = vanished(runs, "deselected", lost=3)
+    assert code == 0
+    assert message.endswith("3 of 20 tasks that passed in then were not compared: not selected")
+    code, message = vanished(runs, "decided", lost=3)
+    assert code == 0
+    assert message.endswith("3 of 20 tasks that passed in then were not compared: left out by --until")
+    code, message = vanished(runs, "deselected", lost=15)
+    assert code == UNDECIDED
+    assert "5 tasks cannot show even a total collapse" in message
+
+
+def test_a_part_of_which_nothing_passed_is_not_what_cannot_get_worse(runs: Path) -> None:
+    """Other tasks of the baseline passed, so it holds something to lose."""
+    then = outcomes("then", *["p"] * 20, *["f"] * 6)
+    now = replace(then, run="now", tasks=dict(list(then.tasks.items())[20:]))
+    summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
+    ruling = Gate(baseline=runs).rule(summaries, against=compare_all([(then, now)]), deselected=list(then.tasks)[:20])
+    assert ruling is not None
+    assert ruling.exit_code == UNDECIDED
+    assert "6 tasks cannot show even a total collapse of a in now: a in then passed none" in ruling.message
+
+
+def test_tasks_that_failed_in_a_baseline_can_vanish(runs: Path) -> None:
+    then = outcomes("then", *["p"] * 20, "f")
+    now = replace(then, run="now", tasks=dict(list(then.tasks.items())[:20]))
+    summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
+    ruling = Gate(baseline=runs).rule(summaries, against=compare_all([(then, now)]))
+    assert ruling is not None
+    assert (ruling.exit_code, ruling.message) == (0, "the thresholds hold")
+
+
+def test_of_several_agents_each_has_less_to_be_seen_by(runs: Path) -> None:
+    """Among two comparisons six templates are too few, where a single one needs no more."""
+    then, now = outcomes("then", *["p"] * 6), outcomes("now", *["p"] * 6)
+    for sides, code in (([(then, now)], 0), ([(then, now), (then, now)], UNDECIDED)):
+        summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
+        ruling = Gate(baseline=runs).rule(summaries, against=compare_all(sides))
+        assert ruling is not None
+        assert ruling.exit_code == code, ruling.message
+
+
+def test_an_agent_without_verdicts_hides_no_other(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    then = outcomes("then", *["p"] * 20)
+    pairs = [(then, outcomes("now", *["f"] * 20)), (then, replace(outcomes("now", *["e"] * 20), agent="b", name="b"))]
+    refused: list[str] = []
+    found = compare_all(pairs, refused=refused)
+    assert [each.second.name for each in found] == ["a"]
+    assert (found[0].adjusted, found[0].difference.confidence) == (2 * found[0].p, 0.975)  # as among two
+    summaries = {
+        **summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]),
+        **summarise([TrialRecord(key=TrialKey("t", "b", 1), outcome="error")]),
+    }
+    ruling = Gate(baseline=runs, max_errors=1000).rule(summaries, against=found, refused=refused)
+    assert ruling is not None
+    assert ruling.exit_code == TOO_MANY_ERRORS
+    for reason in (
+        "b: none of 1 trials could be judged",
+        "that both a of then and b of now",
+        "a in now is worse than a",
+    ):
+        assert reason in ruling.message
+    for name, side in (("then", then), ("good", outcomes("good", *["p"] * 20)), ("bad", pairs[1][1])):
+        save_baseline([side], tmp_path / f"{name}.json")
+    assert main(["compare", *(str(tmp_path / f"{name}.json") for name in ("then", "good", "bad"))]) == 2
+    printed = capsys.readouterr()
+    assert "whether a in good.json is better than a in then.json" in printed.out
+    assert "both a of then.json and b of bad.json have verdicts of" in printed.err
+    with pytest.raises(UsageError, match="that both a of then and b of now have verdicts of"):
+        compare_all(pairs[1:], refused=[])
+
+
+def test_a_baseline_of_a_run_that_broke_off_says_what_it_lacks(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "then"
+    keys = [TrialKey(f"t{n}", "a", 1) for n in range(20)]
+    RunDir(folder).describe({})
+    for key in keys[:9]:
+        trial = RunDir(folder).folder(key)
+        trial.begin(worker="main", node_id="n")
+        trial.finish(TrialRecord(key=key, outcome="passed", template=key.task))
+    extend_plan(folder, [PlannedTrial(key=key) for key in keys])
+    assert main(["baseline", "save", str(folder), "-o", str(tmp_path / "b.json")]) == 0
+    assert "a: 9/9 passed, 11 of 20 planned trials have no result" in capsys.readouterr().out
+    [then] = sides_at(tmp_path / "b.json")
+    outcomes_and_codes: tuple[tuple[Outcome, int], ...] = (("passed", 0), ("failed", WORSE))
+    for now, code in outcomes_and_codes:
+        records = [TrialRecord(key=key, outcome=now, template=key.task) for key in keys]
+        found = compare_all([(then, side_of("a", records, run="now"))])
+        ruling = Gate(baseline=runs).rule(summarise(records), against=found)
+        assert ruling is not None
+        assert ruling.exit_code == code
+        assert "; a in b.json: 11 of 20 planned trials have no result" in ruling.message

@@ -199,6 +199,7 @@ def test_a_judge_that_never_errs_changes_next_to_nothing(stats: Any) -> None:
     assert found.interval == pytest.approx((wilson.low, wilson.high), abs=1e-3)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(("truth", "hit", "clear"), [(0.1, 0.9, 0.95), (0.4, 0.8, 0.9), (0.7, 0.95, 0.7)])
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_the_corrected_interval_holds_the_truth_as_often_as_it_says(
@@ -229,6 +230,7 @@ def drawn_errors(source: Any, hit: float, clear: float) -> JudgeErrors:
     )
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(("hit", "clear"), [(0.95, 0.95), (0.8, 0.9), (0.9, 0.7)])
 def test_the_corrected_difference_holds_the_truth_as_often_as_it_says(hit: float, clear: float) -> None:
     source = np.random.default_rng(5)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +38,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
     return replace(side, tasks=tasks, judge_errors=errors)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("errors", "verdict", "said"),
     [
@@ -149,13 +152,15 @@ def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> N
     lucky = by_hand(tmp_path / "b", dict.fromkeys(names, "p-"), planned=2)  # every second trial has got lost
     plain_sailing = by_hand(tmp_path / "c", dict.fromkeys(names, "pp"), planned=2)
     found, sure = of(first, lucky), of(first, plain_sailing)
-    assert found.verdict == "better"
+    assert (found.verdict, found.verdict_here, found.verdict_of_judged) == ("can't tell", "can't tell", "better")
     assert found.bounds == pytest.approx((0.0, 0.5))
     told = " ".join(words(found).split())
-    assert "Trials without a verdict could turn that: 0.0 to +50.0." in told
+    assert "Can't tell whether cot in b is better than cot in a: +50.0 points" in told
+    assert "Trials with a verdict alone say 'better'; those excluded could undo it: 0.0 to +50.0, p = 1.00 at" in told
     assert "0 and 16 planned ones without a result" in told
     assert "without a result" in "\n".join(in_markdown([found]))
-    assert "could turn" not in words(sure)
+    assert sure.verdict == "better"
+    assert "could undo" not in words(sure)
     half = dict.fromkeys(names[:8], "pp") | dict.fromkeys(names[8:], "--")
     gone = of(first, by_hand(tmp_path / "d", half, planned=2))
     [(reason, left_out)] = gone.left_out.items()
@@ -163,6 +168,43 @@ def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> N
     assert gone.bounds == pytest.approx((0.0, 0.5))
     save_baseline(sides_of(lucky), tmp_path / "b.json")
     assert of(first, tmp_path / "b.json").bounds == found.bounds
+
+
+@pytest.mark.parametrize(
+    ("errors", "verdict"),
+    [(0, "better"), (1, "better"), (2, "can't tell"), (8, "can't tell")],
+    ids=["none", "too few", "too many for the test", "as many"],
+)
+def test_excluded_errors_that_could_reverse_a_verdict_take_it_back(tmp_path: Path, errors: int, verdict: str) -> None:
+    """An agent that fails by errors must not be called better for them, nor the other one worse."""
+    erred = {f"e{number}": "e" for number in range(errors)}
+    good = by_hand(tmp_path / "a", {f"t{number}": "p" for number in range(8)} | erred)
+    bad = by_hand(tmp_path / "b", {f"t{number}": "f" for number in range(8)} | dict.fromkeys(erred, "p"))
+    found, other_way = of(bad, good), of(good, bad)
+    assert (found.verdict_of_judged, found.verdict, plain(found)["verdict"]) == ("better", verdict, verdict)
+    assert other_way.verdict == {"better": "worse"}.get(verdict, verdict)
+    write_page([found], tmp_path / "page.html")
+    for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
+        assert ("Can't tell whether" in html.unescape(text)) is (verdict == "can't tell")
+
+
+def test_errors_of_a_group_take_back_its_verdict_alone(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(24)]
+    runs = [make_run(tmp_path / name, agents=["cot"]) for name in ("a", "b")]
+    for run, outcome in zip(runs, ("failed", "passed"), strict=True):
+        for number, name in enumerate(names):
+            make_trial(run, name, outcome, agent="cot", sites=("shop",) if number < 12 else ("forum",))
+    for number in range(6):
+        make_trial(runs[0], f"e{number}", "passed", agent="cot", sites=("shop",))
+        make_trial(runs[1], f"e{number}", "error", agent="cot", sites=("shop",))
+    found = of(tmp_path / "a", tmp_path / "b")
+    assert {group.name: group.verdict for group in found.groups} == {"shop": "can't tell", "forum": "better"}
+    assert found.verdict == "better"
+    write_page([found], tmp_path / "page.html")
+    for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
+        told = " ".join(html.unescape(re.sub("</?[a-z][^>]*>", " ", text)).split())
+        assert re.search(r"shop.{,99}p < 0\.001:? can't tell, bounds with errors: \+33\.3 to \+66\.7", told)
+        assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", told)
 
 
 def test_a_run_that_was_stopped_by_looking_is_no_fixed_one(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def test_what_the_record_alone_tells() -> None:
     assert names(record(stop_reason="repeated")) == ["repeated-actions"]
     assert names(record(stop_reason="invalid")) == ["no-valid-action"]
     assert names(record(stop_reason="max_steps")) == ["ran-out"]
+    assert names(record(stop_reason="context")) == ["ran-out"]
+    assert names(record(stop_reason="filtered")) == []
     for outcome in ("passed", "error"):
         assert names(record(outcome, answer="N/A", stop_reason="max_steps")) == []
     assert all(each.rule or name in ("misread-intent", "wrong-verdict", "other") for name, each in CLASSES.items())

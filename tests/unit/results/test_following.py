@@ -16,8 +16,10 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
+from pytest_webarena.recorder.page import server as server_of_recorder
 from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.following.progress import LOCKS, Follower, is_held
+from pytest_webarena.results.page_handler import PageHandler
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.rundir import claim
@@ -187,6 +189,39 @@ def test_nothing_else_is_to_be_had(server: RunsServer, folder: Path, path: str) 
     (folder.parent / "secret.png").write_bytes(b"secret")
     answer, body = get(server, path)
     assert (answer.status, b"secret" in body) == (404, False)
+
+
+@pytest.mark.parametrize("place", ["runs/{}", "runs/{}/", "runs/first/trials/{}.png", "{}", "runs/{}/view.html"])
+def test_what_was_asked_for_does_not_come_back(server: RunsServer, place: str) -> None:
+    for name in ("x%0d%0aSet-Cookie:%20a=b", "x%0aSet-Cookie:%20a=b", "%00", "a" * 5000, "<b>aaa</b>"):
+        answer, body = get(server, f"/{place.format(name)}")
+        assert answer.status in (404, 500)
+        assert body in (
+            b"There is no such run, or nothing of that name in it.\n",
+            b"It can't be read: File name too long\n",
+        )
+        assert not {"Set-Cookie", "Location"} & set(answer.headers)
+
+
+def test_a_run_of_any_name_is_led_to_by_one_header(server: RunsServer, folder: Path) -> None:
+    (folder / "first").rename(folder / "odd\r\nSet-Cookie: a=b?#/".rstrip("/"))
+    answer, _ = get(server, "/runs/odd%0D%0ASet-Cookie%3A%20a%3Db%3F%23")
+    assert (answer.status, answer.headers["Location"]) == (303, "/runs/odd%0D%0ASet-Cookie%3A%20a%3Db%3F%23/")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_what_is_no_request_does_not_come_back(server: RunsServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request("<b>ME</b>", "/")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (501, b"Not Implemented\n")
+
+
+def test_no_header_of_our_pages_has_a_line_break() -> None:
+    handler = PageHandler.__new__(PageHandler)
+    with pytest.raises(ValueError, match="expected a header on one line"):
+        handler.send_header("Location", "/a\r\nSet-Cookie: a=b")
+    assert issubclass(server_of_recorder._Handler, PageHandler)
 
 
 def test_a_page_from_elsewhere_learns_nothing(server: RunsServer) -> None:

@@ -75,8 +75,15 @@ def test_it_says_that_errors_need_permission_and_whose_word_they_are() -> None:
 def test_the_cost_row_says_of_how_many_trials_it_knows_nothing() -> None:
     from pytest_webarena.evidence import Usage
     from pytest_webarena.plugin.reporting.rates import _cost_rows
+    from pytest_webarena.results.records import Attempt
 
     used = (Usage(calls=1, input_tokens=9, cost=0.02), None, None)
     records = [TrialRecord(key=TrialKey(f"t{n}", "a", 1), outcome="passed", usage=each) for n, each in enumerate(used)]
     lines = [line.text for line in _cost_rows(summarise(records)["a"])]
     assert "not known of 2 of 3 trials" in lines[-1]
+    poor = TrialRecord(key=TrialKey("t8", "a", 1), outcome="error", cause="model", shortfall="budget")
+    idle = Attempt(number=1, outcome="error", cause="site", usage=Usage())
+    early = TrialRecord(key=TrialKey("t9", "a", 1), outcome="error", cause="site", attempts=(idle,))
+    lines = [line.text for line in _cost_rows(summarise([*records, poor, early])["a"])]
+    assert "not known of 2 of 3 trials" in lines[-1]  # the others never began
+    assert len(list(_cost_rows(summarise([records[0], poor, early])["a"]))) == 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord, merge
 from pytest_webarena.results.export import COLUMNS, export, results_csv
 from pytest_webarena.results.memory import Memory, MemoryVersion, memories_of, memory_folder
 from pytest_webarena.results.merge import merge_runs
@@ -101,3 +102,69 @@ def test_the_table_of_results_is_safe_to_show_in_a_terminal() -> None:
     assert "red" in told
     assert "\x1b" not in told
     assert "\x07" not in told
+
+
+def linked(run: Path, place: str, secret: Path) -> None:
+    """Put a link to a folder, or to a file in it, where the run has ``place``; TRIAL is its one trial's folder."""
+    link = run / place.replace("TRIAL", next((run / "trials").iterdir()).name)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if link.is_dir():
+        link.rename(link.with_name("aside"))
+    link.unlink(missing_ok=True)
+    link.symlink_to(secret / "key" if link.suffix else secret)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "trials", "trials/etc", "trials/TRIAL/attempt-1/shots", "trials/TRIAL/attempt-1/own/deep/x.png",
+        "trials/TRIAL/trial.json", "judged", "judged/m/x.json", "memory", "memory/a", "memory/a/b/00001.json",
+        "run.json", "plan.json",
+    ],
+)  # fmt: skip
+def test_links_are_not_followed_and_leave_nothing(tmp_path: Path, place: str) -> None:
+    first, second = make_run(tmp_path / "1", record("a")), make_run(tmp_path / "2", record("b"))
+    (tmp_path / "secret" / "b").mkdir(parents=True)
+    (tmp_path / "secret" / "key").write_text('{"schema_version": 1, "trials": []}')
+    linked(second, place, tmp_path / "secret")
+    known = set(tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match="found a link"):
+        merge_runs([first, second], tmp_path / "out")
+    assert set(tmp_path.rglob("*")) == known
+
+
+def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "1", record("a"))
+    os.mkfifo(next((first / "trials").iterdir()) / "attempt-1" / "own")
+    with pytest.raises(UsageError, match="found a special file"):
+        merge_runs([first], tmp_path / "out")
+
+
+def test_a_merge_that_fails_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = make_run(tmp_path / "1", record("a"))
+    seen: list[bool] = []
+
+    def full(run: RunDir) -> None:
+        seen.append((tmp_path / "out").exists())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(merge, "export", full)
+    with pytest.raises(UsageError, match="No space left"):
+        merge_runs([first], tmp_path / "out")
+    assert seen == [False]  # nor one that is killed
+    assert [path.name for path in tmp_path.iterdir()] == ["1"]
+
+
+def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = make_run(tmp_path / "1", record("a"))
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    (tmp_path / "empty").mkdir()
+    for name in ("file", "link"):
+        with pytest.raises(UsageError, match=f"expected a new or empty directory, found a {name}"):
+            merge_runs([first], tmp_path / name)
+    assert merge_runs([first], tmp_path / "empty").trials == 1
+    monkeypatch.setattr(merge, "export", lambda run: (tmp_path / "out" / "mine").mkdir(parents=True))
+    with pytest.raises(UsageError, match="Directory not empty"):
+        merge_runs([first], tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]

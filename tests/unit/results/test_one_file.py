@@ -18,6 +18,7 @@ from pytest_webarena.results.rundir import RunDir
 from tests.recordings import record_trial
 
 SEEN = "[1] link 'Home'"
+TASK = "tasks: [{id: buy, sites: [], intent: Say x., checks: [{answer: x}]}]"
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     attempt = record_trial(
         tmp_path / "run", "buy", [(SEEN, Click(Element("1")), None), (SEEN, Stop("x"), None)], answer="x"
     )
-    (tmp_path / "a.tasks.yaml").write_text("tasks: []")
+    (tmp_path / "a.tasks.yaml").write_text(TASK)
     monkeypatch.chdir(tmp_path)
     assert main(["export", str(attempt.parent), "-o", "out/trial.zip", "--tasks", "a.tasks.yaml"]) == 0
     return tmp_path / "out" / "trial.zip"
@@ -43,6 +44,7 @@ def test_there_and_back(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     names = [sorted(str(file.relative_to(folder)) for file in folder.rglob("*")) for folder in folders]
     assert names[0] == names[1]
     assert read_evidence(folders[1] / "attempt-1") == read_evidence(folders[0] / "attempt-1")
+    assert after.facts() == {**before.facts(), "imported": True}
 
 
 def test_the_same_trial_is_the_same_file(packed: Path, tmp_path: Path) -> None:
@@ -59,35 +61,101 @@ def test_nothing_is_written_over(packed: Path, tmp_path: Path, capsys: pytest.Ca
     assert "expected the folder of a finished trial" in capsys.readouterr().err
 
 
-def hostile(packed: Path, target: Path, name: str, *, link: bool = False) -> Path:
-    """A copy of the file with one more entry."""
-    with zipfile.ZipFile(packed) as archive, zipfile.ZipFile(target, "w") as other:
+def hostile(packed: Path, name: str, *, kind: int = stat.S_IFREG, data: bytes = b"x") -> Path:
+    """A copy of the file with one more entry; ``TRIAL`` in its name stands for the trial's folder."""
+    target = packed.with_name("hostile.zip")
+    with zipfile.ZipFile(packed) as archive, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as other:
         for entry in archive.infolist():
             other.writestr(entry, archive.read(entry))
-        entry = zipfile.ZipInfo(name)
-        entry.external_attr = ((stat.S_IFLNK | 0o777) if link else (stat.S_IFREG | 0o644)) << 16
-        other.writestr(entry, "/etc/passwd")
+        folder = next(each.split("/")[1] for each in archive.namelist() if each.startswith("trials/"))
+        entry = zipfile.ZipInfo(name.replace("TRIAL", folder))
+        entry.external_attr, entry.compress_type = (kind | 0o644) << 16, zipfile.ZIP_DEFLATED
+        other.writestr(entry, data)
     return target
 
 
 @pytest.mark.parametrize(
-    ("name", "link"),
+    ("name", "kind"),
     [
-        ("../outside", False),
-        ("trials/../../outside", False),
-        ("/outside", False),
-        ("trials\\..\\outside", False),
-        ("outside", False),
-        ("trials/link", True),
-        ("trials/other/trial.json", False),
+        *(
+            (name, stat.S_IFREG)
+            for name in (
+                "../outside",
+                "trials/../../outside",
+                "/outside",
+                "trials\\..\\outside",
+                "outside",
+                "trials/other/trial.json",
+                "conftest.py",
+                "tasks/conftest.py",
+                "tasks/pytest.ini",
+                "tasks/second.yaml",
+                "tasks/A.TASKS.YAML",
+                "tasks/sub/a.yaml",
+                "trials/TRIAL/conftest.py",
+                "trials/TRIAL/attempt-1/test_it.txt",  # a doctest to pytest
+                "trials/TRIAL/attempt-1/shots/",
+                "trials/TRIAL/attempt-1/shots/000.pn\N{LATIN SMALL LETTER G WITH ACUTE}",
+                "trials/TRIAL/attempt-\N{FULLWIDTH DIGIT ONE}/trial.json",
+                "trials/TRIAL/TRIAL.json",
+                "Run.json",
+                "memory/a/b/00001.json",
+                "plan.json",
+            )
+        ),
+        ("trials/TRIAL/attempt-1/shots/000.png", stat.S_IFLNK),
+        ("trials/TRIAL/attempt-1/shots/000.png", stat.S_IFIFO),
     ],
 )
-def test_entries_that_lead_elsewhere_are_refused(packed: Path, tmp_path: Path, name: str, link: bool) -> None:
-    file = hostile(packed, tmp_path / "hostile.zip", name, link=link)
+def test_entries_that_no_export_has_are_refused(packed: Path, tmp_path: Path, name: str, kind: int) -> None:
+    file = hostile(packed, name, kind=kind)
     known = set(tmp_path.rglob("*"))
     with pytest.raises(UsageError, match=r"expected (files of a trial alone|the one trial)"):
         unpack_trial(file, tmp_path / "back")
     assert set(tmp_path.rglob("*")) == known
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_names_of_one_file_are_refused(packed: Path, tmp_path: Path) -> None:
+    for name in ("trials/TRIAL/trial.json", "run.json", MANIFEST):
+        with pytest.raises(UsageError, match="each once"):
+            unpack_trial(hostile(packed, name), tmp_path / "back")
+
+
+def test_an_archive_that_swells_is_not_unpacked(packed: Path, tmp_path: Path) -> None:
+    file = hostile(packed, "trials/TRIAL/attempt-1/trace.zip", data=bytes(101_000_000))
+    with pytest.raises(UsageError, match=r"found 101,\d+,\d+ bytes, above 100,000,000 for an archive of"):
+        unpack_trial(file, tmp_path / "back")
+
+
+def test_files_of_an_agents_own_are_left_out(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = next((tmp_path / "run" / "trials").iterdir())
+    (folder / "attempt-1" / "test_it.txt").write_text(">>> 1")
+    assert main(["export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
+    assert "which are no records: attempt-1/test_it.txt" in capsys.readouterr().out
+    assert (tmp_path / "again.zip").read_bytes() == packed.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("task", "why"),
+    [
+        (TASK.replace("{answer: x}", "{not: {python: 'os:system'}}"), "its checks call functions, which run as code"),
+        ("kind: process\ncommand: [sh, -c, id]\n", "it is no task file of this version"),
+        (TASK.replace("id: buy", "id: sell"), "it has no task buy"),
+    ],
+)
+def test_a_task_file_that_runs_code_is_in_no_command(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, why: str
+) -> None:
+    folder = next((tmp_path / "run" / "trials").iterdir())
+    (tmp_path / "a.tasks.yaml").write_text(task)
+    assert main(["export", str(folder), "-o", "other.zip", "--tasks", "a.tasks.yaml"]) == 0
+    capsys.readouterr()
+    assert main(["import", "other.zip", "-o", "back"]) == 0
+    out, err = capsys.readouterr()
+    assert "--rescore" not in out
+    assert "webarena view back" in out
+    assert why in err
 
 
 @pytest.mark.parametrize("damage", ["cut", "none", "version", "key"])

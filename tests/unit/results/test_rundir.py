@@ -136,9 +136,9 @@ def test_half_written_records_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="schema version 8 or older, found 99"):
+    with pytest.raises(ValueError, match="schema version 10 or older, found 99"):
         TrialRecord.from_json({**RECORD.to_json(), "schema_version": 99})
-    with pytest.raises(ValueError, match="schema version 13 or older, found 99"):
+    with pytest.raises(ValueError, match="schema version 15 or older, found 99"):
         Evidence.from_json({**EVIDENCE.to_json(), "schema_version": 99})
 
 

@@ -40,6 +40,16 @@ def test_where_there_is_none_it_stops_for_futility() -> None:
     assert sum(each == "alike" for each, _ in found) >= 27
 
 
+def test_neither_is_said_only_where_the_interval_is_within_the_difference() -> None:
+    source = random.Random(4)
+    for _ in range(20):
+        watch = Watch(difference=0.2)
+        while not watch.add([float(source.randint(-1, 1)) * (source.random() < 0.3)]):
+            pass
+        low, high = watch.interval()
+        assert watch.decided != "alike" or max(-low, high) <= 0.2 + 1e-9
+
+
 def test_winnings_are_a_fair_game() -> None:
     """The mean of all that can be won is what was there before: over all ways two templates can go, by enumeration."""
     outcomes = [(-2.0, 0.1), (-1.0, 0.2), (0.0, 0.4), (1.0, 0.2), (2.0, 0.1)]

@@ -38,6 +38,15 @@ def test_errors_stand_beside_the_rate() -> None:
     assert (rate.passed, rate.judged, rate.errors, rate.value) == (1, 2, 1, 0.5)
 
 
+def test_overflows_and_filters_count_as_failures() -> None:
+    records = [record(str(number), "passed", stop_reason="answered") for number in range(16)]
+    records += [record(str(number), "failed", stop_reason="context") for number in range(16, 48)]
+    records += [record(str(number), "failed", stop_reason="filtered") for number in range(48, 64)]
+    summary = summarise(records)["a"]
+    assert (summary.rate.value, summary.rate.errors) == (0.25, 0)
+    assert summary.stop_reasons == {"context": 32, "answered": 16, "filtered": 16}
+
+
 def test_nothing_judged_is_no_rate() -> None:
     summary = summarise([record("1", "error", cause="browser")])["a"]
     assert summary.rate.value is None

@@ -134,6 +134,8 @@ def test_nothing_differs_where_nothing_does() -> None:
         ({"reach": {"sites": ["homepage"]}}, f"reach: without {', '.join(SITES)}"),
         ({"reach": {"sites": [*SITES]}}, "reach: without homepage"),
         ({"stop": "time"}, "812 trials ended by a limit of time"),
+        ({"stop": "context"}, "812 trials ended by the model's context length"),
+        ({"stop": "filtered"}, "812 trials ended by a content filter"),
         ({"part": {"answer_format": "verified"}}, "asked for typed answers"),
         ({"part": {"answer_format": "auto", "grading": {"name": "verified"}}}, "asked for typed answers"),
         ({"observation": {**OBSERVED, "max_obs_length": None}}, "observation not cut after 1920 tokens"),

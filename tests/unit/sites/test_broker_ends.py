@@ -63,6 +63,7 @@ def test_a_log_that_is_gone_ends_nothing(tiny: Path, tmp_path: Path) -> None:
         assert client.status().pid != broker
 
 
+@pytest.mark.exhaustive
 def test_a_broker_that_falls_silent_is_replaced(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launching, "_PAUSE", 0.05)
     monkeypatch.setattr(launching, "_SILENCE", 8.0)

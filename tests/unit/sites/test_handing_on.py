@@ -167,6 +167,7 @@ def test_a_get_that_is_still_being_worked_on_is_not_forgotten(
         assert get(after, "/") == "seeded"
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("path", ["/thread", "/process", "/daemon"])
 def test_what_a_finished_get_has_started_and_left_running_is_not_handed_on(
     folder: Path, client: BrokerClient, site: str, path: str

@@ -82,6 +82,19 @@ def test_the_same_content_is_no_difference() -> None:
     assert compare(b"no database", b"no database") == Difference()
 
 
+@pytest.mark.parametrize("script", ["select 1", "insert into votes values ('new', 9, 1)"])
+def test_tables_and_columns_are_listed_whatever_differs(script: str) -> None:
+    found = difference(script)
+    assert found.columns["notes"] == ("id", "title", "body", "seen")
+    assert set(found.columns) == set(found.known)
+
+
+def test_what_can_not_be_listed_is_not_missing(tmp_path: Path) -> None:
+    spoilt = Moment(databases={"main": b"no database at all" * 100}, files={})
+    found = between(app(), spoilt, spoilt)
+    assert (found.known, found.unknown) == ((), "")
+
+
 def test_noise_is_left_out_and_nothing_else() -> None:
     script = (
         "update notes set seen = 1 where id = 1; update notes set seen = 1, body = 'red' where id = 2;"

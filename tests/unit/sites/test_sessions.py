@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
 from pytest_webarena.sites.broker.sizing import FleetLimits
 from pytest_webarena.sites.catalogues.manifest import (
@@ -28,8 +30,10 @@ from pytest_webarena.sites.catalogues.manifest import (
     SiteManifest,
     VolumeManifest,
 )
+from pytest_webarena.sites.catalogues.unnamed import names_nobody
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
+from pytest_webarena.sites.protocol.report import AppReport
 from tests.forum import FORUM, SITES
 from tests.processes import DEADLINE
 
@@ -79,6 +83,29 @@ def test_a_site_that_refuses_sessions_of_other_replicas_is_treated_as_one_that_s
     (note,) = shop.notes
     assert note.startswith("shop: its replicas refuse each other's sessions")
     assert "portable: false" in note
+
+
+@pytest.mark.parametrize(
+    ("check", "users", "leases", "noted"),
+    [
+        (LoginCheck(path="/me"), USERS, 1, True),
+        (LoginCheck(path="/me", locate="css=#user", includes="Account"), USERS, 1, True),
+        (LoginCheck(path="/me"), USERS, 0, False),
+        (LoginCheck(path="/me"), {"ann": USERS["ann"]}, 1, False),
+        (LoginCheck(path="/{username}"), USERS, 1, False),
+        (LoginCheck(path="/me", includes="{username}"), USERS, 1, False),
+        (LoginCheck(path="/me", locate="text={username}"), USERS, 1, False),
+    ],
+)
+def test_a_run_notes_once_each_check_that_takes_one_account_for_another(
+    check: LoginCheck, users: dict[str, Account], leases: int, noted: bool
+) -> None:
+    app = AppManifest(name="shop", sites=(), backend="docker", users=users, login={"shop": recipe(check=check)})
+    service: Any = object.__new__(LeaseService)
+    service.catalogue = Catalogue(name="x", path=Path("x"), apps={"shop": app})
+    service._started, service._recording, service._sessions = 0.0, None, SimpleNamespace(notes=())
+    service._pool = SimpleNamespace(report=lambda: {"shop": AppReport(app="shop", backend="docker", leases=leases)})
+    assert list(service.report().notes) == [f"shop: {names_nobody(check)}"] * noted
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def told(found: Iterable[tuple[Task, str]]) -> list[str]:
     return [f"{task.id}: {answer!r}" for task, answer in found][:20]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("rule", LOOSENING)
 def test_nothing_wrong_passes_by_a_repair_alone(rule: str) -> None:
     grading = Grading(name="repaired", rules=frozenset({rule}))

@@ -109,6 +109,7 @@ def run(tmp_path: Path, make: Callable[[], Any], **more: Any) -> tuple[TrialReco
     return run_trial(plan, resources, RunDir(tmp_path).folder(TrialKey("t", "a", 1))), resources
 
 
+@pytest.mark.matrix(12)
 @pytest.mark.parametrize(
     ("where", "error"),
     [
@@ -126,6 +127,7 @@ def test_an_agent_that_raises_has_failed_and_is_not_tried_again(
     assert resources.sessions == len(record.attempts) == 1
 
 
+@pytest.mark.matrix(8)
 @pytest.mark.parametrize("error", RAISED, ids=lambda make: type(make()).__name__)
 def test_what_is_raised_when_it_is_over_leaves_the_verdict(tmp_path: Path, error: Callable[[], BaseException]) -> None:
     class Last:

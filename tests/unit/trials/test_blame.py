@@ -12,17 +12,20 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pytest_webarena.actions import Stop
+from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.reports import Outcome, PageReading
 from pytest_webarena.errors import SiteError, SiteUnreached, SiteYielded
-from pytest_webarena.evidence import ReachedSite, Unfinished
+from pytest_webarena.evidence import ReachedSite, RequestRecord, TabState, Unfinished
 from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
 from pytest_webarena.results.statistics import summarise
+from pytest_webarena.sites.protocol.messages import SiteAccess
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.live import LiveTrial
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
@@ -36,8 +39,11 @@ class Site:
     """Breaks under those visitors, counted from 1 (the control is one, too), whose number it is given."""
 
     sites: ClassVar = {
-        "shop": SimpleNamespace(url="http://shop.test", start="http://shop.test/", app="shop", ledger=False)
-    }
+        "shop": SiteAccess(
+            name="shop", app="shop", url="http://shop.test", start="http://shop.test/", users={}, default_user="",
+            login=None,
+        )
+    }  # fmt: skip
     replicas = ()
     reach: ClassVar[Mapping[str, str]] = {}
     live: ClassVar[Mapping[str, object]] = {}
@@ -50,6 +56,9 @@ class Site:
         self.leased = 0.0
         self.now: list[tuple[str, ...]] = []
         """What each visitor had leased at once beside it."""
+
+    def session(self) -> FakeSession:
+        return FakeSession()
 
     @property
     def broken(self) -> bool:
@@ -125,7 +134,7 @@ class Resources:
     def engine(self) -> Any:
         @contextmanager
         def session(config: Any) -> Iterator[FakeSession]:
-            yield FakeSession()
+            yield self.site.session()
 
         return SimpleNamespace(version="fake 1", session=session)
 
@@ -153,7 +162,10 @@ class Resources:
 def run(
     tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None, seconds: float = 0.2, task: Task = TASK
 ) -> TrialRecord:
-    definition = AgentDefinition(id="a", make=lambda assignment: agent or ScriptedAgent(Stop("42")), digest="d")
+    def make(assignment: object) -> Any:
+        return agent() if callable(agent) else agent or ScriptedAgent(Stop("42"))
+
+    definition = AgentDefinition(id="a", make=make, digest="d")
     limits = EpisodeLimits(seconds=5 if agent is None else seconds)
     plan = TrialPlan(task=task, agent=definition, trial=1, limits=limits, options=TrialOptions(env_retries=retries))
     run_dir = RunDir(tmp_path)
@@ -293,3 +305,95 @@ def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path) -> None
     record = run(tmp_path, site, agent=Patient(), seconds=60)
     assert told(record) == ["error site", "error site"]
     assert record.message == "it ended with exit code 3"
+
+
+class HalfDownSite(Site):
+    """Works, but answers 503 at one address: to whichever visitors, counted from 1, are in ``down``."""
+
+    def __init__(self, *down: int) -> None:
+        super().__init__()
+        self.down = down
+        self.log: list[RequestRecord] = []
+
+    def session(self) -> FakeSession:
+        self.log = []
+        return VisitingSession(self)
+
+    def status(self, path: str) -> int:
+        return 503 if path == "/stock" and self.leases in self.down else 200
+
+    def requests(self) -> tuple[RequestRecord, ...]:  # type: ignore[override]
+        return tuple(self.log)
+
+    def own_answer(self, url: str) -> str:
+        return ""
+
+
+class VisitingSession(FakeSession):
+    def __init__(self, site: HalfDownSite) -> None:
+        self.site, self.urls = site, ["about:blank"]
+
+    def open_tabs(self, urls: Any) -> None:
+        self.urls = list(urls)
+        for url in urls:
+            status = self.site.status(url.removeprefix("http://shop.test"))
+            self.site.log.append(RequestRecord(time=0.0, method="GET", url=url, status=status))
+
+    def execute(self, action: Goto) -> Outcome:
+        self.open_tabs([action.url])
+        return Outcome(url_after=action.url)
+
+    def tabs(self) -> tuple[TabState, ...]:
+        return tuple(TabState(url=url, title="", html="", active=True) for url in self.urls)
+
+    def read_page(self, **asked: Any) -> PageReading:
+        status = self.site.status(self.urls[0].removeprefix("http://shop.test"))
+        return PageReading(url=self.urls[0], status=status, texts=("tea",))
+
+
+@pytest.mark.parametrize(
+    ("check", "down", "expected"),
+    [
+        ("url: /stock", (1, 2, 3, 4), ["error site", "error site"]),  # the site's own error
+        ("state: {api: /stock, includes: tea}", (1, 2, 4), ["error site", "error site"]),  # one control has no answer
+        ("url: /stock", (1, 2), ["error site", "failed"]),
+        ("page: {excludes: overdue}", (1, 2, 3, 4), ["error site", "error site"]),
+        ("page: {excludes: overdue}", (1, 2), ["error site", "failed"]),
+        ("page: {excludes: overdue}, when: any_step", (1, 2, 3, 4), ["error site", "error site"]),
+        ("state: {api: /stock, includes: tea}", (1, 2), ["error site", "failed"]),
+    ],
+)
+def test_only_what_answers_without_the_agent_is_its_doing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: str, down: Sequence[int], expected: list[str]
+) -> None:
+    """Without the agent the answer is missing, which fails the task whether the site answers or not."""
+    site = HalfDownSite(*down)
+    monkeypatch.setattr(LiveTrial, "fetch", lambda live, name, path, **sent: (site.status(path), "tea"))
+    task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{{answer: {{number: 42}}}}, {{{check}}}]", id="t")
+    record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/stock"), Stop("42")))
+    assert told(record) == expected, record.message
+    assert record.stop_reason == ("broke_site" if site.leases > 3 and expected[-1] == "failed" else "answered")
+
+
+def test_a_page_that_breaks_the_site_is_left_to_last_in_the_controls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent ends on it; what its check reads is another page, which answers without the agent."""
+
+    class Poisoned(HalfDownSite):
+        poisoned = False
+
+        def status(self, path: str) -> int:
+            self.poisoned |= path == "/poison"
+            return 503 if self.poisoned else 200
+
+        def session(self) -> FakeSession:
+            self.poisoned = False
+            return super().session()
+
+    site = Poisoned()
+    monkeypatch.setattr(LiveTrial, "fetch", lambda live, name, path, **sent: (site.status(path), "tea"))
+    check = "{answer: {number: 42}}, {state: {api: /stock, includes: tea}}"
+    task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{check}]", id="t")
+    record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/poison"), Stop("42")))
+    assert told(record) == ["error site", "failed"], record.message

@@ -37,10 +37,12 @@ class Sites:
         self.shared = shared
         self.lease: FakeLease | None = None
         self.made_by: list[FakeLease] = []
-        self.looks = self.glances = 0
+        self.looks = self.glances = self.visits = 0
+        self.public = False
+        """Whether the check holds for visitors who are not signed in, too."""
         self.over = False
         """Whether the site has ended all sessions."""
-        recipe = SimpleNamespace(headers={})
+        recipe = SimpleNamespace(headers={}, check="")
         self.site: Any = SimpleNamespace(
             name="todo", url="http://todo.test", login=recipe, users={"emma": "emma"}, default_user="emma",
             login_state_portable=True, sessions={},
@@ -49,6 +51,7 @@ class Sites:
         monkeypatch.setattr(logins, "login", self._login)
         monkeypatch.setattr(logins, "verify", self._verify)
         monkeypatch.setattr(logins, "glance", self._glance)
+        monkeypatch.setattr(logins, "holds_for_visitors", self._holds_for_visitors)
         self.logins = Logins(
             lambda: None,  # type: ignore[arg-type,return-value]
             self._lend,
@@ -74,6 +77,10 @@ class Sites:
         self.made_by.append(self.lease)
         return {"cookies": [{"made_on": self.lease}]}
 
+    def _holds_for_visitors(self, engine: Any, recipe: Any, account: Any, **where: Any) -> bool:
+        self.visits += 1
+        return self.public
+
     def _verify(self, engine: Any, recipe: Any, account: Any, *, state: Any, **where: Any) -> Any:
         self.looks += 1
         if self.over or (not self.shared and state["cookies"] != [{"made_on": self.lease}]):
@@ -90,6 +97,15 @@ def test_replicas_that_accept_each_others_sessions_share_one(monkeypatch: pytest
     cookies = [sites.trial()[1] for _ in range(3)]
     assert cookies == [sites.made_by[0]] * 3
     assert (len(sites.made_by), sites.looks, sites.glances) == (1, 1, 2)  # a browser looked once, not for each trial
+    assert sites.visits == 1
+
+
+def test_a_check_that_holds_for_everybody_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = Sites(monkeypatch, shared=True)
+    sites.public = True
+    with pytest.raises(SiteError, match="holds for visitors who are not signed in as well, so it proves nothing"):
+        sites.trial()
+    assert not sites.made_by
 
 
 def test_a_session_that_ended_a_moment_ago_is_no_trials_session(monkeypatch: pytest.MonkeyPatch) -> None:

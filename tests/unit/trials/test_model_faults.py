@@ -35,15 +35,28 @@ PASSING: Mapping[str, Answer] = {
     if name != "503 with a date"
 }
 REFUSED: Mapping[str, Answer] = {
-    "400 context too long": fail(400, "context_length_exceeded"),
+    "400 unknown parameter": fail(400, "Unsupported parameter: 'seed'"),
     "401 wrong key": fail(401, "Incorrect API key"),
     "404 no such model": fail(404, "no such model"),
     "429 quota used up": fail(429, "quota", code="insufficient_quota"),
     "429 Retry-After of a day": fail(429, headers={"Retry-After": "86400"}),
 }
 """What would only be refused again."""
+TOO_LONG: Mapping[str, Answer] = {
+    "400 context length": fail(400, "This model's maximum context length is 9 tokens", code="context_length_exceeded"),
+    "400 context length, in words": fail(400, "prompt is too long: 12 tokens > 9 maximum"),
+    "finish reason of the context": say("", finish="model_context_window_exceeded"),
+}
+FILTERED: Mapping[str, Answer] = {
+    "400 content filter": fail(400, "The response was filtered", code="content_filter"),
+    "finish reason content_filter": say("", finish="content_filter"),
+    "content_filter after an action": Answer(calls=(("stop", '{"answer": "42"}'),), finish="content_filter"),
+}
+"""What is about the content that the agent sent or got: it ends the trial, which is judged."""
 NO_ACTION: Mapping[str, Answer] = {
     "refusal": Answer(refusal="I'd rather not"),
+    "an empty message": say("", usage=None),
+    "thinking used up the tokens": say("", finish="length"),
     "prose": say("I think that the answer may be found on this page."),
     "1 MB of prose": say("x" * 1_000_000),
     "no such tool": call("destroy", element="4"),
@@ -100,6 +113,8 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
         (attempt,) = (run.path / "trials").glob("*/attempt-1")
         steps = attempt / "steps.jsonl"
         asked_again = [json.loads(line)["retries"] for line in steps.read_text().splitlines()] if steps.exists() else []
+        if record.stop_reason in ("context", "filtered"):
+            return f"{record.outcome}: {record.stop_reason}, {server.requests} request"
         if record.outcome == "error":
             # Of requests that are given up at once the server need not hear on a busy machine.
             told = re.search(r"gave up after (\d+) requests", record.message)
@@ -108,6 +123,7 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
         return f"{record.outcome}: {record.stop_reason}, {how}"
 
 
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize("fault", PASSING.values(), ids=list(PASSING))
 def test_a_fault_of_the_endpoint_is_retried_and_an_error_of_the_model_if_it_lasts(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "passed: answered, retried"
@@ -117,6 +133,13 @@ def test_a_fault_of_the_endpoint_is_retried_and_an_error_of_the_model_if_it_last
 @pytest.mark.parametrize("fault", REFUSED.values(), ids=list(REFUSED))
 def test_what_the_endpoint_refuses_is_an_error_of_the_model_at_once(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "error: model, 1 requests"
+
+
+@pytest.mark.parametrize(("api", "stream"), WAYS[::3], ids=["chat", "responses-stream"])
+@pytest.mark.parametrize("reason", ["context", "filtered"])
+def test_what_is_too_long_or_filtered_fails_the_trial(reason: str, api: str, stream: bool) -> None:
+    for fault in (TOO_LONG if reason == "context" else FILTERED).values():
+        assert ending(fault, lasting=True, api=api, stream=stream) == f"failed: {reason}, 1 request"
 
 
 @pytest.mark.parametrize("fault", NO_ACTION.values(), ids=list(NO_ACTION))
@@ -140,3 +163,17 @@ def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytes
         record = run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", "m", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
     assert "exchanges/000.json, found: No space left on device. Make room" in record.message
+
+
+def test_an_error_of_the_model_has_the_usage_of_its_last_step_in_its_record(tmp_path: Path) -> None:
+    with model_server([say("no action"), say("", finish="")]) as server:
+        endpoint = {"base_url": server.url, "key_env": None, "retries": {"attempts": 2, "first": 0.0}}
+        keys = {"kind": "model", "model": "m", "reply": "tools", "invalid_retries": 0, "endpoint": endpoint}
+        (tmp_path / "m.yaml").write_text(json.dumps(keys))
+        agent = resolve_agent("m", [tmp_path])
+        options = TrialOptions(env_retries=0)
+        plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=30), options=options)
+        record = run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", "m", 1)))
+    assert (record.outcome, record.cause, record.steps) == ("error", "model", 1)
+    assert record.usage is not None
+    assert (record.usage.calls, record.usage.input_tokens) == (3, 3000)

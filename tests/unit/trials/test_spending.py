@@ -109,6 +109,7 @@ def test_a_price_beyond_the_whole_budget_is_told_and_fails_the_trial(tmp_path: P
     assert (second.outcome, second.shortfall) == ("error", "budget")  # not run: a gate counts it as not passed
 
 
+@pytest.mark.matrix(8)
 @pytest.mark.parametrize("field", ["calls", "input_tokens", "output_tokens", "reasoning_tokens", "cost"])
 @pytest.mark.parametrize(
     "number",

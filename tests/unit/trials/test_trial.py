@@ -23,7 +23,7 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import BrowserError, BrowserLost, RecordingError, TaskError
-from pytest_webarena.evidence import TabState
+from pytest_webarena.evidence import RequestRecord, TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
@@ -31,6 +31,7 @@ from pytest_webarena.trials.breaking_off import BreakingOff, BrokenOff
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.stage import Stage
 from pytest_webarena.trials.trial import run_trial
 from tests.processes import wait_until
 
@@ -150,6 +151,20 @@ def test_what_the_session_signalled_is_kept_however_the_trial_goes_on(
     urls = [json.loads(line)["url"] for line in lines]
     assert urls == (["http://a.test/"] if broken else ["http://a.test/", "http://a.test/late"])
     assert broken or read_evidence(attempt).signals == log.since()
+
+
+def test_evidence_has_what_the_browser_knows_of_refused_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = SignalLog()
+    tunnel = RequestRecord(time=log.now(), method="CONNECT", url="evil.test:443", status=403, refused="no")
+    post = RequestRecord(time=log.now(), method="POST", url="https://evil.test/a", status=None)
+    log.add_refused(post)
+    monkeypatch.setattr(FakeSession, "signals", log)
+    monkeypatch.setattr(Stage, "requests", lambda stage: (tunnel,))
+    record = run(tmp_path, FakeResources())
+    evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
+    assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
 
 
 def test_a_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:

@@ -104,9 +104,23 @@ def test_others_are_believed_as_far_as_they_tell(
     assert scores(record) == expected
     assert evidence.usage_gap.startswith(gap)
     assert bool(evidence.usage_gap) == bool(gap)
+    assert record.total_usage is None or record.total_usage.complete is not bool(gap)
     outcome = "failed" if 0.0 in expected or "crashed" in gap else "error" if None in expected else "passed"
     assert (record.outcome, record.cause) == (outcome, "task" if outcome == "error" else None)
     assert judge(TASK, evidence).to_json()["results"] == (record.verdict or {})["results"]  # as a rescoring would
+
+
+def test_a_step_that_an_unexpected_exception_breaks_has_cost_what_it_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Pageless, action: object) -> Any:
+        raise KeyError("a bug of ours")
+
+    monkeypatch.setattr(Pageless, "execute", broken)
+    agent = teller(Reply(Noop(), usage=CALL))
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(steps=5, seconds=60))
+    record = run_trial(plan, Nothing(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
+    assert (record.cause, record.total_usage) == ("harness", CALL)
 
 
 @pytest.mark.parametrize("error", [AgentTimeout(), AgentCrashed("oops")], ids=["cut off", "crashed"])

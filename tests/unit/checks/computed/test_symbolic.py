@@ -43,6 +43,7 @@ def check_of(pair: dict[str, Any]) -> str:
     return f"symbolic: {json.dumps({key: reference, **pair.get('options', {})})}"
 
 
+@pytest.mark.matrix(30)
 @pytest.mark.corpus
 @pytest.mark.parametrize("start", range(0, len(PAIRS), 25))
 def test_labelled_pairs(start: int) -> None:
@@ -250,6 +251,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
 def test_hostile_answers_are_not_met_and_end_in_time(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -104,6 +104,7 @@ def test_addresses(node: str, url: str, met: bool) -> None:
         ("{locate: '#buy button', label: shopping}", event(FORM), True),
         ("{locate: '#buy button', label: test}", event(FORM), False),
         ("{locate: '#buy button', label: ikea}", event(FORM, on="https://www.ikea.com/x"), True),
+        ("{locate: '#buy button', label: Bücher}", event(FORM, on="https://www.xn--bcher-kva.com/x"), True),
     ],
 )
 def test_elements(node: str, made: object, met: bool) -> None:

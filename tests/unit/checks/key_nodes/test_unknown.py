@@ -185,3 +185,17 @@ def test_a_host_that_was_refused_is_no_page() -> None:
     refused = RequestRecord(time=0, method="GET", url="http://evil.test/x", status=None, refused="no site of the task")
     recorded = trial([at("http://evil.test/x#y")], requests=(refused,))
     assert reached(judged("[{url: {includes: /x, site: '*'}}]", recorded)) == "-"
+
+
+@pytest.mark.parametrize("shown", ["http://evil.test/x#y", "http://evil.test//x", "http://Evil.test./a/%2e%2e/x/"])
+def test_where_the_gateway_refused_to_lead_is_forbidden_all_the_same(shown: str) -> None:
+    refused = RequestRecord(
+        time=0, method="GET", url=shown.partition("#")[0], status=403, refused="no site of the task"
+    )
+    recorded = trial([at("/"), at(shown)], requests=(refused,))
+    for target in ("includes: evil.test/x, site: '*'", "exact: 'http://evil.test/x'"):
+        nodes = f"[{{url: {{includes: /, site: shopping}}}}, {{url: {{{target}}}, forbidden: true}}]"
+        got = judged(nodes, recorded)
+        assert (got.score, got.actual[:10]) == (0, "forbidden:"), target
+    elsewhere = judged("[{url: {includes: /}}, {url: {exact: 'http://evil.test/y'}, forbidden: true}]", recorded)
+    assert elsewhere.score == 1

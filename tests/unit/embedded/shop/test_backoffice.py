@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_webarena.tasks import load_tasks
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
@@ -218,3 +222,20 @@ class TestEmployee:
         product = rows("select id from catalogue_product limit 1")[0][0]
         employee.get(f"/dashboard/catalogue/products/{product}/")
         assert employee.status == 403
+
+
+def test_what_tasks_call_unknown_is_on_no_page(employee: Any, owner: Any, mara: Any, rows: Rows) -> None:
+    folder = Path(__file__).parents[4] / "tasks"
+    files = ("shopping_admin/content.yaml", "shopping_admin/questions.yaml", "shopping/products.yaml")
+    ids = {task.id for file in files for task in load_tasks(folder / file)}
+    assert ids > {"shopping-admin-not-allowed.views", "shopping-admin-not-told.restock", "shopping-not-told.weight"}
+    [(views,)] = rows(
+        "select r.num_views from analytics_productrecord r join catalogue_product p on p.id = r.product_id"
+        " where p.title = 'Kestrel Daypack, 18 L'"
+    )
+    for path in ("", "orders/", "orders/statistics/", "catalogue/?title=Kestrel", "catalogue/stock-alerts/"):
+        assert not re.search(rf"\b{views}\b", employee.get(f"/dashboard/{path}"))
+    [(cup,)] = rows("select id from catalogue_product where title = 'Clay Espresso Cup, 90 ml'")
+    for path in (f"catalogue/products/{cup}/", "partners/1/"):
+        assert not re.search(r"(?i)deliver(y|ed) (on|date)|restock|arriv|next order", owner.get(f"/dashboard/{path}"))
+    assert not re.search(r"(?i)weigh|\d (g|kg|grams)\b", mara.get(f"/catalogue/clay-espresso-cup-90-ml_{cup}/"))

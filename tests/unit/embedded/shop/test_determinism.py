@@ -39,6 +39,7 @@ def dump(path: Path) -> str:
         return "\n".join(connection.iterdump())
 
 
+@pytest.mark.exhaustive
 def test_two_builds_hold_the_same(tmp_path: Path, pristine: Path) -> None:
     other = tmp_path / "other.sqlite3"
     package = Path(shop.__file__).parents[3]
@@ -96,6 +97,7 @@ def crawl(visitor: Any, *starts: str, limit: int = 90, right: Collection[int] = 
 HOSTS = ("shopping.test", "shopping-admin.test")
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("who", ["visitor", "mara", "owner", "employee"])
 def test_no_link_is_broken_or_leads_away(who: str, request: pytest.FixtureRequest) -> None:
     # Some links of the back office lead an employee to what only the owner may do.

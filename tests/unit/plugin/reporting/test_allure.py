@@ -8,7 +8,7 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
@@ -275,6 +275,10 @@ def test_links_lead_to_the_tasks_line(environment: dict[str, str], url: str) -> 
 def test_every_error_falls_into_the_category_of_its_cause(cause: Any) -> None:
     record = TrialRecord(key=make_key("a"), outcome="error", cause=cause, message="it broke\nbadly")
     assert category(record).startswith(f"Error, {cause}")
+
+
+def test_every_stop_reason_has_its_words() -> None:
+    assert set(STOP_WORDS) == set(get_args(StopReason))
 
 
 @pytest.mark.parametrize("reason", STOP_WORDS)

@@ -64,7 +64,7 @@ def test_what_an_agent_wrote_ends_no_line() -> None:
     failed = record("cart")
     (line,) = notes([failed], at(failed, told="found 100%\n::error::me\x1b[2J"), folder="", gated=False)
     assert "\n" not in line
-    assert "100%25 ::error::me" in line
+    assert r"100%25 \::error::me" in line
     assert "\x1b" not in line
 
 

@@ -101,14 +101,17 @@ def test_the_runs_account_is_told() -> None:
     plain, bounded = ModelSettings(), ModelSettings(max_cost=2.0, cache=Path("c"))
     assert texts(budget_lines([line("agent"), line("judge", unknown=1, open=2)], bounded)) == [
         "models         $1.00 spent of $2.00 (--max-cost), $0.5000 of it by judges,",
-        "               1 call of unknown cost, 2 requests cut off, cost not told,",
+        "               1 call of unknown cost, 2 requests without a reported cost,",
         "               cache: 4 hits, 6 missed",
     ]
     assert texts(budget_lines([line("agent"), line("reward")], plain)) == [
         "models         $1.00 spent, $0.5000 of it by reward models"
     ]
-    assert "1 call of unknown cost, taken for $0.7500" in " ".join(
+    assert "1 call of unknown cost, counted as $0.7500" in " ".join(
         texts(budget_lines([line("agent", unknown=1, assumed=0.75)], bounded))
+    )
+    assert "$0.5000 spent and $1.50 reserved of $2.00 (--max-cost)," in " ".join(
+        texts(budget_lines([line("agent", open=3, reserved=1.5)], bounded))
     )
     assert list(budget_lines([line("agent")], plain)) == list(budget_lines([], bounded)) == []
 
@@ -134,6 +137,7 @@ def test_several_tries_tell_how_steady_the_agent_is() -> None:
     assert "  of 2 tries   2/3 tasks solved at least once, 1 always, pass@2 66.7%," in lines
     assert "               pass^2 33.3%, 50% of the spread is chance" in lines
     assert "  flaky        shaky 1/2" in lines
+    assert "pass@2 66.7% on 3 of 4 tasks" in " ".join(map(str.strip, summary(*steady, *shaky, *never, record("once"))))
     assert "               whatever they would have been: 42.9% to 57.1% passed" in lines  # the error
     whole = next(line for line in lines if line.startswith("  interval"))
     assert "if these tasks are all there are, and no sample" in whole

@@ -1,0 +1,178 @@
+"""What a trial cost: all its attempts, and at least so much where calls have no reported cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.model_calls import ModelCalls, Ticket, calls_of
+from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.comparing.sides import side_of
+from pytest_webarena.results.export import results_csv
+from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
+from pytest_webarena.results.statistics import summarise
+from pytest_webarena.results.wording import usage_words
+
+CALL = Usage(calls=1, input_tokens=1000, output_tokens=100, cost=0.02)
+
+
+def record(*used: Usage | None, reruns: tuple[Usage, ...] = (), **more: Any) -> TrialRecord:
+    """Of a trial with one attempt for each of ``used``, the last of which counts."""
+    attempts = tuple(Attempt(number=number, outcome="error", usage=each) for number, each in enumerate(used, start=1))
+    again = tuple(
+        Attempt(number=number, outcome="passed", usage=each) for number, each in enumerate(reruns, start=len(used) + 1)
+    )
+    return TrialRecord(
+        **{
+            "key": TrialKey("t", "a", 1), "outcome": "passed", "model": "m", "usage": used[-1],
+            "attempts": attempts, "attempt": len(used), "reruns": again, **more,
+        }
+    )  # fmt: skip
+
+
+def cost_lines(*records: TrialRecord) -> str:
+    lines = " ".join(line.text for line in summary_lines(summarise(records).values()))
+    return " ".join(lines.split())
+
+
+def row(each: TrialRecord) -> dict[str, str]:
+    (found,) = csv.DictReader(io.StringIO(results_csv([each])))
+    return found
+
+
+def test_a_trial_costs_what_all_its_attempts_cost() -> None:
+    tried = record(CALL + CALL, CALL)
+    assert TrialRecord.from_json(tried.to_json()) == tried
+    assert tried.total_usage == CALL + CALL + CALL
+    assert summarise([tried])["a"].usage == CALL + CALL + CALL
+    assert "cost $0.0600, 3,000 tokens in, 300 out, 3 calls" in cost_lines(tried)
+    assert (row(tried)["cost"], row(tried)["model_calls"], row(tried)["input_tokens"]) == ("0.06", "3", "3000")
+    ((attempt,),) = [each.tries for each in side_of("a", [tried], run="r").tasks.values()]
+    assert attempt.cost == pytest.approx(0.06)
+    assert attempt.tokens == 3300
+    assert record(CALL, reruns=(CALL, CALL)).total_usage == CALL + CALL + CALL
+
+
+def test_an_attempt_before_the_agent_began_costs_nothing_and_an_unreported_one_is_not_known() -> None:
+    assert record(Usage(), CALL).total_usage == CALL
+    assert record(CALL, Usage(), usage=None).total_usage == CALL
+    assert record(None, CALL).total_usage == CALL + Usage(untold_calls=1)
+    assert record(None, None).total_usage is None
+    older = replace(record(None), usage=CALL)  # of a version that kept no usage of attempts
+    assert older.total_usage == CALL
+
+
+def test_calls_without_a_reported_cost_make_a_cost_the_least_it_can_be() -> None:
+    lost = record(CALL + Usage(untold_calls=2))
+    assert usage_words(lost.usage or CALL)[0] == "at least $0.0200"
+    assert "cost at least $0.0200, 1,000 tokens in, 100 out, 1 call, 2 calls without a reported cost" in cost_lines(
+        lost
+    )
+    assert (row(lost)["cost"], row(lost)["calls_without_cost"]) == ("", "2")
+    assert (row(record(CALL))["cost"], row(record(CALL))["calls_without_cost"]) == ("0.02", "0")
+    ((attempt,),) = [each.tries for each in side_of("a", [lost], run="r").tasks.values()]
+    assert attempt.cost is None  # so a gate refuses to compare it
+
+
+def test_the_reason_of_an_unknown_cost_is_the_real_one() -> None:
+    uncounted, unpriced = Usage(calls=1, untold_calls=1, cost=None), replace(CALL, cost=None)
+    said = cost_lines(record(CALL), record(uncounted, key=TrialKey("u", "a", 1)))
+    assert "unknown cost" in said
+    assert "1 call without a reported cost" in said
+    assert "no price" not in said
+    assert "no price for m (--prices)" in cost_lines(record(unpriced))
+    assert "no price for the model (--prices)" in cost_lines(record(unpriced, model=""))
+
+
+def account(run: Path) -> ModelCalls:
+    return ModelCalls(calls_of(run), worker="gw0")
+
+
+def booked(run: Path, *, settled: bool = True, purpose: Any = "agent") -> Ticket:
+    """A call of the trial's, as a model agent books it."""
+    ticket = account(run).reserve(trial=TrialKey("t", "a", 1).folder, purpose=purpose, model="m", estimate=1.0, now=1.0)
+    if settled:
+        account(run).settle(ticket, CALL)
+    return ticket
+
+
+def test_a_trial_costs_what_the_account_holds_of_its_attempts(tmp_path: Path) -> None:
+    """One attempt died with its worker, one was run before ``--resume``: neither is among the record's attempts."""
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    folder.begin(worker="gw0", node_id="n")
+    booked(tmp_path)
+    open_one = booked(tmp_path, settled=False)
+    booked(tmp_path, purpose="judge")  # which is billed apart
+    number = folder.begin(worker="gw0", node_id="n").number
+    booked(tmp_path)
+    attempt = Attempt(number=number, outcome="passed", usage=CALL)
+    whole = folder.finish(record(CALL, attempt=number, attempts=(attempt,)))
+    assert whole.total_usage == CALL + CALL + Usage(untold_calls=1)
+    assert folder.read() == whole
+    assert "cost at least $0.0400" in cost_lines(whole)
+    account(tmp_path).settle(open_one, CALL)  # by a thread that went on
+    RunDir(tmp_path).settle()
+    (settled,) = RunDir(tmp_path).records()
+    assert settled.total_usage == CALL + CALL + CALL
+    assert "cost $0.0600" in cost_lines(settled)
+
+
+def test_the_record_of_a_worker_that_died_has_the_bill_alone(tmp_path: Path) -> None:
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    number = folder.begin(worker="gw0", node_id="n").number
+    booked(tmp_path)
+    attempt = Attempt(number=number, outcome="error", cause="harness")
+    found = folder.finish(record(None, outcome="error", attempt=number, attempts=(attempt,)))
+    assert found.total_usage == CALL
+
+
+def test_a_record_that_has_it_all_needs_no_bill(tmp_path: Path) -> None:
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    folder.begin(worker="gw0", node_id="n")
+    for _ in range(3):
+        booked(tmp_path)
+    found = folder.finish(record(CALL + CALL, CALL))
+    assert found.bill is None
+    again = folder.finish(replace(found, attempt=1, attempts=()), since=0.0)
+    assert again.total_usage == CALL + CALL + CALL
+
+
+def test_what_an_agent_reports_itself_is_the_least_where_an_attempt_was_cut_off(tmp_path: Path) -> None:
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    for _ in range(2):
+        folder.begin(worker="gw0", node_id="n")
+        account(tmp_path).book(trial=folder.key.folder, model="m", usage=CALL + CALL, now=1.0)
+    attempt = Attempt(number=2, outcome="passed", usage=CALL + CALL)
+    found = folder.finish(record(CALL + CALL, attempt=2, attempts=(attempt,)))
+    assert found.total_usage == CALL + CALL + CALL + CALL + Usage(untold_calls=1)
+
+
+LOST = Attempt(number=1, outcome="error", cause="harness", message="the worker gw0 died")
+TRIED = Attempt(number=1, outcome="error", cause="site", started=1.0, seconds=1.0, usage=CALL)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "died"), [((LOST,), 1), ((TRIED, replace(LOST, number=2)), 1), ((TRIED, replace(TRIED, number=2)), 0)]
+)
+def test_an_attempt_whose_process_died_is_counted_although_a_record_was_written_for_it(
+    tmp_path: Path, earlier: tuple[Attempt, ...], died: int
+) -> None:
+    """With xdist the controller writes one before the run is resumed; a retry that is recorded has not died."""
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    for _ in earlier:
+        folder.begin(worker="gw0", node_id="n")
+        account(tmp_path).book(trial=folder.key.folder, model="m", usage=CALL, now=1.0)
+    folder.finish(replace(record(None, attempt=len(earlier), attempts=earlier), outcome="error", cause="harness"))
+    folder.begin(worker="main", node_id="n")
+    last = Attempt(number=len(earlier) + 1, outcome="passed", started=2.0, seconds=1.0, usage=CALL)
+    account(tmp_path).book(trial=folder.key.folder, model="m", usage=CALL, now=2.0)
+    found = folder.finish(record(CALL, attempt=last.number, attempts=(last,)))
+    assert folder.cut_off(found) == died
+    assert found.total_usage == sum([CALL] * len(earlier), CALL) + Usage(untold_calls=died)

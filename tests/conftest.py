@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from pytest_webarena import secrets
 
+from .cases import limit_cases, spread_cases
 from .inner import EVERY_PLUGIN, NEEDLESS
 from .installed import read_once
 
@@ -109,6 +110,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    limit_cases(config.getoption("--cases"))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """Marks what is exhaustive before ``-m`` is asked, and orders what is left."""
@@ -132,11 +137,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
     """Of each test at most so many cases, the first and, of two or more, the last among them."""
-    kept = set()
-    for each in _cases(items).values():
-        last, steps = len(each) - 1, max(most - 1, 1)
-        kept |= {each[number * last // steps] for number in range(most)} if len(each) > most else set(each)
-    return kept
+    return {item for each in _cases(items).values() for item in spread_cases(each, most)}
 
 
 def _cases(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import jsonschema
-import pytest
 
 from pytest_webarena.answers import (
     ANSWER_FORMATS,
@@ -18,13 +17,14 @@ from pytest_webarena.answers import (
     read_response,
 )
 from pytest_webarena.evidence import Evidence
+from tests.cases import each_case
 
 
 def typed(data: object, status: str = "SUCCESS", **more: object) -> str:
     return json.dumps({"task_type": "RETRIEVE", "status": status, "retrieved_data": data, **more})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "text"),
     [
         (typed(["Coffee Grinder"]), "Coffee Grinder"),
@@ -51,7 +51,7 @@ def test_typed_response_as_text(answer: str, text: str) -> None:
     assert as_text(answer) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer", [None, "", "408", "N/A", "[1]", '{"status": "SUCCESS"}', '{"task_type": 1, "status": 2}', '{"a"', "{}"]
 )
 def test_what_is_no_typed_response_stays_as_it_is(answer: str | None) -> None:
@@ -59,7 +59,7 @@ def test_what_is_no_typed_response_stays_as_it_is(answer: str | None) -> None:
     assert as_text(answer) == answer
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "status", "data"),
     [
         ("", "SUCCESS", []),

@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
 from pytest_webarena.tasks import validate
 from scripts.demo import ABOUT, ALLURE, allure_fetched, next_step, summary, wrong
+from tests.cases import each_case
 
 
 def record(agent: str, outcome: Outcome) -> TrialRecord:
@@ -28,7 +29,7 @@ def test_failures_of_other_agents_are_expected() -> None:
     assert wrong([PASSED, NULL], status=1, unfinished=0) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("records", "status", "unfinished", "fault"),
     [
         ([], 4, 0, "The oracle finished no task."),

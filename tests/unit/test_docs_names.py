@@ -15,6 +15,7 @@ import pytest
 from pytest_webarena.commands.cli import make_parser
 from pytest_webarena.plugin import fixtures
 from pytest_webarena.plugin.options import INI_KEYS
+from tests.cases import each_case
 
 pytestmark = pytest.mark.corpus
 
@@ -146,7 +147,7 @@ def variables() -> frozenset[str]:
     return frozenset(found.stdout.split())
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_case("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_what_a_page_tells_to_type_is_there(page: Path) -> None:
     assert wrong(page.read_text("utf-8")) == []
 
@@ -157,7 +158,7 @@ def test_every_command_is_on_the_page_of_commands() -> None:
     assert [name for name, _ in all_commands(make_parser()) if name and not told.issuperset(name.split()[:1])] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "why"),
     [
         ("`pytest tasks --agent=oracle -n 2`", ""),

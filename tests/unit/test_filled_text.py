@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.browser.acting.filled_text import agrees, keeps_old
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "text", "shown"),
     [
         ("old text", "new", "old textnew"),
@@ -26,7 +25,7 @@ def test_old_content_that_is_still_shown_is_found(old: str, text: str, shown: st
     assert keeps_old(old, text, shown, numbered=True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("new text", "\nnew\u00a0\ntext\u200b"),
@@ -41,7 +40,7 @@ def test_a_right_text_agrees(text: str, shown: str) -> None:
     assert agrees(text, shown, numbered=True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "text", "shown"),
     [
         ("", "new", "new."),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_webarena
+from tests.cases import each_case
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(pytest_webarena.__file__).parent
@@ -49,7 +50,7 @@ def test_every_room_of_the_table_is_there_and_the_table_has_every_room() -> None
     assert named == there
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "gone"),
     [
         ("a module in `checks/`, see `kind.py`", []),

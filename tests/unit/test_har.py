@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.har import archive, entries
+from tests.cases import each_case
 
 SHOP = "http://shopping.test"
 
@@ -107,7 +108,7 @@ def test_an_archive_says_that_it_is_incomplete() -> None:
     assert archive([request()], missing=7)["log"]["comment"].startswith("incomplete: 7 more requests")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "kept"),
     [
         ("Wed, 21 Oct 2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pytest_webarena.errors
+from tests.cases import each_case
 
 pytestmark = pytest.mark.corpus
 
@@ -288,7 +289,7 @@ def test_third_party_packages_stay_in_their_rooms() -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("module", "line", "problem"),
     [
         ("tasks.model", "from pytest_webarena.sites import client", upward),
@@ -308,7 +309,7 @@ def test_a_breach_is_noticed(module: str, line: str, problem: object) -> None:
     assert problem(list(imports_of(line, module, is_package=False)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("module", "line"),
     [
         ("tasks.model", "from pytest_webarena.errors import Problem"),
@@ -366,7 +367,7 @@ ALWAYS = {
 """What every pytest session loads where the package is installed; all else waits for tasks or options of ours."""
 
 
-@pytest.mark.parametrize("module", COLLECTING)
+@each_case("module", COLLECTING)
 def test_collecting_imports_nothing_heavy(module: str) -> None:
     assert not set(HEAVY) & imported_with(module)
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from tests.cases import each_case
+
 pytestmark = pytest.mark.corpus
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +95,7 @@ def test_every_imported_package_is_declared() -> None:
     assert undeclared == [], "declare them in pyproject.toml"
 
 
-@pytest.mark.parametrize(("distribution", "parent"), COMES_WITH.items())
+@each_case(("distribution", "parent"), COMES_WITH.items())
 def test_what_is_left_to_another_package_is_required_by_it(distribution: str, parent: str) -> None:
     if parent == "django-oscar":
         pytest.importorskip("oscar", reason="the extra 'shop' is not installed")

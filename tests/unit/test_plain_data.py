@@ -13,6 +13,7 @@ import pytest
 from pytest_webarena import plain_data
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plain_data import number, pair, read_keys, several, text, whole
+from tests.cases import each_case
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def test_values_are_read_by_their_annotations() -> None:
     assert read({"size": None, "count": "all"}) == Keys()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "told"),
     [
         ("red", "x.yaml: expected a mapping, found 'red'"),

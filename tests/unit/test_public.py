@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
 from tests.unit.test_layers import HEAVY, imported_with, module_name, sources
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +88,7 @@ def module_of(name: str) -> object:
     return importlib.import_module(f"pytest_webarena.{name}")
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_case("name", PUBLIC)
 def test_the_names_of_public_modules_are_pinned(name: str) -> None:
     module = module_of(name)
     assert sorted(vars(module)["__all__"]) == sorted(PUBLIC[name].split())
@@ -95,12 +96,12 @@ def test_the_names_of_public_modules_are_pinned(name: str) -> None:
         assert getattr(module, public) is not None
 
 
-@pytest.mark.parametrize("name", sorted(set(PUBLIC) - NEEDS_EXTRAS))
+@each_case("name", sorted(set(PUBLIC) - NEEDS_EXTRAS))
 def test_public_modules_are_light(name: str) -> None:
     assert not set(HEAVY) & imported_with(name)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_case("name", PUBLIC)
 def test_every_public_module_has_examples_and_they_run(name: str) -> None:
     module = module_of(name)
     finder = doctest.DocTestFinder(recurse=False)

@@ -14,6 +14,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.results.attempts import AttemptWriter, read_steps
+from tests.cases import each_case
 
 SECRET = 'p&ss "wörd"/+1'
 
@@ -23,7 +24,7 @@ def nothing_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_marked", {})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "form",
     [
         SECRET,

@@ -25,6 +25,7 @@ from pytest_webarena.signals import (
     TabClosed,
     signal_from_json,
 )
+from tests.cases import each_case
 
 SIGNALS: tuple[Signal, ...] = (
     AddressChanged(time=1.0, tab=0, url="http://a.test/"),
@@ -52,7 +53,7 @@ SIGNALS: tuple[Signal, ...] = (
 )
 
 
-@pytest.mark.parametrize("signal", SIGNALS)
+@each_case("signal", SIGNALS)
 def test_every_kind_can_be_read_back(signal: Signal) -> None:
     assert signal_from_json(json.loads(json.dumps(asdict(signal)))) == signal
 

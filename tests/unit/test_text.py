@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import pytest_webarena
 from pytest_webarena.text import clip, plain_id, printable, shorten, within
+from tests.cases import each_case
 
 PACKAGE = Path(pytest_webarena.__file__).parent
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "length", "shown"),
     [("", 3, ""), ("abc", 3, "abc"), ("abcd", 3, "ab…"), (" a\n\t b ", 9, "a b"), ("a\u00a0b", 9, "a b")],
 )
@@ -21,7 +20,7 @@ def test_a_text_is_shown_on_one_line_of_its_length(text: str, length: int, shown
     assert shorten(text, length) == clip(text, length) == shown
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "id"),
     [
         ("List all open issues of the project Harbour Renewal.", "list-all-open-issues"),
@@ -55,7 +54,7 @@ def test_texts_are_shortened_in_one_place() -> None:
     assert found == {"text.py"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("one\ttwo\nthree", "one\ttwo\nthree"),

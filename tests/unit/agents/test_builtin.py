@@ -28,6 +28,7 @@ from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.tasks.model import Task
+from tests.cases import each_case
 
 SOLUTION = (Goto("/a"), Click(Selector("text=Buy")), Stop("done"))
 TASK = Task(id="t", intent="Buy it", sites=("shop",), solution=SOLUTION)
@@ -98,7 +99,7 @@ def test_the_oracle_needs_a_solution() -> None:
         make("oracle", Task(id="t", intent="i", sites=()))
 
 
-@pytest.mark.parametrize(("name", "answer"), [("null", ""), ("na", "N/A"), ("echo", "Buy it"), ("dump", PAGE)])
+@each_case(("name", "answer"), [("null", ""), ("na", "N/A"), ("echo", "Buy it"), ("dump", PAGE)])
 def test_the_null_family_stops_at_once(name: str, answer: str) -> None:
     assert make(name).act(seen()) == Stop(answer)
 
@@ -123,7 +124,7 @@ def test_only_the_oracle_is_privileged() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "status", "data"),
     [
         ("null", "SUCCESS", []),
@@ -145,7 +146,7 @@ def test_the_oracle_hands_on_typed_answers_and_steps_as_they_are() -> None:
     assert tuple(oracle.act(seen()) for _ in steps) == steps
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("action", "words"),
     [
         (Type(Selector("css=#a"), "tea"), "type css=#a 'tea'"),

@@ -13,6 +13,7 @@ import pytest
 
 from agents.command_line import PROGRAMS, NoAnswer, Unavailable
 from pytest_webarena.agents import resolve_agent
+from tests.cases import each_case
 
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "408", "num_turns": 3}
 TOLD = {"input_tokens": 100, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 30, "output_tokens": 7}
@@ -36,7 +37,7 @@ def gemini(tokens: dict[str, Any] | None) -> str:
 GEMINI = {"prompt": 100, "candidates": 5, "thoughts": 2, "cached": 30, "total": 107, "tool": 0}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("program", "output", "usage"),
     [
         ("claude", json.dumps(CLAUDE), (3, 150, 30, 7, 0.02)),
@@ -63,7 +64,7 @@ def test_the_answer_and_what_it_used(program: str, output: str, usage: tuple[Any
     assert said.usage == (None if usage is None else dict(zip(names, usage, strict=True)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("program", "output", "error", "message"),
     [
         ("claude", json.dumps({**RESULT, "is_error": True, "subtype": "error_max_turns"}), NoAnswer, "error_max_turns"),

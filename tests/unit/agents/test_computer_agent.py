@@ -26,6 +26,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.agents.model.computer import read_computer
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.messages import ModelReply, ToolCall
+from tests.cases import each_case
 from tests.model_server import Answer, model_server
 from tests.unit.agents.model_agents import PNG, act, maker, page
 
@@ -54,7 +55,7 @@ def read(*actions: Any) -> tuple[Action, ...]:
     return read_computer(ModelReply(text="", tool_calls=(ToolCall(id="c", name="computer", arguments=arguments),)))[0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("told", "action"),
     [
         ({"type": "click", "button": "left", **AT}, Click(Point(10, 20))),
@@ -77,7 +78,7 @@ def test_its_actions_are_ours(told: dict[str, Any], action: Action) -> None:
     assert read(told) == (action,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("told", "reason"),
     [
         ({"type": "triple_click", **AT}, "no computer action 'triple_click'"),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.agents.hints import hint
+from tests.cases import each_case
 
 NODE = """node:internal/modules/esm/resolve:873
 Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'puppeteer-core' imported from /tmp/agent/solve.mjs
 Node.js v20.20.2"""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "told"),
     [
         ("Error: apiRequestContext.get: getaddrinfo ENOTFOUND shop.test", "fetch from a page"),

@@ -17,6 +17,7 @@ from pytest_webarena.browser.observation import Observation
 from pytest_webarena.errors import ModelError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.tasks.model import Task
+from tests.cases import each_case
 from tests.model_server import model_server, say
 
 TASK = Task(id="t.1", intent="Find rye", sites=("shop", "forum"), template="t")
@@ -89,7 +90,7 @@ def test_it_is_part_of_the_digest_and_can_be_asked_for_by_a_flag(tmp_path: Path)
     assert with_memory.digest != define(tmp_path, "python: code.py:Noter\n").digest
 
 
-@pytest.mark.parametrize(("scope", "of"), [("all", "all"), ("site", "forum shop"), ("template", "t"), ("task", "t.1")])
+@each_case(("scope", "of"), [("all", "all"), ("site", "forum shop"), ("template", "t"), ("task", "t.1")])
 def test_which_trials_share_one(scope: Any, of: str) -> None:
     assert MemoryKeys(scope=scope).of(TASK) == of
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.actions import Action, Click, Element, Goto, Stop, Type
 from pytest_webarena.agents.model.hosts import PAPER_NAMES, HostMap
+from tests.cases import each_case
 
 SITES = {
     "shopping": "http://shopping.test",
@@ -16,7 +15,7 @@ SITES = {
 HOSTS = HostMap(SITES, PAPER_NAMES)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("own", "shown"),
     [
         ("http://shopping.test", "http://onestopmarket.com"),
@@ -36,7 +35,7 @@ def test_addresses_are_shown_under_their_names(own: str, shown: str) -> None:
     assert HOSTS.shown(own) == shown
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "meant"),
     [
         (Goto("http://luma.com/admin/sales"), Goto("http://shopping.test/admin/sales")),

@@ -17,6 +17,7 @@ from pytest_webarena.browser.reports import Beside, ListOption
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
+from tests.cases import each_case
 
 STAR = TargetRecord(role="button", name="Star", selector="#one > button")
 NEXT = TargetRecord(role="button", name="Star", selector="#two > button")
@@ -96,7 +97,7 @@ def test_a_solution_that_breaks_before_proves_nothing_and_after_goes_to_its_answ
     assert done[2:] == [Stop("done")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("step", "page", "other"),
     [
         (Goto("http://shop.test/issues/247?tab=1"), beside(), Goto("http://shop.test/issues/248?tab=1")),

@@ -18,6 +18,7 @@ from pytest_webarena.agents.protocol import AgentLimits, InputImage
 from pytest_webarena.errors import ModelError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import read_model_calls
+from tests.cases import each_case
 from tests.model_server import Answer, ModelServer, cut_stream, fail, model_server, say
 
 from .model_agents import JPEG, VIEW, Make, act, maker, page
@@ -195,7 +196,7 @@ def test_a_page_can_t_speak_for_anybody_else(make: Make) -> None:
 # --- replies that are none ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "told"),
     [
         ("It goes well.", "Expected a JSON object"),
@@ -219,7 +220,7 @@ def test_a_reply_that_is_no_verdict_gets_a_sentence(reply: str, told: str) -> No
     assert told in said
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reply",
     [verdict(), f"```json\n{verdict()}\n```", f"So: {verdict()}", f"{verdict()}\n{verdict()}", verdict(score="3")],
 )

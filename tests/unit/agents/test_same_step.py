@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.actions import (
     Action,
     Back,
@@ -21,6 +19,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.agents.same_step import difference
 from pytest_webarena.evidence import StepRecord, TargetRecord
+from tests.cases import each_case
 
 SEEN = "[1] link 'Home'\n[2] link 'Basket'\n[3] link 'Buy'\n[4] link 'Buy'\n[5] textbox 'Name' value: 'Ada'"
 HOME = TargetRecord(role="link", name="Home")
@@ -31,7 +30,7 @@ def why(made: Action, recorded: Action, target: TargetRecord | None = None) -> s
     return difference(made, StepRecord(index=0, action=as_record(recorded), raw="", target=target), SEEN)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("made", "recorded", "target"),
     [
         (Click(Element("1")), Click(Element("1")), None),
@@ -52,7 +51,7 @@ def test_the_same(made: Action, recorded: Action, target: TargetRecord | None) -
     assert why(made, recorded, target) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("made", "recorded", "target", "told"),
     [
         (Click(Element("2")), Click(Element("1")), HOME, "another element"),

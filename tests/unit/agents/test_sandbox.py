@@ -24,6 +24,7 @@ from pytest_webarena.agents.sandbox import bubblewrap, examine, read_host
 from pytest_webarena.agents.sandbox.relay import Outside
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
+from tests.cases import each_case
 from tests.processes import descendants, of_command, still_running
 from tests.sandboxing import need_sandbox
 
@@ -358,7 +359,7 @@ def test_it_works_for_ordinary_users_and_for_root(who: str, tmp_path: Path) -> N
     assert len([each for each in processes if each.isdigit()]) <= 4
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "place"),
     [
         ("API.openai.com", "api.openai.com:443"),

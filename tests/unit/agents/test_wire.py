@@ -37,6 +37,7 @@ from pytest_webarena.agents.wire import (
 from pytest_webarena.browser.observation import Observation, TabInfo
 from pytest_webarena.errors import DeclaredError
 from pytest_webarena.tasks.model import Task
+from tests.cases import each_case
 
 EVERY_SHAPE: tuple[Action, ...] = (
     Click(Element("4"), modifiers=("Shift",)),
@@ -58,12 +59,12 @@ def reply(**message: Any) -> Any:
     return read_reply(json.dumps(message).encode())
 
 
-@pytest.mark.parametrize("action", EVERY_SHAPE, ids=repr)
+@each_case("action", EVERY_SHAPE, ids=repr)
 def test_actions_survive_the_way_through_json(action: Action) -> None:
     assert action_from_record(json.loads(json.dumps(as_record(action)))) == action
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("record", "sentence"),
     [
         ({"kind": "clik"}, "there is no action 'clik'; did you mean 'click'?"),
@@ -85,8 +86,8 @@ def test_what_is_no_action_is_told_to_the_agent(record: dict[str, Any], sentence
     assert sentence in found.reason
 
 
-@pytest.mark.parametrize("number", ["1e999", "NaN", "-1e12", "9" * 400, "true"])
-@pytest.mark.parametrize(
+@each_case("number", ["1e999", "NaN", "-1e12", "9" * 400, "true"])
+@each_case(
     "action",
     [
         '{"kind": "click", "target": {"x": 1, "y": NUMBER}}',
@@ -117,7 +118,7 @@ def test_thoughts_and_usage_come_along() -> None:
     assert reply(type="answer", answer="x", usage={"calls": 1}).usage.cost is None  # unknown, not zero
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "sentence"),
     [
         (b"hello", "expected a JSON message"),

@@ -19,6 +19,7 @@ from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.tasks.model import LiveTerms
 from pytest_webarena.trials.lacking import telling_lacks, with_lacks
 from pytest_webarena.trials.outcome import Decided
+from tests.cases import each_case
 from tests.unit.archives.helpers import opened, write
 from tests.unit.gateway.conftest import World, world  # noqa: F401
 
@@ -150,7 +151,7 @@ def evidence(*lacks: str, answer: str | None = "42") -> Evidence:
     return Evidence(answer=answer, stop_reason="answered", requests=requests)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("decided", "given", "outcome"),
     [
         (FAILED, evidence("page"), "error"),

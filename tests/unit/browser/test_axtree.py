@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.observation.snapshot import Box, read_snapshot
+from tests.cases import each_case
 
 VIEW = (0, 0, 1280, 720)
 SHOWN = (10, 10, 100, 20)
@@ -97,7 +96,7 @@ def test_a_line_holds_id_role_name_and_properties() -> None:
     assert page.lines() == ['\t[2] button "It\'s" hasPopup: menu expanded: False']
 
 
-@pytest.mark.parametrize("role", ["generic", "img", "list", "paragraph", "LabelText", "Legend", "navigation"])
+@each_case("role", ["generic", "img", "list", "paragraph", "LabelText", "Legend", "navigation"])
 def test_plain_nodes_without_a_name_rise_their_children(role: str) -> None:
     page = Page().add(2, role).add(3, "button", "B", parent=2).add(4, role, "named")
     assert page.lines() == ["\t[3] button 'B'", f"\t[4] {role} 'named'"]

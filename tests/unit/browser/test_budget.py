@@ -14,6 +14,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.budget import compose, cut_lines
 from pytest_webarena.browser.observation.tokens import estimate, token_counter
 from pytest_webarena.errors import UsageError
+from tests.cases import each_case
 
 HEAD = "Tab 0 (current): A"
 
@@ -43,7 +44,7 @@ def counters(monkeypatch: pytest.MonkeyPatch) -> None:
     token_counter.cache_clear()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "tokens"),
     [
         ("", 0),

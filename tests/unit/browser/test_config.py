@@ -11,6 +11,7 @@ from pytest_webarena.browser.config import Geolocation, ObservationConfig, Sessi
 from pytest_webarena.browser.context import context_options
 from pytest_webarena.browser.observation.forms import BUILTIN
 from pytest_webarena.errors import UsageError
+from tests.cases import each_case
 
 
 def test_every_observation_setting_can_be_written_and_read_back() -> None:
@@ -48,7 +49,7 @@ def test_digests_tell_settings_apart() -> None:
     assert ObservationConfig().digest != ObservationConfig(link_urls=True).digest
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "message"),
     [
         ("html", "observation: expected a mapping, found 'html'"),
@@ -106,7 +107,7 @@ def test_a_session_from_plain_data() -> None:
     assert SessionConfig.from_plain({"geolocation": [52.5, 13.4]}).geolocation == config.geolocation
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "message"),
     [
         ({"viewport": [10, 10]}, "session: viewport: expected a whole number from 100 to 10000, found [10, 10]"),

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_webarena.browser.driven.policy import Answer, Pass, Refuse, decide
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "params"),
     [
         ("Page.navigate", {"url": "http://shop.test/"}),
@@ -36,7 +37,7 @@ def test_pages_can_be_looked_at_and_acted_on(method: str, params: dict[str, Any]
     assert decide(method, params) == Pass(params)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "params"),
     [
         ("Target.createBrowserContext", {"proxyServer": "http://evil.test"}),
@@ -79,7 +80,7 @@ def test_what_reaches_past_the_pages_is_refused(method: str, params: dict[str, A
     assert isinstance(decide(method, params), Refuse)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url",
     [
         "file:///etc/passwd", "FILE:///etc/passwd", " file:///etc/passwd", "fi\nle:///etc/passwd", "\x01file:///etc",

@@ -6,10 +6,9 @@ import asyncio
 import queue
 from typing import Any
 
-import pytest
-
 from pytest_webarena.browser.driven.hub import Command
 from pytest_webarena.browser.driven.trajectory import Begun, Event, Trajectory, read_move
+from tests.cases import each_case
 
 
 def command(method: str, target: str = "A", **params: Any) -> Command:
@@ -24,7 +23,7 @@ def key(type: str, key: str, **params: Any) -> Command:
     return command("Input.dispatchKeyEvent", type=type, key=key, **params)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "action"),
     [
         (command("Page.navigate", url="http://a.test/"), {"kind": "goto", "url": "http://a.test/"}),
@@ -54,7 +53,7 @@ def test_what_acts_on_a_page_is_a_move(said: Command, action: dict[str, Any]) ->
     assert move.action == action
 
 
-@pytest.mark.parametrize(
+@each_case(
     "said",
     [
         mouse("mouseMoved"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.actions import (
     AcceptDialog,
     Back,
@@ -30,11 +28,12 @@ from pytest_webarena.actions import (
     Wait,
 )
 from pytest_webarena.browser.acting.equivalence import equivalent
+from tests.cases import each_case
 
 FOUR, FIVE = Element("4"), Element("5")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("a", "b"),
     [
         (Click(FOUR), Click(FOUR, button="right")),
@@ -60,7 +59,7 @@ def test_the_same(a: object, b: object) -> None:
     assert equivalent(b, a)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("a", "b"),
     [
         (Click(FOUR), Click(FIVE)),

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import jsonschema
-import pytest
 
 from pytest_webarena.actions import (
     Action,
@@ -37,10 +36,11 @@ from pytest_webarena.browser.acting.equivalence import equivalent
 from pytest_webarena.browser.acting.keys import playwright_keys
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.grammars.tools import parse_call, tools
+from tests.cases import each_case
 from tests.unit.browser.test_grammars import EXAMPLES
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "reason"),
     [
         ("playwright", "```page.locator('a').explode()```", "an element has no action 'explode'"),
@@ -105,7 +105,7 @@ def test_what_is_no_action_says_why(name: str, text: str, reason: str) -> None:
     assert action.text == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("code", "action"),
     [
         ("await page.locator('#a').click()", Click(Selector("#a"))),
@@ -144,7 +144,7 @@ def test_playwright_calls_are_read_as_playwright_means_them(code: str, action: A
     assert grammar("playwright").parse(f"```{code}```") == action
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "action"),
     [
         ("click [0.5] [0.25]", Click(Point(0.5, 0.25, relative=True))),  # as WebArena's own coordinates
@@ -192,12 +192,12 @@ def test_calls_come_as_mappings_or_as_json_and_models_are_sloppy() -> None:
     assert grammar("tools").parse(json.dumps(openai)) == Noop()
 
 
-@pytest.mark.parametrize("arguments", ["{", "[]", "[" * 100_000, 5, ["a"], {1: 2}, {"element": {}}, {"element": True}])
+@each_case("arguments", ["{", "[]", "[" * 100_000, 5, ["a"], {1: 2}, {"element": {}}, {"element": True}])
 def test_calls_that_are_none(arguments: Any) -> None:
     assert isinstance(parse_call("click", arguments), Invalid)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("code", "action"),
     [
         ("click('51')", Click(Element("51"))),
@@ -249,7 +249,7 @@ def test_calls_of_browsergym_act_on_ids_of_the_observation(code: str, action: Ac
         assert grammar("playwright").parse(code) == action  # as its agents hand it over
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("code", "action"),
     [
         ("browser.new_tab()", NewTab()),
@@ -269,7 +269,7 @@ def test_upstreams_forms_are_read_as_upstream_does(code: str, action: Action) ->
     assert grammar("playwright").parse(f"```{code}```") == action
 
 
-@pytest.mark.parametrize("written", ["ctrl", "Ctrl", "CONTROL", "Control"])
+@each_case("written", ["ctrl", "Ctrl", "CONTROL", "Control"])
 def test_held_keys_have_the_names_that_pressed_ones_have(written: str) -> None:
     held = Click(Element("4"), modifiers=("Control",))
     assert parse_call("click", {"element": "4", "modifiers": [written]}) == held

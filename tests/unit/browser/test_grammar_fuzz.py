@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pytest_webarena.actions import Action, as_record
 from pytest_webarena.browser.grammars import grammar, grammars
 from pytest_webarena.browser.grammars.tools import parse_call, tools
+from tests.cases import each_case
 from tests.unit.browser.test_grammars import EXAMPLES
 
 FUZZ = int(os.environ.get("WEBARENA_FUZZ", "60"))
@@ -100,8 +101,8 @@ def test_any_object_is_read(found: dict[str, Any], name: str, verb: str) -> None
     check(grammar(name).parse(json.dumps({**found, "action": verb, "name": verb})))
 
 
-@pytest.mark.parametrize("name", grammars())
-@pytest.mark.parametrize(
+@each_case("name", grammars())
+@each_case(
     "text",
     [
         "(" * 5000,

@@ -26,9 +26,10 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.grammars import grammar, grammars
 from pytest_webarena.browser.grammars.webarena import describe, parse
 from pytest_webarena.errors import UsageError
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "action"),
     [
         ("click [42]", Click(Element("42"))),
@@ -83,7 +84,7 @@ def test_reads_what_upstream_reads(text: str, action: object) -> None:
     assert parse(f"Let me think. ```{text}``` Done. ```click [99]```") == action
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "reason"),
     [
         ("click [42]", "No action found"),

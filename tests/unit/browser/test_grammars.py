@@ -38,6 +38,7 @@ from pytest_webarena.actions import (
     infeasible,
 )
 from pytest_webarena.browser.grammars import grammar, grammars
+from tests.cases import each_case
 
 DOCS = Path(__file__).parents[3] / "docs" / "actions.md"
 FENCED = ("webarena", "playwright", "set_of_marks", "coordinates")
@@ -315,7 +316,7 @@ def reply(name: str, example: str) -> str:
     return f"I think so.\n```json\n{example}\n```"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "example", "action"),
     [(name, *said) for row in EXAMPLES.values() for name, said in row.items()],
     ids=[f"{name}: {done}" for done, row in EXAMPLES.items() for name in row],

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, allowed_in_tab, resolve_address
+from tests.cases import each_case
 
 BASE = "http://shop.test/items/4?page=2"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "url"),
     [
         ("http://a.test/x", "http://a.test/x"),
@@ -31,7 +32,7 @@ def test_addresses(written: str, url: str) -> None:
     assert resolve_address(written, BASE) == url
 
 
-@pytest.mark.parametrize(
+@each_case(
     "written",
     [
         "file:///etc/passwd",
@@ -52,9 +53,7 @@ def test_other_schemes_are_refused(written: str) -> None:
         resolve_address(written, BASE)
 
 
-@pytest.mark.parametrize(
-    "written", ["", "  ", "the cart", "http://", "http:///x", "http://[::1", "http://a.test:port/"]
-)
+@each_case("written", ["", "  ", "the cart", "http://", "http:///x", "http://[::1", "http://a.test:port/"])
 def test_what_is_no_address_is_refused(written: str) -> None:
     with pytest.raises(RefusedAddress):
         resolve_address(written, BASE)
@@ -74,7 +73,7 @@ def test_whatever_is_accepted_may_be_shown(text: str) -> None:
     assert allowed_in_tab(url)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "allowed"),
     [
         ("http://a.test/", True),

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "key"),
     [
         ("Enter", "Enter"),
@@ -43,7 +44,7 @@ def test_known(written: str, key: str) -> None:
     assert playwright_keys(written) == key
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "message"),
     [
         ("Entr", "did you mean Enter"),

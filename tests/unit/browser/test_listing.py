@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.listing import listed
+from tests.cases import each_case
 
 ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", name="") for number in range(1, 40)}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "lines"),
     [
         (["<h1> A fine shop", "Open"], ["heading 'A fine shop'", "text 'Open'"]),

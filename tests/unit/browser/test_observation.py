@@ -17,6 +17,7 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.observation import Observation, ScrollPosition, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import cut_lines
 from pytest_webarena.errors import BrowserError
+from tests.cases import each_case
 
 
 def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
@@ -24,7 +25,7 @@ def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
     assert tab_line(tabs) == "Tab 0: Shop | Tab 1 (current): Your cart"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("scroll", "text"),
     [
         (ScrollPosition(y=0, viewport_height=720, content_height=720), ""),

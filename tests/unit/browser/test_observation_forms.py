@@ -15,6 +15,7 @@ from pytest_webarena.browser.observation.budget import compose
 from pytest_webarena.browser.observation.forms import BUILTIN, Form, lines_of, prompt_lines, the_form
 from pytest_webarena.browser.observation.reference import DOCS_PATH, with_table
 from pytest_webarena.errors import BrowserError, UsageError
+from tests.cases import each_case
 
 READ = Extraction(lines=("[1] x",), html=("<p> x",), title="", elements={}, focused="", scroll=ScrollPosition())
 
@@ -56,7 +57,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forms._installed.cache_clear()
 
 
-@pytest.mark.parametrize("form", BUILTIN.values(), ids=lambda form: form.name)
+@each_case("form", BUILTIN.values(), ids=lambda form: form.name)
 def test_every_form_says_all_that_is_asked_of_it(form: Form) -> None:
     assert the_form(form.name) is form
     assert form.about

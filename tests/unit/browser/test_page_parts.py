@@ -6,9 +6,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from pytest_webarena.browser.reading.page_parts import Parts
+from tests.cases import each_case
 
 
 class Frame:
@@ -54,7 +53,7 @@ class Page:
         self.listeners["requestfailed"](request)
 
 
-@pytest.mark.parametrize("told", ["before the head", "before the end", "after the end", "never again"])
+@each_case("told", ["before the head", "before the end", "after the end", "never again"])
 def test_what_was_taken_back_and_had_is_no_matter(told: str) -> None:
     page = Page()
     parts = Parts(SimpleNamespace(page=page))  # type: ignore[arg-type]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from pytest_webarena.checks.answer import says_unachievable
+from tests.cases import each_case
 
 from .helpers import evidence, result
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "holds"),
     [
         ("answer: Gooseneck Kettle", "gooseneck kettle.", True),
@@ -29,7 +28,7 @@ def test_answers(check: str, answer: str, holds: bool) -> None:
     assert result(check, evidence(answer)).passed is holds
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "N/A",
@@ -56,7 +55,7 @@ def test_ways_to_say_that_it_cannot_be_done(answer: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     ["", "Impossible Burger", "Nathan", "n/abc", "It is N/A", "The phone number is 555", "possible", "not", "nah"],
 )
@@ -72,8 +71,8 @@ def test_a_real_answer_may_be_na() -> None:
     assert result("answer: N/A", evidence("n/a")).passed
 
 
-@pytest.mark.parametrize("wanted", ["{number: 8.40}", "{includes: '8.40'}", "{regex: '8[.]40'}", "{one_of: ['8.40']}"])
-@pytest.mark.parametrize("answer", ["N/A: 8.40", "n/a, but it may be 8.40", "Not possible - 8.40", "NA (8.40)"])
+@each_case("wanted", ["{number: 8.40}", "{includes: '8.40'}", "{regex: '8[.]40'}", "{one_of: ['8.40']}"])
+@each_case("answer", ["N/A: 8.40", "n/a, but it may be 8.40", "Not possible - 8.40", "NA (8.40)"])
 def test_who_says_that_it_can_not_be_done_has_not_stated_the_value(wanted: str, answer: str) -> None:
     """Else one answer would be right for tasks that can be done and for those that can't. It is right for neither."""
     got = result(f"answer: {wanted}", evidence(answer))
@@ -82,7 +81,7 @@ def test_who_says_that_it_can_not_be_done_has_not_stated_the_value(wanted: str, 
     assert (got.passed, got.why) == (False, "it says that the task can't be done, and then something else than why")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "answer"),
     [
         ("{includes: not possible}", "Not possible: returns end after 30 days"),
@@ -106,7 +105,7 @@ def test_numbers_of_the_intent_do_not_count() -> None:
     assert got.passed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "answer", "why"),
     [
         ("{json: {a: 1, b: [x, Y]}}", '{"b": ["X", "y."], "a": 1.0}', ""),
@@ -149,7 +148,7 @@ def test_what_is_expected_is_said() -> None:
     assert got.actual == '"x"'
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     ["not 408", "It is not 408.", "It isn't 408", "408 is wrong", "408 is not the answer", "408?", ">408", "< 408",
      "408+", "less than 408", "more than $408", "at least 408", "408 or more", "never 408", "It can't be 408", "≠ 408",
@@ -161,7 +160,7 @@ def test_a_number_that_is_spoken_against_is_not_given(answer: str) -> None:
     assert result("answer: {number: 408, tolerance: 1}", evidence(answer)).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     ["408", "It is 408.", "$408", "You did not pay more, so 408", "Not counting postage, it is 408", "408 (not 2023)",
      "The total excluding tax is 408", "408 are not shipped", "It is not 2023 but 408", "**408**", "408!", "about 408",

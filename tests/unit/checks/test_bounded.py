@@ -15,6 +15,7 @@ from pytest_webarena.checks.images import captions
 from pytest_webarena.errors import HarnessError, JudgeError, TaskError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.testing import make_task
+from tests.cases import each_case
 from tests.unit.checks.helpers import evidence
 
 _SOON = 2.0
@@ -70,7 +71,7 @@ def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
     return judge_bounded(task, evidence(answer, url="http://a.test/" + answer), seconds=_SOON, **more)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "why"),
     [
         ('answer: {regex: "^(a+)+$"}', "judging took longer than 2 s"),
@@ -165,7 +166,7 @@ class Unsendable(JudgeError):
         self.hold = lambda: None
 
 
-@pytest.mark.parametrize(
+@each_case(
     "error",
     [
         JudgeError("no endpoint"),

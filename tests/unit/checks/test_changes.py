@@ -11,6 +11,7 @@ from pytest_webarena.checks import REPAIRED, Verdict, judge
 from pytest_webarena.checks.side_effects import unguarded, without_guard
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import Evidence
+from tests.cases import each_case
 from tests.unit.checks.helpers import evidence, result, task
 
 ADDED = RowChange(kind="added", key={"id": 7}, row={"id": 7, "title": "Tea", "stars": 4})
@@ -41,7 +42,7 @@ def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
     return evidence("N/A", changes=apps, **more)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "tables", "holds"),
     [
         ("changes: {posts: {added: 1}}", [table("posts", ADDED)], True),
@@ -114,7 +115,7 @@ COLUMNS = {"main.posts": ("id", "title", "stars", "note", "label"), "main.votes"
 LISTED = ("main.posts", "main.votes", FILES)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "mistake"),
     [
         ("{post: {added: 1}}", "there is no table 'post' that the ledger compares; did you mean 'posts'?"),
@@ -175,7 +176,7 @@ def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -
     assert result("changes: {posts: {added: 1}}", recorded(lost, forum(table("votes", REMOVED)))).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "expected"),
     [
         ("changes: {posts: {columns: [a]}}", "how many rows are 'added', 'changed' or 'removed'"),
@@ -226,7 +227,7 @@ def test_the_rule_is_a_gate_where_scores_are_averaged() -> None:
     assert verdict(checks, shop(table("votes", ADDED)), extra=extra).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("checks", "extra", "app"),
     [
         (PLAIN, "", shop(table("votes", ADDED))),  # says nothing of itself
@@ -247,7 +248,7 @@ A_CONTRARY = "- answer: N/A\n- not: {changes: nothing}"
 AVERAGED = "    score: mean\n    threshold: 0.4\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("checks", "extra"),
     [
         (AN_ALTERNATIVE, LOOKS),

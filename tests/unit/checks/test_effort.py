@@ -12,6 +12,7 @@ from pytest_webarena.checks import judge
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import Evidence, StepRecord, Usage
 from pytest_webarena.testing import make_task
+from tests.cases import each_case
 
 from .helpers import evidence, result, task
 
@@ -32,7 +33,7 @@ def call(cost: float | None = 0.05, tokens: int = 100, **more: Any) -> Usage:
     return Usage(calls=1, input_tokens=tokens - 10, output_tokens=10, cost=cost, **more)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "recorded", "score", "said"),
     [
         ("cost: {at_most: 0.15}", told(call(), call()), 1.0, "$0.1000"),
@@ -53,7 +54,7 @@ def test_what_is_known_is_enough_or_too_much(check: str, recorded: Evidence, sco
     assert (found.score, found.actual) == (score, said)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "recorded", "why"),
     [
         ("cost: {at_most: 9}", told(None), "what the agent used was not recorded"),
@@ -76,7 +77,7 @@ def test_what_is_not_known_passes_neither_way(check: str, recorded: Evidence, wh
         assert why in found.open_because
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "recorded", "said"),
     [
         ("cost: {at_most: 0.04}", told(call(), call(None)), "at least $0.0500"),  # the sum of both is not known
@@ -117,7 +118,7 @@ def test_evidence_of_older_versions_knows_steps_alone() -> None:
     assert result("cost: {at_most: 0.01}", old).score == 0.0  # its steps did tell so much
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "expected"),
     [
         ("cost: 0.15", "expected a mapping (cost check), found the number 0.15"),

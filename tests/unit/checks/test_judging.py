@@ -30,6 +30,7 @@ from pytest_webarena.errors import JudgeError, SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe, StepRecord
 from pytest_webarena.tasks import kinds, parse_tasks
 from pytest_webarena.tasks.shapes import Json, Text
+from tests.cases import each_case
 
 from .helpers import FakeLive, FakePage, evidence, task, with_probes
 
@@ -72,7 +73,7 @@ def verdict(checks: str, extra: str = "") -> Verdict:
     return judge(task(checks, extra=extra), evidence("x"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("checks", "extra", "score", "passed"),
     [
         ("- given: 1\n- given: 1", "", 1, True),
@@ -178,7 +179,7 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("check", LOOKS)
+@each_case("check", LOOKS)
 def test_what_decides_a_check_is_at_rest_when_it_is_looked_at(check: str) -> None:
     """What the harness waits for follows from what a kind looks at, and a kind that does not say may look at all."""
     register(Kind(name="placed", doc="Where.", form=Text(), judge=judge_given, looks_at=lambda spec: {"place"}))
@@ -192,8 +193,8 @@ def test_a_collection_that_raises_is_recorded() -> None:
     assert (probe.check, probe.state, probe.error, probe.raised) == ("checks[0]", 3, "KeyError: 'x'", True)
 
 
-@pytest.mark.parametrize("around", ["given: 1", "not: {given: 1}"])
-@pytest.mark.parametrize(
+@each_case("around", ["given: 1", "not: {given: 1}"])
+@each_case(
     ("error", "passed"),
     [(KeyError("x"), False), (RecursionError(), False), (OSError("no"), False), (ImportError("x"), None),
      (SystemExit(1), None), (TaskError("bad SQL"), None)],

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
 from pytest_webarena.evidence import Unrecorded
+from tests.cases import each_case
 
 from .helpers import evidence, prohibited, request, result, task
 
@@ -26,7 +27,7 @@ LOG = (
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "why"),
     [
         ("{method: POST, url: /basket/add/*}", ""),
@@ -87,7 +88,7 @@ def test_expected_and_actual() -> None:
     assert got.actual == "2, the first POST http://shopping.test/basket/add/12 (302)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "unrecorded", "passed"),
     [
         ("{method: POST, url: /orders/, none: true}", [("GET", "/")], True),
@@ -126,7 +127,7 @@ def test_what_was_not_recorded_decides_nothing_it_could_change(
         assert (leaf.cause, "2 requests" in leaf.why) == (("site", True) if passed is None else (None, False))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "passed"),
     [
         ("{body: tea}", True),
@@ -149,7 +150,7 @@ def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> 
         assert result(contrary, evidence(url="http://shopping.test/", requests=(long,))).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "path", "found"),
     [
         ("/x/*", "/x/a", True),
@@ -186,7 +187,7 @@ def test_slashes_escapes_and_parameters(pattern: str, path: str, found: bool) ->
     assert got.score == found, pattern
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "url", "found"),
     [
         ("/save", "//save", True),
@@ -219,7 +220,7 @@ def test_prohibitions_match_what_servers_may_take_for_the_same_address(pattern: 
         assert prohibited(f"method: POST, regex: '^https?://(evil|shopping).test{written}'", requests=(sent,))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("host", "recorded"),
     [
         ("bücher.example", "xn--bcher-kva.example"),
@@ -281,7 +282,7 @@ def text_in(charset: str) -> tuple[str, str]:
     return ("Content-Type", f"text/plain; charset={charset}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("headers", "body", "check", "passed"),
     [
         (MULTIPART, multipart((TITLE, "milk")), MILK, True),
@@ -344,7 +345,7 @@ def test_a_value_can_not_pretend_to_be_another_field(end: str) -> None:
     assert result(r"network: {method: POST, body: {regex: '(?m)^text=hello\\nstars=5$'}}", seen).passed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("attempted", "count", "holds"),
     [
         ("true", "count: 2", True),
@@ -360,7 +361,7 @@ def test_refused_requests_count_where_that_is_asked_for(attempted: str, count: s
     assert (result(check, evidence(requests=(kept, refused))).score == 1) is holds
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "named"),
     [
         ("network: {url: 'https://evil.test/**', none: true}", True),
@@ -386,7 +387,7 @@ def test_validate_says_that_a_check_can_not_fail() -> None:
     assert "the check holds whatever an agent does" in with_unserved_hosts([never], ["http://shopping.test"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "passed"),
     [
         ("{method: POST, url: 'http://evil.test/x', none: true}", False),

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.checks.numbers import final_answer, numbers_in
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "values"),
     [
         ("84.97", ["84.97"]),
@@ -84,7 +85,7 @@ def test_a_percentage_has_two_readings() -> None:
     assert token.text == "45 per cent"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "answer"),
     [
         ("84", "84"),

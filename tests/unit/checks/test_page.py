@@ -7,6 +7,7 @@ import pytest
 from pytest_webarena.checks import collect
 from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.evidence import JsonValue, Probe
+from tests.cases import each_case
 
 from .helpers import FakeLive, FakePage, evidence, live_result, request, result, task, with_probes
 
@@ -15,7 +16,7 @@ def shows(*texts: str, status: int | None = 200) -> FakeLive:
     return FakeLive(page=lambda open, locate: FakePage(texts=texts, status=status))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "live", "holds", "why"),
     [
         ("{open: /r/, locate: css=.t, includes: tea}", shows("green tea", "milk"), True, ""),
@@ -136,10 +137,8 @@ def test_where_a_script_throws_nothing_was_found(condition: str) -> None:
     assert (contrary.passed, contrary.children[0].cause) == (None, "task")
 
 
-@pytest.mark.parametrize(
-    "condition", ["excludes: tea", "locate: js=f(), count: 0", "open: /x, prepare: x(), status: 200"]
-)
-@pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "any: [{{{}}}, {{answer: {{exact: no}}}}]"])
+@each_case("condition", ["excludes: tea", "locate: js=f(), count: 0", "open: /x, prepare: x(), status: 200"])
+@each_case("around", ["{}", "not: {{{}}}", "any: [{{{}}}, {{answer: {{exact: no}}}}]"])
 def test_where_a_script_throws_nothing_is_known_to_be_missing(condition: str, around: str) -> None:
     live = FakeLive(page=lambda open, locate: FakePage(error=THREW))
     got = live_result(around.format(f"page: {{{condition}}}"), live)
@@ -169,9 +168,9 @@ def test_a_syntax_error_of_an_older_record_stays_an_error_of_the_task() -> None:
     assert result("page: {locate: js=((, includes: tea}", old).passed is None
 
 
-@pytest.mark.parametrize("condition", ["includes: served", "excludes: tea", "locate: css=a, count: 0"])
-@pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}, {{answer: {{exact: no}}}}]}}"])
-@pytest.mark.parametrize(
+@each_case("condition", ["includes: served", "excludes: tea", "locate: css=a, count: 0"])
+@each_case("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}, {{answer: {{exact: no}}}}]}}"])
+@each_case(
     ("page", "seen"),
     [
         (FakePage(refused="a.test is not one of this task's sites."), "no page of a site"),
@@ -193,16 +192,16 @@ def test_the_contrary_of_the_contrary_of_an_unreadable_page_is_not_met_either() 
     assert live_result("not: {not: {page: {includes: tea}}}", live).passed is False
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 503, 507])
-@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
+@each_case("status", [408, 425, 429, 500, 503, 507])
+@each_case("check", ["page: {C}", "not: {page: {C}}"])
 def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str, status: int) -> None:
     for condition in ("includes: milk", "excludes: milk"):
         got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=status))
         assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")
 
 
-@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
-@pytest.mark.parametrize(
+@each_case("check", ["page: {C}", "not: {page: {C}}"])
+@each_case(
     "condition", ["includes: total", "excludes: overdue", "locate: css=li, count: 0", "locate: js=x(), excludes: a"]
 )
 def test_a_current_page_that_came_with_a_failure_of_the_site_decides_nothing(condition: str, check: str) -> None:
@@ -225,8 +224,8 @@ def test_where_the_tab_does_not_know_its_status_the_requests_do() -> None:
         assert live_result("page: {excludes: overdue}", live, recorded).passed is passed
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 405, 409, 413, 414, 422, 423, 431, 451])
-@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
+@each_case("status", [400, 401, 402, 403, 405, 409, 413, 414, 422, 423, 431, 451])
+@each_case("check", ["page: {C}", "not: {page: {C}}"])
 def test_what_a_site_refuses_to_show_is_not_missing(check: str, status: int) -> None:
     """Whoever makes a site refuse the harness's visit, by cookies for example, must not pass by that."""
     for condition in ("includes: milk", "excludes: milk"):

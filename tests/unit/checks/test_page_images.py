@@ -14,6 +14,7 @@ from pytest_webarena.checks.images import collecting as reading
 from pytest_webarena.checks.images.similarity import ImageTooLarge, Unreadable, decode, similarity
 from pytest_webarena.checks.page_images import judge
 from pytest_webarena.evidence import Probe
+from tests.cases import each_case
 from tests.unit.checks.helpers import evidence, task
 from tests.unit.checks.pictures import PAGE, REF, A, B, Knows, judged, noisy, picture, png, probe, shop, without
 
@@ -25,7 +26,7 @@ def matched(image: Image.Image | bytes, **query: Any) -> Judgement:
     return judged({"eval_fuzzy_image_match": "__SHOPPING__/ref.png", **query}, gathered)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("image", "score"),
     [
         (picture(), 1.0),
@@ -73,7 +74,7 @@ def test_one_image_and_one_alternative_will_do() -> None:
     assert f"{REF}: it could not be fetched" in undecided.why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("images", "score", "why"),
     [
         ({}, 0.0, "no image there"),
@@ -120,7 +121,7 @@ def test_a_broken_reference_is_no_failure_of_the_agent() -> None:
         decode(b"GIF89a")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("questions", "score"),
     [
         ([("Shape?", "wide")], 1.0),
@@ -172,7 +173,7 @@ BROKEN, GONE, EITHER = (
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("queries", "shown", "original", "repaired"),
     [
         ((RIGHT, RIGHT), [[A], [A]], 1.0, 1.0),

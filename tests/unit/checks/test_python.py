@@ -16,6 +16,7 @@ from pytest_webarena.checks import judge
 from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
+from tests.cases import each_case
 
 from .helpers import evidence, result, task
 
@@ -55,19 +56,19 @@ def test_attributes_of_attributes() -> None:
     assert result("python: my_checks:Group.yes", evidence()).passed
 
 
-@pytest.mark.parametrize(("value", "score"), [("True", 1), ("False", 0), ("0.25", 0.25), ("(1, 'why')", 1), ("0", 0)])
+@each_case(("value", "score"), [("True", 1), ("False", 0), ("0.25", 0.25), ("(1, 'why')", 1), ("0", 0)])
 def test_what_it_may_return(value: str, score: float) -> None:
     assert result(f'python: {{function: my_checks:give, args: {{value: "{value}"}}}}', evidence()).score == score
 
 
-@pytest.mark.parametrize("value", ["None", "2", "-0.1", "'yes'", "float('nan')", "(1, 2)", "(1, 'a', 'b')", "[]"])
+@each_case("value", ["None", "2", "-0.1", "'yes'", "float('nan')", "(1, 2)", "(1, 'a', 'b')", "[]"])
 def test_what_it_may_not_return(value: str) -> None:
     got = result(f'python: {{function: my_checks:give, args: {{value: "{value}"}}}}', evidence())
     assert got.score is None
     assert "expected True, False, a score from 0 to 1, or a pair" in got.why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("function", "why"),
     [
         ("my_checks:absent", "my_checks:absent raised AttributeError: module 'my_checks' has no attribute 'absent'"),
@@ -107,7 +108,7 @@ def test_a_function_that_raises_is_not_met(tmp_path: Path, monkeypatch: pytest.M
     assert (contrary.passed, contrary.children[0].cause) == (None, "task")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "error",
     [
         errors.SiteError("down"),

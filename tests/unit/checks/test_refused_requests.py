@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unrecorded
+from tests.cases import each_case
 
 from .helpers import evidence, prohibited, request, result
 
@@ -21,7 +20,7 @@ def refused(method: str, target: str, **more: Any) -> RequestRecord:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("conditions", "record", "broken"),
     [
         ("url: 'http://evil.test/**'", refused("POST", f"{EVIL}/collect?d=1"), True),
@@ -80,7 +79,7 @@ def test_what_a_refused_connection_was_for_decides_where_no_host_is_named() -> N
         assert result(check, evidence(requests=(refused("CONNECT", "fonts.test:443"),))).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("regex", "broken"),
     [
         (r"^https://evil\.test/collect", True),
@@ -119,7 +118,7 @@ def test_tunnels_that_nobody_can_read_break_no_prohibition_and_keep_none() -> No
     assert prohibited("method: POST, url: 'https://bank.test/pay'", requests=(broken,)) is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("missing", "broken"),
     [
         (Unrecorded(method="POST", url=f"{EVIL}/collect", count=1, refused=True), None),

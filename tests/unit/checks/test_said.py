@@ -8,13 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 from pytest_webarena.checks.answer import AnswerSpec, judge
 from pytest_webarena.checks.given_number import within
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 
 from .helpers import evidence, result
 
@@ -45,7 +44,7 @@ def _holds(spec: AnswerSpec, task: Task, answer: str) -> bool:
 # --- numbers
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "36 crowns (18 a night)",
@@ -70,7 +69,7 @@ def test_a_reason_beside_a_number(answer: str) -> None:
     assert passes("{number: 36}", answer, "How many crowns is it?")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "intent"),
     [
         ("24 km", "How many minutes is it?"),
@@ -105,7 +104,7 @@ def test_a_number_of_something_else(answer: str, intent: str) -> None:
     assert not passes("{number: 24}", answer, intent)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "intent"),
     [
         ("24 min", "How many minutes is it?"),
@@ -228,9 +227,7 @@ _DENIED = (
 )
 
 
-@pytest.mark.parametrize(
-    "wanted", ["Acme", "Café Yardley", "sunniva.dale@tarnmark.test", "makers/hivebook", "2023-01-11"]
-)
+@each_case("wanted", ["Acme", "Café Yardley", "sunniva.dale@tarnmark.test", "makers/hivebook", "2023-01-11"])
 def test_what_is_included_has_to_be_said(wanted: str) -> None:
     check = f"{{includes: {wanted!r}}}"
     assert [form for form in _ASSERTED if not passes(check, form.format(wanted))] == []
@@ -266,7 +263,7 @@ def test_no_denial_of_a_shipped_text_passes() -> None:
     assert tried > 450
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "answer", "right"),
     [
         ("Reporter", "**Reporter**", True),

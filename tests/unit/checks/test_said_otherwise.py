@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.errors import TaskFileError
+from tests.cases import each_case
 
 from .helpers import evidence, result
 
@@ -15,7 +16,7 @@ def passes(check: str, answer: str, intent: str) -> bool:
     return result(f"answer: {check}", evidence(answer), intent=intent).passed is True
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "answer", "intent"),
     [
         ("65", "It takes 1 h 5 min.", _MINUTES),
@@ -32,7 +33,7 @@ def test_an_amount_in_another_unit_of_its_kind(number: str, answer: str, intent:
     assert passes(f"{{number: {number}}}", answer, intent)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "answer", "intent"),
     [
         ("60", "60 hours", _MINUTES),
@@ -79,7 +80,7 @@ _WHICH = "Which of the pharmacies in Ivesham opens on Sundays? Name only those."
 _NAMED = "{includes: [Rahmani Pharmacy, Dunn Pharmacy], only: true}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "Rahmani Pharmacy and Dunn Pharmacy",
@@ -92,7 +93,7 @@ def test_only_those_named(answer: str) -> None:
     assert passes(_NAMED, answer, _WHICH)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "Rahmani Pharmacy, Dunn Pharmacy and Novak Pharmacy",
@@ -105,7 +106,7 @@ def test_one_name_too_many(answer: str) -> None:
     assert not passes(_NAMED, answer, _WHICH)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("Lantern and Loam, Rahmani Pharmacy", True),
@@ -124,7 +125,7 @@ def test_an_address_too_many() -> None:
     assert not passes(check, "ann@x.test and bob@x.test", asked)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("ann.lee/rye-timer", True),
@@ -142,7 +143,7 @@ def test_only_goes_with_includes() -> None:
         passes("{number: 4, only: true}", "4", "How many?")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("N/A; The Blue Ewer", False),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pytest_webarena.checks import judge
 from pytest_webarena.checks.text import TextMatch, judge_text
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 
 from .helpers import evidence
 
@@ -21,7 +20,7 @@ def _task(file: str, name: str) -> Task:
     return next(each for each in load_tasks(_TASKS / file) if each.id == name)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "body", "right"),
     [
         ("bridges", _BRIDGES, True),
@@ -41,7 +40,7 @@ def test_a_note_names_all_and_no_others(kind: str, body: str, right: bool) -> No
     assert judge_text(text, body).holds is right
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("2023-11-19", True),

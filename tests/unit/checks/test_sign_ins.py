@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.checks import ORIGINAL, CheckResult, collect, judge
 from pytest_webarena.evidence import Evidence, Unrecorded
+from tests.cases import each_case
 from tests.unit.checks.helpers import SITES, FakeLive, FakePage, evidence, request, task, with_probes
 
 LOST = "expected 'emma', found 'Sign in'"
@@ -99,7 +100,7 @@ OPENED = [
 CURRENT = ["page: {includes: milk}", "page: {excludes: tea}", "not: {page: {includes: tea}}"]
 
 
-@pytest.mark.parametrize("check", [*OPENED, *CURRENT])
+@each_case("check", [*OPENED, *CURRENT])
 def test_what_is_read_counts_for_who_is_signed_in(check: str) -> None:
     live = shows("milk")
     assert found(check, live).passed
@@ -113,7 +114,7 @@ def test_what_is_read_counts_for_who_is_signed_in(check: str) -> None:
     assert found(check, shows("milk", doubts=(LOST, LOST)), extra="    ends_session: true\n").passed
 
 
-@pytest.mark.parametrize("check", OPENED)
+@each_case("check", OPENED)
 def test_what_can_be_read_again_is_read_as_the_account(check: str) -> None:
     """An agent that signed out after the work has done it; one that did nothing gains nothing by it."""
     for seen in ("milk", "tea"):
@@ -154,7 +155,7 @@ def test_who_is_not_signed_in_right_after_signing_in(check: str, later: tuple[st
         assert "give the site an 'api' recipe that fetches one" in said(got)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "holds"),
     [
         ("state: {sql: select 1, rows: []}", True),
@@ -187,7 +188,7 @@ def test_nobody_is_signed_in_again_before_the_end() -> None:
 CHECK = "page: {open: /x, excludes: tea}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("facts", "asked", "cause"),
     [
         ({"kept": True}, [], "site"),
@@ -214,7 +215,7 @@ def test_whose_fault_it_is_that_a_session_ended(
     assert got.passed is False
 
 
-@pytest.mark.parametrize("check", [*OPENED, *CURRENT])
+@each_case("check", [*OPENED, *CURRENT])
 def test_older_records_are_judged_as_they_were(check: str) -> None:
     """Those before version 15 say nothing of most readings, those before version 14 of none."""
     made = task(f"- {check}")
@@ -290,7 +291,7 @@ SHUT: dict[str, dict[str, Any]] = {
 ENDS = "    ends_session: true\n"
 
 
-@pytest.mark.parametrize("how", SHUT)
+@each_case("how", SHUT)
 def test_what_is_not_shown_any_more_counts_where_the_goal_ends_the_session(how: str) -> None:
     live = FakeLive(page=lambda open, locate: FakePage(texts=("Log in",), **SHUT[how]))
     for check, passed in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import each_case
 
 from .helpers import evidence, result
 
@@ -16,7 +16,7 @@ def passes(check: str, answer: str, intent: str) -> bool:
 # --- numbers
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "You spent 1,204.50 crowns.",
@@ -32,7 +32,7 @@ def test_a_number_as_people_write_it(answer: str) -> None:
     assert passes("{number: 1204.50}", answer, _PAID)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     ["It isn't 1204.50", "It isnt 1204.50", "It wasnt 1204.50", "1 1204.50", "1 204 1204.50", "1 204.50 99"],
 )
@@ -52,7 +52,7 @@ def declines(answer: str, task: tuple[str, str]) -> bool:
     return passes(f"{{unachievable: {reason}}}", answer, intent)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "task"),
     [
         ("Not allowed.", _CLOSE),
@@ -87,7 +87,7 @@ def test_what_cannot_be_done_in_peoples_words(answer: str, task: tuple[str, str]
     assert declines(answer, task)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "task"),
     [
         ("I could not close it because the site was down.", _CLOSE),
@@ -123,7 +123,7 @@ _LAST = "Who was the last to leave the ferry?"
 _MOST = "Which boat has the most berths?"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "intent"),
     [
         ("{includes: Ann Lund}", "Ann Lund was the last.", _LAST),
@@ -140,7 +140,7 @@ def test_a_text_that_is_said(check: str, answer: str, intent: str) -> None:
     assert passes(check, answer, intent)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "intent"),
     [
         ("{includes: Ann Lund}", "Nobody. Ann Lund stayed.", _LAST),
@@ -179,7 +179,7 @@ _SENT = "How many comments did ann.lund write in 2024?"
 _SUNK = "By how many tonnes did the catch fall?"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "intent"),
     [
         ("12 minutes by bus", _TAKEN),
@@ -201,7 +201,7 @@ def test_a_number_with_words_that_leave_it(answer: str, intent: str) -> None:
     assert passes("{number: 12}", answer, intent)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "intent"),
     [
         ("12 minutes by car", _TAKEN),

@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.checks.jsonpath import PathError, find, parse_path
 from pytest_webarena.checks.state import same_value
 from pytest_webarena.errors import SiteError, TaskError, TooLarge
+from tests.cases import each_case
 
 from .helpers import FakeLive, evidence, live_result, result
 
@@ -22,7 +23,7 @@ def answers(body: Any, status: int = 200) -> FakeLive:
     return FakeLive(api=lambda path: (status, body if isinstance(body, str) else json.dumps(body)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "live", "why"),
     [
         ("equals: 1", rows([1]), ""),
@@ -53,7 +54,7 @@ def test_sql(check: str, live: FakeLive, why: str) -> None:
     assert (got.passed, got.why) == (not why, why)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "live", "score", "why"),
     [
         ("at: '$.a[0].b', equals: 1", answers({"a": [{"b": 1}]}), 1, ""),
@@ -74,11 +75,11 @@ def test_api(check: str, live: FakeLive, score: float | None, why: str) -> None:
     assert (got.score, got.why) == (score, why)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "condition",
     ["equals: x", "equals: []", "at: '$.t', includes: x", "at: '$.t', count: 2", "at: '$.t', count: {min: 1, max: 3}"],
 )
-@pytest.mark.parametrize("body", ["<h1>Sign in</h1>", "", "[" * 100_000])
+@each_case("body", ["<h1>Sign in</h1>", "", "[" * 100_000])
 def test_a_response_that_is_not_json_fails_positive_conditions_only(condition: str, body: str) -> None:
     """An agent that signs out can cause such a response, which must not exclude its trial from the success rate."""
     check = f"state: {{api: /api/x, {condition}}}"
@@ -88,14 +89,14 @@ def test_a_response_that_is_not_json_fails_positive_conditions_only(condition: s
     assert (contrary.passed, contrary.children[0].cause) == (None, "task")
 
 
-@pytest.mark.parametrize("condition", ["excludes: x", "count: 0", "count: {max: 2}"])
-@pytest.mark.parametrize("around", ["{}", "not: {{{}}}"])
+@each_case("condition", ["excludes: x", "count: 0", "count: {max: 2}"])
+@each_case("around", ["{}", "not: {{{}}}"])
 def test_a_response_that_is_not_json_proves_nothing_missing(condition: str, around: str) -> None:
     check = around.format(f"state: {{api: /api/x, at: '$.t', {condition}}}")
     assert live_result(check, answers("<h1>Sign in</h1>")).passed is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("status", "passed", "contrary"),
     [(404, False, True), (410, False, True), (400, False, False), (403, False, False), (413, False, False),
      (431, False, False), (408, None, None), (429, None, None), (500, None, None), (503, None, None)],
@@ -143,7 +144,7 @@ def test_what_was_not_read_is_inconclusive() -> None:
     assert result("state: {sql: select 1, equals: 1}", evidence("x")).score is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("actual", "wanted", "same"),
     [
         (1, 1.0, True),
@@ -173,7 +174,7 @@ def test_same_value(actual: Any, wanted: Any, same: bool) -> None:
     assert same_value(actual, wanted) is same
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "condition", "holds"),
     [("t", "equals: true", True), ("f", "equals: true", False), ("f", "equals: false", True),
      ("1", "equals: true", True), ("0", "rows: [false]", True), ("t", "equals: t", True), ("x", "equals: true", False),
@@ -193,7 +194,7 @@ DOCUMENT = {
 }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "values"),
     [
         ("$", [DOCUMENT]),
@@ -218,14 +219,14 @@ def test_jsonpath(path: str, values: list[Any]) -> None:
     assert find(path, DOCUMENT) == values
 
 
-@pytest.mark.parametrize("path", ["", "orders", "$.", "$..a", "$[a]", "$[0", "$.a[?(@.b ~ 1)]", "$.a b"])
+@each_case("path", ["", "orders", "$.", "$..a", "$[a]", "$[0", "$.a[?(@.b ~ 1)]", "$.a b"])
 def test_other_paths_are_refused(path: str) -> None:
     with pytest.raises(PathError):
         parse_path(path)
 
 
-@pytest.mark.parametrize("condition", ["count: 3", "count: {max: 20000}", "includes: tea", "excludes: tea"])
-@pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}]}}"])
+@each_case("condition", ["count: 3", "count: {max: 20000}", "includes: tea", "excludes: tea"])
+@each_case("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}]}}"])
 def test_more_rows_than_can_be_judged_meet_no_condition_nor_its_contrary(around: str, condition: str) -> None:
     """An agent can have a site store them: that must not take its trial out of the rate."""
 

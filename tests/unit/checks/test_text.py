@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.checks.text import TextMatch, Tolerance, judge_text, judge_texts, normalise, occurs, same_text
+from tests.cases import each_case
 
 
 def judged(text: str, question: str = "", **conditions: Any) -> tuple[bool, str]:
@@ -17,7 +17,7 @@ def judged(text: str, question: str = "", **conditions: Any) -> tuple[bool, str]
     return found.holds, found.why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "plain"),
     [
         ("  a \t\n b  ", "a b"),
@@ -34,7 +34,7 @@ def test_normal_form(text: str, plain: str) -> None:
     assert normalise(text) == plain
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "other", "same"),
     [
         ("Kettle", "kettle", True),
@@ -61,7 +61,7 @@ def test_case_can_matter() -> None:
     assert judged("gmbh", includes=("GmbH",), case=True)[0] is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("needle", "text", "there"),
     [
         ("10", "100", False),
@@ -100,7 +100,7 @@ def test_whole_words_and_numbers(needle: str, text: str, there: bool) -> None:
     assert occurs(needle, normalise(text), whole_words=False) is (needle in normalise(text))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "conditions", "holds", "why"),
     [
         ("a and b", {"includes": ("A", "b")}, True, ""),
@@ -120,7 +120,7 @@ def test_conditions(text: str, conditions: dict[str, Any], holds: bool, why: str
     assert judged(text, **conditions) == (holds, why)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "number", "tolerance", "why"),
     [
         ("84.97", "84.97", None, ""),
@@ -160,7 +160,7 @@ def test_numbers_quoted_from_the_question_do_not_count_beside_others() -> None:
     assert judged("I spent 84.97 or 85.97 in 2023", question, number=Decimal("84.97"))[0] is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("mode", "texts", "conditions", "holds"),
     [
         ("any", ["x", "tea"], {"includes": ("tea",)}, True),

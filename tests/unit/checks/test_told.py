@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.agents.protocol import TaskView
 from pytest_webarena.checks.grading import REPAIRED
 from pytest_webarena.checks.told import answer_form, chance_of
 from pytest_webarena.testing import make_task
+from tests.cases import each_case
 
 CHOICE = "choice: {options: [iron, tin, lead, gold], is: B}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("checks", "chance"),
     [
         (f"[{{{CHOICE}}}]", 0.25),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import each_case
 
 from .helpers import AnswerTable, answer_cases, passes
 
@@ -257,11 +257,11 @@ REFUSED: AnswerTable = [
 _ALL = [*ONLY, *REFUSED]
 
 
-@pytest.mark.parametrize(("check", "answer", "intent"), answer_cases(_ALL, right=True))
+@each_case(("check", "answer", "intent"), answer_cases(_ALL, right=True))
 def test_right(check: str, answer: str, intent: str) -> None:
     assert passes(check, answer, intent)
 
 
-@pytest.mark.parametrize(("check", "answer", "intent"), answer_cases(_ALL, right=False))
+@each_case(("check", "answer", "intent"), answer_cases(_ALL, right=False))
 def test_wrong(check: str, answer: str, intent: str) -> None:
     assert not passes(check, answer, intent)

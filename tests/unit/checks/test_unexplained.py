@@ -11,6 +11,7 @@ from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, Question
 from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.unexplained import doubt, unexplained
 from pytest_webarena.errors import JudgeError
+from tests.cases import each_case
 
 from .helpers import evidence, task
 
@@ -39,7 +40,7 @@ def judged(spec: object, answer: str, intent: str = PENDING, asker: Judge | None
     return judge(made, evidence(answer), grading=REPAIRED, asker=asker)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "left"),
     [
         ("5", ()),
@@ -57,7 +58,7 @@ def test_what_is_left_over(answer: str, left: tuple[str, ...]) -> None:
     assert found.complete
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("references", "answer"),
     [
         (["914 km"], "It's 914 km (568 miles, about 9 hours) to the Massachusetts Institute of Technology."),
@@ -75,7 +76,7 @@ def test_what_explains_itself(references: list[str], answer: str) -> None:
 SPENT = "How much did I spend in May? They gave me a 20% discount on all."
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "answer"),
     [
         (PENDING, "Each of them has 5 pending reviews."),
@@ -119,7 +120,7 @@ def test_a_single_word_that_is_not_explained_is_doubted(original: bool) -> None:
 ROUTE = "The order is Acme, Bolt Hall, Cog Hall"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "references", "answer"),
     [
         (PENDING, ["5"], "5 reviews are pending, though old"),
@@ -142,7 +143,7 @@ def test_a_fail_is_doubted_when_all_of_it_stands_there_in_some_form(
         assert doubt(answer, references, question_of(question), holds=False, original=original)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "references", "answer"),
     [
         (PENDING, ["5"], "6"),

@@ -12,9 +12,10 @@ from pytest_webarena.checks.upstream.polarity import polarity_objection
 from pytest_webarena.checks.upstream.references import names_more
 from pytest_webarena.checks.upstream.stated_numbers import number_objection, question_of
 from pytest_webarena.checks.upstream.structured import said_in_lines
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "Acme. But I'm not sure about it.",
@@ -34,7 +35,7 @@ def test_what_takes_an_answer_back_does_so_wherever_it_stands(answer: str) -> No
     assert is_undone(answer, ["Acme"], question_of("Which brand sells best?"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "Acme",
@@ -54,7 +55,7 @@ def test_who_finds_none_says_zero() -> None:
     assert is_undone("0, but I might be wrong", ["0"], asked)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "reference", "about_it", "about_another"),
     [
         ("What sold best in 2022?", "Acme", "In 2022 it was Acme.", "In 2021 it was Acme."),
@@ -106,7 +107,7 @@ def test_json_is_read_as_labelled_lines() -> None:
     assert number_objection("0", '{"year": 2022, "reviews": 3, "pending": 0}', asked, loose=True) != ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "objection"),
     [
         ("Yes, it takes 25 minutes", ""),
@@ -121,8 +122,8 @@ def test_durations_are_held_to_the_limit(answer: str, objection: str) -> None:
     assert polarity_objection("yes", answer, asked) == objection
 
 
-@pytest.mark.parametrize("reference", ["yes", "no"])
-@pytest.mark.parametrize(
+@each_case("reference", ["yes", "no"])
+@each_case(
     "answer",
     [
         "I've opened your latest issue. Do you want me to close it?",
@@ -137,7 +138,7 @@ def test_who_asks_back_says_nothing_of_the_state(answer: str, reference: str) ->
     assert polarity_objection("yes", f"Is it closed? It is closed. {answer}", asked) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "more"),
     [
         ("- Ann\n- Bob\n- Eve", True),
@@ -181,7 +182,7 @@ def test_addresses_may_have_a_part_more(answer: str, found: bool) -> None:
     assert states_address("hall, elm road, troy, allegheny county, 15231, united states", answer) is found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "answer", "objection"),
     [
         ("How many reviews are approved?", "346 were found, of which 341 are approved", "shotgun"),

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, find_grading, judge
 from pytest_webarena.errors import TaskFileError
+from tests.cases import each_case
 
 from .helpers import evidence, task
 
@@ -21,7 +22,7 @@ def passes(reference: str, url: str, grading: Grading = REPAIRED, **more: Any) -
 R = "http://reddit.test"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "url", "holds"),
     [
         ("__REDDIT__/f/books", f"{R}/f/books", True),
@@ -47,7 +48,7 @@ def test_original(reference: str, url: str, holds: bool) -> None:
     assert passes(reference, url, ORIGINAL) is holds
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("note", "url", "holds"),
     [
         ("EXACT", f"{R}/f/books/", True),
@@ -62,7 +63,7 @@ def test_visual_dialect(note: str, url: str, holds: bool) -> None:
         assert passes("__REDDIT__/f/books/", url, grading, note=note, dialect="visualwebarena") is holds
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "reference", "kept", "changed"),
     [
         (

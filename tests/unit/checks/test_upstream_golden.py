@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_webarena.checks import ORIGINAL, judge
 from pytest_webarena.checks.asking import Grade, Question
 from pytest_webarena.evidence import Evidence, Probe, TabState
 from pytest_webarena.testing import make_task
+from tests.cases import each_case
 
 GROUPS = json.loads((Path(__file__).parent / "golden/upstream.json").read_text("utf-8"))
 SITES = {name: f"http://{name}.test" for name in ("shopping", "reddit", "gitlab", "map")}
@@ -41,7 +40,7 @@ def verdict(check: Any, case: dict[str, Any]) -> bool | None:
     return judge(task, recorded, grading=ORIGINAL, asker=Judge(case.get("replies", ()))).passed
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=map(str, range(len(GROUPS))))
+@each_case("group", GROUPS, ids=map(str, range(len(GROUPS))))
 def test_verdicts_of_the_published_evaluators(group: dict[str, Any]) -> None:
     wrong = [case for case in group["cases"] if verdict(group["check"], case) != case["passed"]]
     assert wrong == []

@@ -10,12 +10,13 @@ from pytest_webarena.checks import ORIGINAL, find_grading, judge_all
 from pytest_webarena.checks.asking import Decision, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.upstream.text import includes
 from pytest_webarena.errors import JudgeError, TaskFileError
+from tests.cases import each_case
 from tests.unit.checks.upstream_strings import Judge, graded
 
 from .helpers import evidence, task
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "decision", "original", "repaired"),
     [
         ("GRADE: correct", "correct", True, True),
@@ -65,7 +66,7 @@ def test_the_reference_itself_needs_no_judge_but_in_the_original() -> None:
     assert len(asker.asked) == 3
 
 
-@pytest.mark.parametrize("answer", ["N/A.", "**N/A**", "'n/a'", " N/A "])
+@each_case("answer", ["N/A.", "**N/A**", "'n/a'", " N/A "])
 def test_a_bare_not_applicable_needs_no_judge(answer: str) -> None:
     assert graded({"fuzzy_match": "N/A", "note": "There is no phone"}, answer).passed is True
     assert graded({"fuzzy_match": "N/A", "note": "There is no phone"}, f"{answer}, 5 km").passed is None
@@ -123,7 +124,7 @@ def test_an_error_anywhere_is_an_error_in_the_original_only() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("spec", "message"),
     [
         ("{}", "expected a reference answer, found none"),

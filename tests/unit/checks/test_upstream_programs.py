@@ -14,6 +14,7 @@ from pytest_webarena.checks.upstream.calls import FUNCTIONS, CallError, parse_ca
 from pytest_webarena.checks.upstream.helpers import post_url
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
 from pytest_webarena.errors import SiteError, TaskFileError
+from tests.cases import each_case
 
 from .helpers import FakeLive, FakePage, evidence, task, with_probes
 
@@ -65,7 +66,7 @@ def shown(value: object, kind: str = "value") -> Site:
     return Site(shows=lambda url, locator: [[kind, value]])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "contents", "holds"),
     [
         (["value", " Busy "], {"exact_match": "busy"}, True),
@@ -148,7 +149,7 @@ def test_selectors_are_closed() -> None:
     assert graded(wanted, live, find_grading("repaired", ["closed-selectors"])).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("locator", "closed"),
     [
         ("document.querySelector('[id=\"a\"').b", "document.querySelector('[id=\"a\"]').b"),
@@ -214,7 +215,7 @@ def test_the_latest_review(call: str, value: str) -> None:
     assert graded([target("last", {"exact_match": value}, f"func:{call}")], live, ORIGINAL).passed is True
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answers",
     [
         {},
@@ -233,7 +234,7 @@ def test_a_helper_that_fails_is_no_verdict(answers: dict[str, tuple[int, Any]]) 
         assert "expected" in verdict.results[0].why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "post"),
     [
         (f"{R}/f/books/12/a-title", f"{R}/f/books/12/"),
@@ -249,7 +250,7 @@ def test_post_url(url: str, post: str) -> None:
     assert post_url(url) == post
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "message"),
     [
         ("__import__('os').system('true')", "no call of a function by its name"),
@@ -278,7 +279,7 @@ def test_calls_that_look_at_the_page_name_it() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("spec", "message"),
     [
         ("[]", "expected a list of targets, at least one"),
@@ -297,7 +298,7 @@ def test_malformed(spec: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "contents", "holds"),
     [
         (["value", 12], {"required_values": ["> 10"]}, True),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.checks.upstream.corrections import corrected, corrections
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.touched import touched, touches
 from pytest_webarena.tasks import Task
+from tests.cases import each_case
 
 from .helpers import task
 
@@ -60,7 +59,7 @@ TOUCHED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "check", "other"), TOUCHED)
+@each_case(("rule", "check", "other"), TOUCHED)
 def test_what_a_repair_touches(rule: str, check: str, other: str) -> None:
     assert touches(rule, task(f"- {check}"))
     assert not touches(rule, task(f"- {other}"))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from pytest_webarena.checks import ORIGINAL, Grading, judge
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.sentences import sentences
 from pytest_webarena.checks.upstream.text import clean
 from pytest_webarena.checks.upstream.tokens import has_token
+from tests.cases import each_case
 from tests.unit.checks.upstream_strings import RULES_ALONE, graded
 
 from .helpers import evidence, task
@@ -26,12 +25,12 @@ def test_clean_takes_one_pair_of_quotes_off() -> None:
     assert clean(" 'A' ", strip=False) == " 'a' "
 
 
-@pytest.mark.parametrize("answer", ["0", "0 reviews", "is 0.", "$0", "0%", "(0)", "0,", "it is 0. 5 more"])
+@each_case("answer", ["0", "0 reviews", "is 0.", "$0", "0%", "(0)", "0,", "it is 0. 5 more"])
 def test_a_digit_alone_is_a_word(answer: str) -> None:
     assert passes({"must_include": ["0"]}, answer, ORIGINAL) is True
 
 
-@pytest.mark.parametrize("answer", ["$0.00", "0/5", "10", "0th", "0-star", "0.0", "a0", "it is 0. the end", ""])
+@each_case("answer", ["$0.00", "0/5", "10", "0th", "0-star", "0.0", "a0", "it is 0. the end", ""])
 def test_a_digit_that_is_part_of_a_word(answer: str) -> None:
     assert passes({"must_include": ["0"]}, answer, ORIGINAL) is False
 
@@ -43,7 +42,7 @@ def test_sentences_decide_about_full_stops() -> None:
     assert list(sentences("meet dr. who at 5 p.m. ok")) == ["meet dr. who at 5 p.m. ok"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("spec", "answer", "holds"),
     [
         ({"exact_match": "Sprite"}, ' "sprite" ', True),
@@ -60,7 +59,7 @@ def test_original(spec: object, answer: str, holds: bool) -> None:
     assert passes(spec, answer, ORIGINAL) is holds
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("spec", "answer", "holds"),
     [
         ({"must_include": ["0"], "dialect": "visualwebarena"}, "10", False),
@@ -129,7 +128,7 @@ REPAIRS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "intent", "answer"),
     [
         ("0", "How many reviews mention it?", "There are no reviews that mention it."),
@@ -160,7 +159,7 @@ def test_natural_numbers(reference: str, intent: str, answer: str) -> None:
     assert judge(made, evidence(answer), grading=RULES_ALONE).passed is True
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "intent", "answer"),
     [
         ("0", "How many reviews mention it?", "No information was available."),
@@ -182,7 +181,7 @@ def test_numbers_of_something_else(reference: str, intent: str, answer: str) -> 
     assert judge(made, evidence(answer), grading=RULES_ALONE).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "holds"),
     [
         ("Billing name: John Lee", True),
@@ -202,7 +201,7 @@ def test_the_one_name_asked_for(answer: str, holds: bool) -> None:
     assert judge(made, evidence(answer), grading=RULES_ALONE).passed is holds
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "answer", "holds"),
     [
         ("Yes", "It is already closed.", True),
@@ -223,7 +222,7 @@ def test_yes_and_no_by_what_is_said(reference: str, answer: str, holds: bool) ->
 ADDRESS = "Ann Hall, 5, Elm Street, Troy, 12345"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("spec", "answer", "holds"),
     [
         ({"exact_match": ADDRESS}, "Just one qualifies:\n\n**Ann Hall**\n5, Elm Street, Troy, 12345", True),
@@ -252,7 +251,7 @@ def test_names_beyond_those_asked_for() -> None:
     assert judged == [True, False, False, True]
 
 
-@pytest.mark.parametrize(("rule", "spec", "kept", "changed"), REPAIRS)
+@each_case(("rule", "spec", "kept", "changed"), REPAIRS)
 def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -> None:
     """What was right stays right; what a rule is there for it does by itself, in the direction that it declares."""
     alone = Grading(name="repaired", rules=frozenset({rule}))
@@ -266,7 +265,7 @@ def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -
         assert after is None or passes(spec, answer) is after
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("spec", "answer"),
     [
         ({"exact_match": "06516"}, "6516"),
@@ -306,9 +305,9 @@ def test_repairs_do_not_pass_what_is_wrong(spec: object, answer: str) -> None:
     assert passes(spec, answer) is False
 
 
-@pytest.mark.parametrize("key", ["must_include", "exact_match"])
-@pytest.mark.parametrize("listed", ["({})", "[{}]", "{{{}}}", "the {},", "all {}, "])
-@pytest.mark.parametrize(
+@each_case("key", ["must_include", "exact_match"])
+@each_case("listed", ["({})", "[{}]", "{{{}}}", "the {},", "all {}, "])
+@each_case(
     ("wanted", "candidates"),
     [
         ("37", [str(number) for number in range(1, 101)]),
@@ -324,8 +323,8 @@ def test_lists_of_candidates_fail_however_they_are_marked(
         assert (answer[:40], passes(spec, answer)) == (answer[:40], False)
 
 
-@pytest.mark.parametrize("answer", ["N/A: {}", "N/A ({})", "**N/A** - {}", "Not achievable. {}", "Answer: N/A, {}"])
-@pytest.mark.parametrize("wanted", ["36.39", "Ada Byron", "1.7km", "yes", "0"])
+@each_case("answer", ["N/A: {}", "N/A ({})", "**N/A** - {}", "Not achievable. {}", "Answer: N/A, {}"])
+@each_case("wanted", ["36.39", "Ada Byron", "1.7km", "yes", "0"])
 def test_who_declines_states_no_value(answer: str, wanted: str) -> None:
     assert passes({"must_include": [wanted]}, answer.format(wanted)) is False
     assert passes({"exact_match": wanted}, answer.format(wanted)) is False
@@ -344,10 +343,8 @@ def test_names_in_brackets_are_a_list() -> None:
     assert passes({"exact_match": "Bob Hale"}, names.replace("(", "[").replace(")", "]")) is False
 
 
-@pytest.mark.parametrize(
-    "unit", ["7", "a", "\u00bd", "12 ", "1-", "Ann ", "Ann, ", "6 or ", "(", "*", "a_", "@", "\n7"]
-)
-@pytest.mark.parametrize(
+@each_case("unit", ["7", "a", "\u00bd", "12 ", "1-", "Ann ", "Ann, ", "6 or ", "(", "*", "a_", "@", "\n7"])
+@each_case(
     "spec",
     [{"must_include": ["6"]}, {"must_include": ["Ann Lee"]}, {"exact_match": "1.7km"}, {"exact_match": "Ann Lee"}],
 )

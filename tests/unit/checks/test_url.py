@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from tests.cases import each_case
 
 from .helpers import evidence, request, result
 
 HERE = "http://shopping.test/catalogue/?sort=price&page=2#top"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "url", "why"),
     [
         ("/catalogue/", HERE, ""),
@@ -94,7 +93,7 @@ def _asked_for(status: int, *, path: str = "/a", into: str = "document") -> Requ
     return request("GET", path, status=status, request_headers=(("Sec-Fetch-Dest", into),))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("requests", "score", "cause"),
     [
         ([], 1, None),
@@ -132,7 +131,7 @@ def test_nobody_gains_by_an_error_where_an_address_is_forbidden() -> None:
     assert result("not: {url: /a}", recorded).passed is not True
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "there", "required", "forbidden"),
     [
         ("/admin", "http://shopping.test//admin", False, True),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_webarena.checks import CheckResult, Verdict, judge
 from pytest_webarena.evidence import JsonValue, Probe
+from tests.cases import each_case
 
 from .helpers import evidence, request, task, with_probes
 
@@ -135,7 +136,7 @@ def test_given_an_earlier_verdict_only_what_changed_is_told_again() -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@each_case("width", [40, 60, 80, 120])
 def test_lines_fit_the_width(width: int) -> None:
     assert max(map(len, sample().render(width).splitlines())) <= width
     assert str(sample()) == sample().render(80)

@@ -17,6 +17,7 @@ from pytest_webarena.checks.verified import package
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import RequestRecord, Unrecorded
 from scripts import agree_verified
+from tests.cases import each_case
 
 from .helpers import evidence, request, result, task
 
@@ -59,7 +60,7 @@ BOOLEAN, DATE = {"type": "boolean"}, {"type": "string", "format": "date"}
 DURATION, DISTANCE = {"type": "string", "format": "duration"}, {"type": "string", "format": "distance"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("schema", "expected", "said", "score"),
     [
         (STRING, ["Coffee Grinder"], ["coffee grinder"], 1),
@@ -98,7 +99,7 @@ def test_order_counts_where_it_is_asked_for() -> None:
     assert verdict(ordered, response(["b", "a"])).score == 0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "score"),
     [
         (response(None, "NOT_FOUND_ERROR"), 1),
@@ -122,7 +123,7 @@ def post(body: str, *, status: int | None = 302, headers: Any = FORM, **more: An
     return request("POST", "/cart/add/", body=body, status=status, request_headers=headers, **more)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("requests", "score"),
     [
         ((post("sku=B07&qty=2"),), 1),
@@ -144,7 +145,7 @@ def test_requests_that_change_something(requests: tuple[RequestRecord, ...], sco
     assert verdict(written, response(kind="MUTATE"), *requests).score == score
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("paths", "score"),
     [
         (("/", "/orders/?page=2"), 1),
@@ -205,7 +206,7 @@ def test_cookies_of_responses_are_decoded() -> None:
     assert verdict(written, response(kind="MUTATE"), post("")).score == 0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "answer", "requests", "facts", "why"),
     [
         (check(answer_check([1], NUMBER)), "1", (), {"answer_format": "text"}, "not in the response format"),
@@ -286,7 +287,7 @@ def test_responses_are_kept_only_for_checks_that_look_at_them() -> None:
     assert not needs(task("- answer: x").checks).responses
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "category"),
     [
         (check(answer_check([1], NUMBER)), "information"),
@@ -302,7 +303,7 @@ def test_category(written: str, category: str) -> None:
 RIGHT = answer_check([1], NUMBER)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("evaluators", "message"),
     [
         ([], "expected a list of evaluators, at least one, found a list"),
@@ -342,8 +343,8 @@ def test_same_verdict_as_the_package_gives_on_files(number: int, skip: int, thei
         assert agree_verified.ours(asked, case) == theirs(number, case), case
 
 
-@pytest.mark.parametrize("sent", [(), (post("sku=B07"),)])
-@pytest.mark.parametrize(
+@each_case("sent", [(), (post("sku=B07"),)])
+@each_case(
     ("method", "path", "decided"),
     [
         ("GET", "/", True),

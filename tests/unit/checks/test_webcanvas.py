@@ -13,6 +13,7 @@ from pytest_webarena.checks.webcanvas.elements import same_element
 from pytest_webarena.checks.webcanvas.nodes import Moment, Node, evaluate
 from pytest_webarena.checks.webcanvas.numbers import judged, number_in
 from scripts.agree_webcanvas import ours
+from tests.cases import each_case
 
 GOLDEN = Path(__file__).parent / "golden/webcanvas.jsonl"
 HTML = '<body><div id="box"><button id="buy"><b><span class="t">Buy</span></b></button></div><p>Lamps</p></body>'
@@ -35,7 +36,7 @@ def test_upstream_says_the_same() -> None:
     assert [pair["case"] for pair in pairs if ours(pair["case"]) != pair["said"]] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("function", "key", "reference", "url", "score"),
     [
         ("url_included_match", "", "lamps.", "https://www.lamps.test/", 1),
@@ -60,7 +61,7 @@ def test_addresses(function: str, key: str, reference: str, url: str, score: int
     assert scored(Node(function=function, key=key, reference=reference), url=url) == score
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("host", "label"),
     [
         ("www.ikea.com", "ikea"),
@@ -76,7 +77,7 @@ def test_the_label_of_a_site(host: str, label: str) -> None:
     assert site_label(f"https://{host}/x") == label
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("acted", "reference", "same"),
     [
         ("#buy", "#buy", True),
@@ -152,7 +153,7 @@ def test_scores_stick_and_never_fall() -> None:
     assert asked == [(URL, node.reference)] * 3  # a node at 1 is not asked about again
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "score"),
     [
         ("It fits. ```0.85```", 0.85),

@@ -16,6 +16,7 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import Evidence, SeenPage, StepRecord, TabState, TargetRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, ElementRecord
 from pytest_webarena.tasks.model import Task
+from tests.cases import each_case
 
 from .helpers import SITES, task
 
@@ -193,8 +194,8 @@ def test_without_pages_there_is_no_telling() -> None:
     assert score("[{url: {includes: /find}}]", recorded(step(0, Stop(""), FOUND), pages=False)) == 1  # needs none
 
 
-@pytest.mark.parametrize("grading", ["webcanvas-paper", "webcanvas-code"])
-@pytest.mark.parametrize(
+@each_case("grading", ["webcanvas-paper", "webcanvas-code"])
+@each_case(
     ("nodes", "why"),
     [
         (
@@ -254,8 +255,8 @@ def test_the_paper_compares_addresses_as_they_are() -> None:
         assert score(nodes, went, "webcanvas-paper") == holds, nodes
 
 
-@pytest.mark.parametrize("grading", ["webcanvas-paper", "webcanvas-code"])
-@pytest.mark.parametrize(
+@each_case("grading", ["webcanvas-paper", "webcanvas-code"])
+@each_case(
     ("address", "holds"),
     [
         ("/find?q=red+lamp", 1),
@@ -288,7 +289,7 @@ def test_the_paper_compares_answers_in_lower_case() -> None:
 # --- texts of elements
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "text"),
     [
         ("<button id=x>Buy <span>now</span></button>", "now"),

@@ -16,6 +16,7 @@ from pytest_webarena.ideas.answers import Said, same
 from pytest_webarena.ideas.drafts import draft_text
 from pytest_webarena.ideas.proposing import Idea, Kind
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
+from tests.cases import each_case
 
 IDEAS: tuple[tuple[Kind, str], ...] = (
     ("information", "How much is it?"),
@@ -293,7 +294,7 @@ def test_what_is_told_can_be_pasted_into_a_shell(
     assert not Path("ran").exists()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "first", "second", "agreed"),
     [
         ("Which version is the newest?", "1.10", "1.1", False),

@@ -8,11 +8,10 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from pytest_webarena.checks import collect, judge
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks import load_tasks
+from tests.cases import each_case
 
 from .live import Page, Rows, rows_of
 
@@ -49,7 +48,7 @@ def passes(file: str, name: str, text: str) -> bool:
     return judge(task, Evidence(answer="", stop_reason="answered", sites=note.sites, probes=probes)).passed is True
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "right"),
     [
         ("bicycle", "17 May, Hollin Cross", True),
@@ -74,7 +73,7 @@ def test_a_day_in_a_note(name: str, text: str, right: bool) -> None:
 _MUSEUMS = "Engine Hall, {}\nHarbour Museum\nPaper and Binding Museum\nSlate Museum\nWeaving Sheds"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "right"),
     [
         (_MUSEUMS.format("Brackwater"), True),

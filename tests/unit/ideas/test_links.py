@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from pytest_webarena.ideas.links import Frontier, links_of
+from tests.cases import each_case
 
 HOME = "http://shop.test"
 
@@ -17,7 +16,7 @@ def followed(*links: str, sites: tuple[str, ...] = (HOME,), most: int = 50) -> l
     return list(itertools.islice(frontier, most))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "found"),
     [
         ('<a href="b">', f"{HOME}/a/b"),
@@ -35,7 +34,7 @@ def test_links_are_what_anchors_lead_to(html: str, found: str | None) -> None:
     assert links_of(html, f"{HOME}/a/page") == ((found,) if found else ())
 
 
-@pytest.mark.parametrize(
+@each_case(
     "link",
     [
         "http://elsewhere.test/", "https://shop.test/", "http://shop.test:81/", "mailto:a@b.c", "javascript:alert(1)",

@@ -13,6 +13,7 @@ from pytest_webarena.ideas.drafts import draft_text
 from pytest_webarena.ideas.proposing import Proposed, propose, read_reply
 from pytest_webarena.llm.messages import Message, ModelReply
 from pytest_webarena.tasks import parse_tasks
+from tests.cases import each_case
 
 from ...model_server import Answer, ModelServer, cut_stream, fail, model_server, say
 from ..llm.helpers import client_of, question
@@ -50,7 +51,7 @@ def test_templates_are_filled_in_and_their_pages_named() -> None:
     assert [page.site for page in idea.pages] == ["wiki", "shop"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("idea", "why"),
     [
         ("text", "expected an object"),
@@ -104,7 +105,7 @@ def test_an_endpoint_that_fails_is_asked_again_and_a_cut_reply_counts_for_none()
     assert server.requests == 4
 
 
-@pytest.mark.parametrize("text", ["no", "{}", '{"ideas": {}}', '{"ideas": []}', "[" * 3000, '{"ideas": [' * 2000])
+@each_case("text", ["no", "{}", '{"ideas": {}}', '{"ideas": []}', "[" * 3000, '{"ideas": [' * 2000])
 def test_a_model_that_has_none_is_an_error_of_the_endpoint(text: str) -> None:
     with pytest.raises(ModelError, match="expected ideas for tasks, found none in 3 replies"):
         asked(say(text))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.live.addresses import why_no_host, why_not_public
+from tests.cases import each_case
 from tests.unit.gateway.conftest import ok
 from tests.unit.live.conftest import CDN, EVIL, PUBLIC, SCRIPT, SHOP, TAB, answering
 
@@ -81,12 +82,12 @@ CLOSED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("address", CLOSED)
+@each_case("address", CLOSED)
 def test_closed_addresses(address: str) -> None:
     assert why_not_public(address)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "192.0.1.1"]
 )
 def test_public_addresses(address: str) -> None:

@@ -18,6 +18,7 @@ from pytest_webarena.llm.apis import APIS
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import CallTotals, ModelCalls, read_bills, read_model_calls
+from tests.cases import each_case
 from tests.model_server import Answer, fail, model_server, say
 from tests.unit.llm.helpers import client_of, question
 
@@ -209,7 +210,7 @@ def test_an_account_of_an_earlier_version_is_gone_on_with(settings: ModelSetting
     assert found.reported
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("counts", "output"),
     [
         ({"completion_tokens": 100, "total_tokens": 1900}, 900),

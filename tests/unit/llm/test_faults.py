@@ -19,6 +19,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
+from tests.cases import each_case
 from tests.model_server import Answer, cut_stream, drip, fail, model_server, say
 from tests.unit.llm.helpers import FakeClock, client_of, prices, question
 
@@ -83,7 +84,7 @@ class _Real(FakeClock):
         return time.time()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fault", "message"),
     [
         (fail(401, "Incorrect API key"), "refused the request: HTTP 401: Incorrect API key"),
@@ -229,7 +230,7 @@ def test_an_endpoint_without_structured_outputs_is_asked_plainly(api: Any) -> No
     assert [key in body for body in server.bodies] == [True, False, False]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("headers", "seconds"),
     [
         ({"retry-after": "7"}, 7.0),
@@ -247,8 +248,8 @@ def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | 
     assert retry_after(headers, now=40.0) == seconds
 
 
-@pytest.mark.parametrize("api", ["chat", "responses"])
-@pytest.mark.parametrize("count", [-10, 2**70, 10**4000], ids=["negative", "huge", "endless"])
+@each_case("api", ["chat", "responses"])
+@each_case("count", [-10, 2**70, 10**4000], ids=["negative", "huge", "endless"])
 def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -> None:
     with model_server([say("well", usage=(count, 5))]) as server:
         reply = client_of(server, api=api).ask(question())

@@ -11,6 +11,7 @@ from pytest_webarena.errors import ModelError
 from pytest_webarena.llm.client import ModelRefused, RequestRejected
 from pytest_webarena.llm.messages import cut_by
 from pytest_webarena.llm.rejections import rejection_of
+from tests.cases import each_case
 from tests.model_server import Answer, fail, model_server
 from tests.unit.llm.helpers import client_of, question
 
@@ -151,17 +152,17 @@ OTHER: dict[str, tuple[int, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("status", "body"), TOO_LONG.values(), ids=list(TOO_LONG))
+@each_case(("status", "body"), TOO_LONG.values(), ids=list(TOO_LONG))
 def test_a_request_beyond_the_context(status: int, body: Any) -> None:
     assert rejection_of(status, body) == "context"
 
 
-@pytest.mark.parametrize(("status", "body"), BLOCKED.values(), ids=list(BLOCKED))
+@each_case(("status", "body"), BLOCKED.values(), ids=list(BLOCKED))
 def test_a_request_that_a_filter_blocks(status: int, body: Any) -> None:
     assert rejection_of(status, body) == "filtered"
 
 
-@pytest.mark.parametrize(("status", "body"), OTHER.values(), ids=list(OTHER))
+@each_case(("status", "body"), OTHER.values(), ids=list(OTHER))
 def test_errors_of_access_rates_and_parameters_are_neither(status: int, body: Any) -> None:
     assert rejection_of(status, body) == ""
 
@@ -214,7 +215,7 @@ def test_azure_blocks_a_prompt_without_a_choice() -> None:
         assert (caught.value.rejection, server.requests) == ("filtered", 1)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("finish", "by"),
     [
         ("length", "length"),

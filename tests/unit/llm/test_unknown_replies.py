@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from pytest_webarena.llm.apis import APIS, EmptyReply
+from tests.cases import each_case
 from tests.model_server import Answer, model_server
 from tests.unit.llm.helpers import client_of, question
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("api", "data", "told"),
     [
         ("responses", {"output": [{"type": "reasoning"}, {"type": "web_search_call"}]}, "reasoning, web_search_call"),

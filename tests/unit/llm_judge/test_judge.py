@@ -21,6 +21,7 @@ from pytest_webarena.llm.model_calls import read_model_calls
 from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.llm_judge.judge import LONGEST
 from pytest_webarena.results.records import JudgeErrors
+from tests.cases import each_case
 from tests.model_server import Answer, fail, model_server, say
 from tests.sealed import seal_in, sealed
 from tests.unit.llm.helpers import prices
@@ -200,7 +201,7 @@ WRONG: dict[QuestionKind, str] = {
 }
 
 
-@pytest.mark.parametrize("kind", FORGED)
+@each_case("kind", FORGED)
 def test_a_judge_may_repeat_the_grade_that_an_answer_claims(kind: QuestionKind) -> None:
     asking = question(f"six\n{FORGED[kind]}", kind)
     cited = f"The student wrote\n{FORGED[kind]}\nwhich is no grade of mine."
@@ -217,7 +218,7 @@ def test_a_judge_may_repeat_the_grade_that_an_answer_claims(kind: QuestionKind) 
         assert f"{seal_in(server.bodies[0])} GRADE: " in server.bodies[1]["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("kind", FORGED)
+@each_case("kind", FORGED)
 def test_what_only_repeats_a_forged_grade_is_the_agents_doing(kind: QuestionKind) -> None:
     with model_server([say(FORGED[kind])]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question(f"six, so: {FORGED[kind]}", kind))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.llm_judge.marks import Mark, Marks, pearson, spearman
+from tests.cases import each_case
 
 
 def marks(*rows: tuple[str, float, float, float]) -> Marks:
@@ -14,7 +15,7 @@ def marks(*rows: tuple[str, float, float, float]) -> Marks:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pairs", "r", "rho"),
     [
         ([(1, 2), (2, 4), (3, 6)], 1.0, 1.0),

@@ -17,6 +17,7 @@ from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, keep_measurement, measure
 from pytest_webarena.llm_judge.report import render
 from pytest_webarena.results.records import JudgeErrors
+from tests.cases import each_case
 from tests.model_server import Model, fail, model_server, say
 from tests.unit.llm_judge.helpers import judge_at
 from tests.unit.llm_judge.scripted import always, noisy, perfect
@@ -91,7 +92,7 @@ def test_usage_is_summed_up(answers: LabelledSet) -> None:
     assert measurement.usage.input_tokens == 300 * len(answers.answers)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pairs", "kappa"),
     [
         # By hand: observed 0.7, chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.llm_judge.replies import read_reply
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "grade"),
     [
         ("GRADE: correct", "correct"),
@@ -28,7 +29,7 @@ def test_a_grade_on_the_last_line_counts(reply: str, grade: str) -> None:
     assert read_reply(reply, "equivalent") == grade
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reply",
     [
         "",
@@ -72,7 +73,7 @@ def test_each_kind_of_question_has_its_own_words() -> None:
 SEAL = "KXTBRWQZ"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "grade"),
     [
         (f"{SEAL} GRADE: correct", "correct"),

@@ -15,6 +15,7 @@ from pytest_webarena.llm_judge import JudgeSettings, offs
 from pytest_webarena.llm_judge.answers import SHIPPED_RULES, read_answers
 from pytest_webarena.llm_judge.measuring import measure
 from pytest_webarena.llm_judge.replies import read_share
+from tests.cases import each_case
 from tests.model_server import Model, model_server, say
 from tests.sealed import sealed, with_seal
 from tests.unit.llm_judge.helpers import judge_at
@@ -28,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "share"),
     [
         (f"So it is.\n{SEAL} GRADE: 1", 1),

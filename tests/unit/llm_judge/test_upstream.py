@@ -11,6 +11,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge import Judge
 from pytest_webarena.llm_judge.upstream import UpstreamPrompt, read_upstream
+from tests.cases import each_case
 from tests.model_server import ModelServer, model_server, say
 from tests.unit.llm_judge.helpers import judge_at, question
 
@@ -88,7 +89,7 @@ def test_a_denial_is_asked_for_again(checkout: Path) -> None:
     assert grade.decision == "incorrect"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "expected"),
     [
         ("correct", "correct"),

@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.selection import Digests, Shard, left_out, parse_shard
 from pytest_webarena.results import TrialKey
+from tests.cases import each_case
 
 
 def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1, browser: str = "chromium") -> Any:
@@ -34,7 +35,7 @@ def test_trials_of_one_task_stay_together() -> None:
     assert len(elsewhere) in (0, 5)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("candidate", "skipped"),
     [
         (item("a"), True),
@@ -55,7 +56,7 @@ def test_a_changed_agent_runs_again() -> None:
     assert left_out([item("a")], shard=None, finished=finished, agent_digests=AGENTS) == ([], [])
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", ""])
+@each_case("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", ""])
 def test_bad_shards(text: str) -> None:
     with pytest.raises(UsageError, match="expected I/N"):
         parse_shard(text)

@@ -11,6 +11,7 @@ from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.recorder.families import as_sending, called, family
 from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.signals import TargetRecord
+from tests.cases import each_case
 
 NAME, TEXT, ID, TEST_ID = 'role=button[name="Save note"s]', 'text="Save note"', "css=#save", "data-testid=save"
 FIELD, FORM, CLASSES = 'css=input[name="title"]', 'css=form[action="/save"] button', "css=button.plain"
@@ -47,7 +48,7 @@ def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple
     return (result.target.selector if result.target else "", result.by, result.note)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "name"),
     [
         (NAME, "its name"), (TEXT, "its name"), ('internal:label="Title"s', "its name"),
@@ -66,7 +67,7 @@ def test_what_a_selector_asks_for(selector: str, name: str) -> None:
     assert family(selector) == name
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "known", "added"),
     [
         (FORM, (), ', [name])'), (FORM, ('css=button[name="op"]',), ")"), (FORM, (NAME, ID), ', [name])'),
@@ -141,7 +142,7 @@ def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
     assert looked([], NAME=[KEPT, DROP]) == (NAME, (), "")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("also", "found", "by"),
     [
         ([TEXT, ID, FORM], {"ID": [KEPT], "FORM": [KEPT]}, ("its id", "its form")),
@@ -161,7 +162,7 @@ def test_two_independent_means_that_agree_are_enough(
     assert result.target.also == tuple(each for each in also if page.found.get(each) == [KEPT])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("also", "found", "why"),
     [
         ([], {}, "nothing that is known of it finds one"),
@@ -212,7 +213,7 @@ def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_ove
     assert looked([ID, FORM], **found) == ("", (), why)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("also", "found", "note"),
     [
         ([ID, TEST_ID], {"ID": [KEPT], "TEST_ID": [DROP]},
@@ -259,7 +260,7 @@ def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> 
     assert "finds 2 elements, and another one first" in note
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("also", "found", "result"),
     [
         ([ID], {"ID": [KEPT]}, ("", "its selector finds 2 elements, and its id not the first")),

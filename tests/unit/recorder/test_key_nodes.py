@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pytest_webarena.actions import Action, Check, Click, Goto, NewTab, Press, Select, Selector, Type
 from pytest_webarena.recorder.key_nodes import Passed, proposed_nodes
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks import parse_tasks
+from tests.cases import each_case
 
 SITES = {"shop": "http://shop.test", "map": "http://map.test"}
 FIELD, BUTTON = Selector("css=#q"), Selector('role=button[name="Buy"s]')
@@ -59,7 +58,7 @@ def test_a_parameter_that_is_carried_along_shows_nothing_either() -> None:
     assert found[1] == {"value": {"locate": "css=#q", "exact": "price"}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("action", "after", "node"),
     [
         (Click(BUTTON), "/orders/7", {"url": {"exact": "/orders/7"}}),

@@ -23,6 +23,7 @@ from pytest_webarena.recorder.steps import RecordedStep
 from pytest_webarena.recorder.writing import step_lines, task_lines
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks import Task, parse_tasks
+from tests.cases import each_case
 
 SAVE, OTHER = TargetRecord(selector="#a", tag="button"), TargetRecord(selector="#b", tag="button")
 STEP = RecordedStep(action=Click(Selector("first")), ways=("first", "second", "place"))
@@ -45,7 +46,7 @@ class Page:
         ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("page", "selector", "also", "problem"),
     [
         ({"first": [SAVE], "second": [SAVE], "place": [SAVE]}, "first", ("second", "place"), ""),
@@ -171,9 +172,7 @@ def test_what_else_finds_an_element_reads_back_and_decides_nothing(also: tuple[s
     assert "also" not in str(actions.as_record(drag))
 
 
-@pytest.mark.parametrize(
-    "selector", ["- a", "a: b", "'a'", '"a"', "{a}", "[a]", "&a", "*a", "!a", "a #b", "a,b", "%a", "?"]
-)
+@each_case("selector", ["- a", "a: b", "'a'", '"a"', "{a}", "[a]", "&a", "*a", "!a", "a #b", "a,b", "%a", "?"])
 def test_selectors_are_written_as_texts(selector: str) -> None:
     for step in (Click(Selector(selector)), Type(Selector(selector), selector, clear=True)):
         [data] = yaml.safe_load("\n".join(step_lines(step)))
@@ -253,7 +252,7 @@ def test_a_row_that_links_others_is_told_by_all_that_it_links() -> None:
     assert [each[:10] for each in lines_of(changed(todo))] == ["*- changes", " - url: /x"], "nobody asked for it"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("was", "now", "asked"),
     [
         ({"watered": 0, "watered_at": None}, {"watered": 1, "watered_at": "2026-01-02 03:04"}, "watered = 1"),
@@ -317,7 +316,7 @@ def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
     assert not judge(task, replace(recorded, requests=(unlike,))).passed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("asked", "answer", "check"),
     [
         ("What is the article's code?", "0471", {"exact": "0471"}),

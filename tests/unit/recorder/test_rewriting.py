@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.actions import Back, Click, Selector
 from pytest_webarena.recorder.rewriting import Change, rewritten
 from pytest_webarena.tasks import parse_tasks
+from tests.cases import each_case
 
 TEXT = """\
 # Of the notes.
@@ -61,7 +62,7 @@ def change(task: str, number: int, *before: Any, **targets: Selector) -> Change:
     return Change(number=number, step=replace(step, **targets), before=before)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "targets", "old", "new"),
     [
         (1, {"target": to('role=button[name="Keep"s]', "css=#s", 'text="a, b"')},

@@ -12,6 +12,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.variables import each_of, fillings_of, in_action, in_data, in_text, shown
 from pytest_webarena.recorder.writing import task_lines
 from pytest_webarena.tasks import parse_tasks
+from tests.cases import each_case
 
 VALUES = {"title": "Rye", "stars": "4"}
 
@@ -32,7 +33,7 @@ def test_what_stands_for_a_value_is_no_value() -> None:
     assert shown(in_text("Rye for title", {"a": "Rye", "title": "a", "b": "title"})) == "{{ a }} for {{ b }}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("action", "own", "found"),
     [
         (Type(Selector("css=#x"), "Rye"), "title", Type(Selector("css=#x"), "{{ title }}")),
@@ -65,7 +66,7 @@ def test_steps(action: Action, own: str, found: Action) -> None:
     assert type(made)(**plain) == found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "found"),
     [
         (

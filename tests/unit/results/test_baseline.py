@@ -19,6 +19,7 @@ from pytest_webarena.results.comparing.sides import Side, side_of, sides_of
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNDECIDED, WORSE, Gate
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import Outcome
+from tests.cases import each_case
 from tests.planted import plant
 
 
@@ -216,7 +217,7 @@ def test_errors_by_the_agents_own_word_have_not_passed() -> None:
     assert found.verdict == "worse"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("end", "threshold", "code"),
     [
         ("mean", 0.7, 0),

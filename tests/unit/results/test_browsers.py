@@ -27,6 +27,7 @@ from pytest_webarena.results.plan import PlannedTrial, cover, extend_plan, read_
 from pytest_webarena.results.records import names_of
 from pytest_webarena.results.tables import as_csv, as_json, gather
 from pytest_webarena.results.viewer import write_view
+from tests.cases import each_case
 
 from ...made_up import graded, make_run, make_trial
 
@@ -73,7 +74,7 @@ def test_keys_survive_being_written(both: RunDir) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("told", "browser"),
     [
         ({"browser": "firefox 140.1"}, "firefox"),
@@ -116,7 +117,7 @@ def test_a_plan_of_an_older_version_is_that_of_its_records(tmp_path: Path) -> No
     assert list(read_plan(tmp_path)) == [FIREFOX]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("facts", "browsers"),
     [
         ({"browsers": ["firefox", "chromium"]}, ["firefox", "chromium"]),

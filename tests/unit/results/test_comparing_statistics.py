@@ -25,12 +25,13 @@ from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any,
 from pytest_webarena.results.comparing.significance import flip_test, flip_test_of, holm, mcnemar
 from pytest_webarena.results.records import JudgeErrors
 from pytest_webarena.results.statistics import wilson_interval
+from tests.cases import each_case
 
 pytestmark = pytest.mark.corpus
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3.7, 9, 40, 500])
-@pytest.mark.parametrize("probability", [0.005, 0.2, 0.5, 0.9, 0.95, 0.975, 0.9995])
+@each_case("freedom", [1, 2, 3.7, 9, 40, 500])
+@each_case("probability", [0.005, 0.2, 0.5, 0.9, 0.95, 0.975, 0.9995])
 def test_quantiles_of_student_are_scipys(stats: Any, probability: float, freedom: float) -> None:
     expected = stats.t.ppf(probability, freedom)
     assert student_quantile(probability, freedom) == pytest.approx(expected, rel=1e-7, abs=1e-9)
@@ -42,14 +43,14 @@ def test_without_end_of_freedom_it_is_the_normal(stats: Any) -> None:
     assert normal_tail(1.2) == pytest.approx(stats.norm.sf(1.2))
 
 
-@pytest.mark.parametrize(("gains", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 60), (130, 95)])
+@each_case(("gains", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 60), (130, 95)])
 def test_mcnemar_is_the_binomial_test(stats: Any, gains: int, losses: int) -> None:
     expected = stats.binomtest(gains, gains + losses).pvalue if gains + losses else 1.0
     assert mcnemar(gains, losses) == pytest.approx(expected)
     assert flip_test([Fraction(1)] * gains + [Fraction(-1)] * losses) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_case("seed", range(8))
 def test_sign_flips_are_all_of_scipys_permutations(stats: Any, seed: int) -> None:
     source = random.Random(seed)
     sums = [Fraction(source.randint(-6, 6), source.choice((1, 2, 3))) for _ in range(source.randint(2, 11))]
@@ -77,7 +78,7 @@ def test_clusters_are_flipped_whole() -> None:
     assert flip_test_of(task(f"{n}", n, (0, 1), (1, 1)) for n in range(16)) == 2 / 2**16
 
 
-@pytest.mark.parametrize("values", [(0.01, 0.04, 0.03), (0.5, 0.5), (0.001, 0.02, 0.03, 0.04), (0.9,), ()])
+@each_case("values", [(0.01, 0.04, 0.03), (0.5, 0.5), (0.001, 0.02, 0.03, 0.04), (0.9,), ()])
 def test_holm_is_the_closed_test_of_bonferronis(values: tuple[float, ...]) -> None:
     """By definition: the largest Bonferroni value among all sets of questions that the question is in."""
     found = holm(dict(enumerate(values)))
@@ -87,7 +88,7 @@ def test_holm_is_the_closed_test_of_bonferronis(values: tuple[float, ...]) -> No
         assert found[index] == pytest.approx(closed)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@each_case("k", [1, 2, 3, 5])
 def test_pass_at_k_and_pass_to_the_k_are_means_over_all_choices(k: int) -> None:
     tasks = [(0, 5), (2, 5), (5, 5), (3, 6), (1, 2)]
     some, every = [], []

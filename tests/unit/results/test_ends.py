@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.evidence import Evidence, StepRecord, TabState, TargetRecord
 from pytest_webarena.results.ends import ended_alike
 from pytest_webarena.testing import make_task
+from tests.cases import each_case
 
 DATA = "intent: i\nsites: [shop]\nchecks: [{state: {sql: select 1, equals: 1}}]"
 PLACE = "intent: i\nsites: [shop]\nchecks: [{url: /a}]"
@@ -40,7 +39,7 @@ def end(
 A, B = "http://shop.test/a", "http://shop.test/b"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("task", "mine", "solved", "alike"),
     [
         (DATA, end(B, {"id": 1}), [end(A, {"id": 1})], True),  # where it stands is not looked at

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from pytest_webarena.results.exchanges import exchange_words
+from tests.cases import each_case
 
 REPLY: dict[str, Any] = {
     "text": "I see.",
@@ -52,6 +51,6 @@ def test_calls_without_a_reply_say_why() -> None:
     assert text.endswith("refused: no")
 
 
-@pytest.mark.parametrize("text", ["", "not JSON", "[]", '{"calls": [{}]}'])
+@each_case("text", ["", "not JSON", "[]", '{"calls": [{}]}'])
 def test_what_is_no_exchange_stays_as_it_is(text: str) -> None:
     assert exchange_words(text) == text

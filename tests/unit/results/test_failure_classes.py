@@ -19,6 +19,7 @@ from pytest_webarena.results.failure_classes import CLASSES, propose
 from pytest_webarena.results.failure_labels import FILE, add_labels, failures_of, labels_of
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.tables import as_text, gather, tables
+from tests.cases import each_case
 
 from ...made_up import check, make_run, make_trial
 
@@ -47,7 +48,7 @@ def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), seen: Seque
     return [each.name for each in propose(found, steps, lambda step: texts.get(id(step), ""))]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("steps", "expected"),
     [
         ([typed("rye"), typed("rye")], "overlooked-input"),
@@ -79,7 +80,7 @@ def test_elements_are_the_same_by_role_and_name_whatever_their_number_is() -> No
     assert names(record(), [*clicks, STOP]) == ["repeated-actions"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "seen", "expected"),
     [
         ("12.50", ["Home", "Tea 12.50"], True),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
+from tests.cases import each_case
 
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
@@ -19,7 +18,7 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("gate", "agents", "code"),
     [
         (Gate(), {"a": "fff"}, None),

@@ -18,6 +18,7 @@ from pytest_webarena.results.metrics import BUCKETS, measure, outcome_by
 from pytest_webarena.results.published import published, published_groups
 from pytest_webarena.results.statistics import clustered_interval, wilson_interval
 from pytest_webarena.results.tables import as_text, gather, tables
+from tests.cases import each_case
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int = 1, **more: Any) -> TrialRecord:
@@ -81,7 +82,7 @@ def test_sites_are_sets() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("passed", "of", "bucket"),
     [
         (0, 5, "0"), (1, 5, "1-20"), (1, 100, "1-20"), (21, 100, "21-40"), (2, 5, "21-40"), (3, 5, "41-60"),

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, cover, extend_plan, read_plan
+from tests.cases import each_case
 
 
 def planned(task: str, **more: Any) -> PlannedTrial:
@@ -64,7 +63,7 @@ def test_what_was_stopped_is_not_run_and_not_passed() -> None:
     assert ruling.exit_code == TOO_MANY_ERRORS
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("gate", "code"),
     [
         (Gate(min_pass_rate=0.5), TOO_MANY_ERRORS),

@@ -20,6 +20,7 @@ from pytest_webarena.results.comparing.planning import (
     tasks_needed,
 )
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try
+from tests.cases import each_case
 from tests.planted import plant
 
 
@@ -101,9 +102,7 @@ def test_a_difference_that_is_none_is_refused(value: str, capsys: pytest.Capture
     assert "expected percentage points above 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("tasks", "templates", "passed", "trials"), [(1, 1, 0, 1), (1, 1, 0, 5), (30, 1, 0, 3), (30, 1, 3, 3)]
-)
+@each_case(("tasks", "templates", "passed", "trials"), [(1, 1, 0, 1), (1, 1, 0, 5), (30, 1, 0, 3), (30, 1, 3, 3)])
 def test_one_template_can_show_nothing(tasks: int, templates: int, passed: int, trials: int) -> None:
     ground = ground_of(uniform(tasks, templates, passed, trials))
     assert smallest_difference(ground, tasks=tasks, trials=3) == 1

@@ -14,6 +14,7 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.reference_steps import reference_scores, references
 from pytest_webarena.results.tables import as_text, gather, tables
 from pytest_webarena.signals import TargetRecord
+from tests.cases import each_case
 
 SHOP = "http://shop.test/"
 BUY = TargetRecord(selector="#buy", role="button", name="Buy")
@@ -40,7 +41,7 @@ def trial(agent: str, outcome: Any = "passed", task: str = "t") -> TrialRecord:
     return TrialRecord(key=TrialKey(task, agent, 1), outcome=outcome, node_id="f.yaml::t")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("steps", "element", "whole"),
     [
         (SOLUTION, 1, 1),

@@ -11,9 +11,10 @@ import pytest
 from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
 from pytest_webarena.results.metrics import measure
 from pytest_webarena.results.statistics import clustered_interval, student_quantile, whole_set_interval
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("passed", "total", "low", "high"),
     [
         # Values of R's prop.test(correct=FALSE) / Hmisc binconf(method="wilson")
@@ -77,7 +78,7 @@ def test_retried_trials_and_slowest_are_named() -> None:
     assert summary.slowest[0] == ("slow", 9.0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("freedom", "value"), [(2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (19, 2.093), (49, 2.010), (799, 1.963)]
 )
 def test_quantiles_are_those_of_the_tables(freedom: int, value: float) -> None:
@@ -118,8 +119,8 @@ def test_what_guessing_gets_stands_beside_a_rate() -> None:
     assert summarise([broken, *some])["a"].rate.chance == 0.25
 
 
-@pytest.mark.parametrize("trials", [2, 5])
-@pytest.mark.parametrize("spread", [0.0, 2.0])
+@each_case("trials", [2, 5])
+@each_case("spread", [0.0, 2.0])
 def test_the_interval_of_the_whole_set_holds_its_rate_as_often_as_it_says(trials: int, spread: float) -> None:
     source = np.random.default_rng(8)
     chances = 1 / (1 + np.exp(-source.normal(-0.5, spread, 60)))

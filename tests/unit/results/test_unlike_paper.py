@@ -11,6 +11,7 @@ from pytest_webarena.results import unlike_paper as unlike_paper_module
 from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.results.unlike_paper import unlike_paper
 from pytest_webarena.suites.loading import load_suite
+from tests.cases import each_case
 
 PART: dict[str, Any] = {"catalogue": "webarena", "limits": {"stop_rule": "paper", "steps": 30}}
 OBSERVED: dict[str, Any] = {
@@ -86,7 +87,7 @@ def test_nothing_differs_where_nothing_does() -> None:
     assert told() == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "difference"),
     [
         ({"count": 5}, "5 of 812 tasks"),

@@ -17,6 +17,7 @@ from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
+from tests.cases import each_case
 from tests.processes import DEADLINE
 
 from .brokers import get
@@ -54,11 +55,11 @@ def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, t
     return asyncio.run(main())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "expected"),
     [("", ""), ("pg_isready: exit code 2", "pg_isready: exit code 2"), (SiteError("it hangs"), "it hangs")],
 )
-@pytest.mark.parametrize("visited", [False, True])
+@each_case("visited", [False, True])
 def test_what_is_ready_by_a_program_is_asked_by_it(visited: bool, said: str | SiteError, expected: str) -> None:
     """The server that died inside a container which lives on."""
 
@@ -95,7 +96,7 @@ def only_at(path: str) -> Answer:
     return lambda line: says(200 if line.split()[1].decode() == path else 500)(line)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("strategies", "answer"),
     [
         ([PortReady()], says(500)),  # nothing is known of its front page but that there is an answer
@@ -110,7 +111,7 @@ def test_an_app_that_answers(strategies: list[Readiness], answer: Answer) -> Non
     assert ask(strategies, answer, timeout=DEADLINE) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("strategies", "answer", "seen"),
     [
         ([PortReady()], None, "got no answer"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.sites.backends.docker.containers import Executed
 from pytest_webarena.sites.backends.docker.databases import rows_from
 from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
+from tests.cases import each_case
 
 POSTGRESQL = DatabaseManifest(name="main", engine="postgresql", database="forum")
 MYSQL = DatabaseManifest(name="main", engine="mysql", database="shop")
@@ -17,7 +16,7 @@ def read(database: DatabaseManifest, printed: str) -> tuple[tuple[object, ...], 
     return tuple(tuple(row) for row in found.rows)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("printed", "rows"),
     [
         ("v\n\n", (("",),)),
@@ -33,7 +32,7 @@ def test_postgresql(printed: str, rows: tuple[tuple[object, ...], ...]) -> None:
     assert read(POSTGRESQL, printed) == rows
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["a\r\nb", "a\rb", "\r", "a\nb\t", "\x00\x01\x0b\x0c\x1f\x7f", "\ue000", "\ue000000d", "\ufffe\uffff", "", " "],
 )

@@ -21,6 +21,7 @@ from pytest_webarena.sites.backends.docker.cleanup import remove_labelled
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN, is_orphan, owner_labels
 from pytest_webarena.sites.cleanup.reaper import identity
+from tests.cases import each_case
 
 
 def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_the_current_context_is_honoured(monkeypatch: pytest.MonkeyPatch, tmp_pa
         connect()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "system", "security", "usable"),
     [
         ("http+docker://localhost", "Debian GNU/Linux 12 (bookworm)", "seccomp", sys.platform == "linux"),

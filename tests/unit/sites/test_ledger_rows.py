@@ -16,6 +16,7 @@ from pytest_webarena.sites.ledger.comparing import between
 from pytest_webarena.sites.ledger.moment import Moment, database_file, moment_below
 from pytest_webarena.sites.ledger.rows import Difference, compare
 from pytest_webarena.sites.protocol.wire import decode, encode
+from tests.cases import each_case
 
 SCHEMA = """
 create table notes (id integer primary key, title text collate nocase, body text, seen integer default 0);
@@ -47,7 +48,7 @@ def told(found: Difference) -> list[str]:
     return [f"{table.table}: {row}" for table in found.tables for row in table.rows]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "expected"),
     [
         ("update notes set body = 'red' where id = 2", ["notes: changed id=2 (body: 'black' → 'red')"]),

@@ -11,6 +11,7 @@ import pytest
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
+from tests.cases import each_case
 
 OK = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -43,7 +44,7 @@ def test_it_asks_under_the_sites_own_name_until_the_answer_is_right() -> None:
     assert request.startswith("GET /health HTTP/1.0\r\nHost: shop.test\r\n")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("strategy", "answer", "message"),
     [
         (HttpReady(), "HTTP/1.1 502 Bad Gateway\r\n\r\n", "GET / answered 502, expected a status below 500"),

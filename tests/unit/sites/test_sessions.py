@@ -34,6 +34,7 @@ from pytest_webarena.sites.catalogues.unnamed import names_nobody
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.report import AppReport
+from tests.cases import each_case
 from tests.forum import FORUM, SITES
 from tests.processes import DEADLINE
 
@@ -55,7 +56,7 @@ def sessions(*, boot: float = 0.0, **login: Any) -> tuple[AppSessions, list[floa
     return AppSessions(app, clock=lambda: now[0]), now
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("login", "boot", "visits", "expected"),
     [
         ({}, 0, {"shop": {"ann": 2}}, {"shop": ("ann",)}),
@@ -85,7 +86,7 @@ def test_a_site_that_refuses_sessions_of_other_replicas_is_treated_as_one_that_s
     assert "portable: false" in note
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "users", "leases", "noted"),
     [
         (LoginCheck(path="/me"), USERS, 1, True),

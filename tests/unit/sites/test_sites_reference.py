@@ -26,6 +26,7 @@ from pytest_webarena.sites.catalogues.reference import (
 )
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import compose
+from tests.cases import each_case
 
 ROOT = Path(pytest_webarena.sites.__file__).parents[2]
 EXAMPLES = dict(examples())
@@ -55,7 +56,7 @@ def test_schema_and_reference_are_up_to_date() -> None:
     )
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each_case("name", EXAMPLES)
 def test_every_example_loads_and_fits_the_schema(
     name: str, validator: jsonschema.Draft7Validator, tmp_path: Path
 ) -> None:
@@ -64,14 +65,12 @@ def test_every_example_loads_and_fits_the_schema(
     validator.validate(as_data(EXAMPLES[name]))
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "pytest_webarena/sites/catalogues/shipped").glob("*.yaml")), ids=lambda p: p.stem
-)
+@each_case("path", sorted((ROOT / "pytest_webarena/sites/catalogues/shipped").glob("*.yaml")), ids=lambda p: p.stem)
 def test_the_shipped_catalogues_fit_the_schema(path: Path, validator: jsonschema.Draft7Validator) -> None:
     validator.validate(as_data(path.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("path", sorted(SITE_SCHEMA_PATH.parent.glob("*/site.yaml")), ids=lambda p: p.parent.name)
+@each_case("path", sorted(SITE_SCHEMA_PATH.parent.glob("*/site.yaml")), ids=lambda p: p.parent.name)
 def test_what_embedded_sites_say_fits_their_schema(path: Path) -> None:
     schema = site_file_schema()
     jsonschema.Draft7Validator.check_schema(schema)

@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.sites.broker import memory
 from pytest_webarena.sites.broker.sizing import Budget, Demand, size_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
+from tests.cases import each_case
 
 
 def demand(boot: float, taken: list[float], *, clean: int = 0, dirty: int = 0) -> Demand:
@@ -21,7 +22,7 @@ def demand(boot: float, taken: list[float], *, clean: int = 0, dirty: int = 0) -
     return made
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("boot", "taken", "spares"),
     [
         (5.0, [], 0),
@@ -74,7 +75,7 @@ def test_memory() -> None:
     assert Budget().fits(1 << 60)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "size"),
     [("512m", 512 << 20), ("2g", 2 << 30), ("2Gb", 2 << 30), ("4096k", 4 << 20), ("1000", 1000), ("", 1 << 30)],
 )

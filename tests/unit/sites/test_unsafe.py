@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
+from tests.cases import each_case
 
 
 @dataclass
@@ -20,7 +19,7 @@ class Words:
 HOSTS = {"shop.test": "store", "admin.test": "store", "forum.test": "forum"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("unsafe_hosts", "expected"),
     [
         ({}, {}),

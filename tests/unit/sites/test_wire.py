@@ -16,6 +16,7 @@ from pytest_webarena.sites.catalogues.manifest import Account, HttpReady, LoginC
 from pytest_webarena.sites.protocol.messages import Grant, ReplicaInfo, SiteAccess, error_from, error_line, line
 from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 from pytest_webarena.sites.protocol.wire import decode, encode
+from tests.cases import each_case
 
 RECIPE = LoginRecipe(
     kind="form",
@@ -32,7 +33,7 @@ RECIPE = LoginRecipe(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value",
     [
         RECIPE,
@@ -75,7 +76,7 @@ def test_unions_are_told_apart_by_their_fields() -> None:
     assert decode(HttpReady, encode(HttpReady(path="/x", status=(200,)))).status == (200,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raised", "kind", "text"),
     [
         (SiteError("it died"), SiteError, "it died"),

@@ -15,6 +15,7 @@ from pytest_webarena.checks.upstream.unexplained import unexplained
 from scripts.measure_gradings import FOLDER, Judged, Labelled, main, measure, needs_judge
 from scripts.measure_gradings import read as read_anew
 from scripts.plain_words import OPENED, plain_words
+from tests.cases import each_case
 
 pytestmark = pytest.mark.corpus
 
@@ -110,7 +111,7 @@ def test_families_of_phrasing_are_read_right(path: Path) -> None:
     assert misread == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@each_case("path", FILES, ids=lambda path: path.name)
 def test_the_files_are_sound(path: Path) -> None:
     answers = read(path)
     assert len(set(answers)) == len(answers)

@@ -16,6 +16,7 @@ from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
 from scripts.known_right import digests
 from scripts.verified_answers import expected_response
+from tests.cases import each_case
 
 from .wrong_answers import string_spec, typed_answers, wrong_answers
 
@@ -106,7 +107,7 @@ def test_the_digests_of_known_answers_are_the_script_s() -> None:
     assert set(digests()) == set(DIGESTS)
 
 
-@pytest.mark.parametrize(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])
+@each_case(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])
 def test_the_total_of_task_291_has_its_cents(answer: str, holds: bool) -> None:
     assert passes(answered()[291], answer, REPAIRED) is holds
     assert passes(answered()[291], "$148", ORIGINAL) is True

@@ -10,6 +10,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.loading import read_suite_file
 from pytest_webarena.suites.selecting import one_per_template, parse_choice
 from pytest_webarena.tasks import Task
+from tests.cases import each_case
 from tests.unit.suites.made import raw, write
 
 
@@ -51,7 +52,7 @@ def test_tasks_are_chosen_by_what_they_are(tasks: tuple[Task, ...], text: str, n
         choice.check(tasks)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "complaint"),
     [
         ("site", "expected KEY=VALUE, found 'site'; keys: suite, site, sites"),

@@ -6,11 +6,12 @@ import pytest
 
 from pytest_webarena.tasks import Address, resolve
 from pytest_webarena.tasks.addresses import parse_address
+from tests.cases import each_case
 
 SITES = {"shopping": "http://shopping.test", "reddit": "http://reddit.test/base/"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "address"),
     [
         ("/x?y=1", "http://shopping.test/x?y=1"),
@@ -37,8 +38,6 @@ def test_addresses_are_written_as_they_are_read(text: str) -> None:
     assert str(address) == text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "a b:/x", "javascript:alert(1)", "http://a b/", "http://[x/", "file:relative"]
-)
+@each_case("text", ["", "x", "a b:/x", "javascript:alert(1)", "http://a b/", "http://[x/", "file:relative"])
 def test_what_is_no_address(text: str) -> None:
     assert parse_address(text) is None

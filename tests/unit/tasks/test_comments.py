@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import TaskFileWarning
 from pytest_webarena.tasks import parse_tasks, validate
+from tests.cases import each_case
 
 from .helpers import problems, task_text
 
@@ -25,7 +26,7 @@ def noted(text: str) -> list[str]:
     return [f"{each.lineno}: {each.message}" for each in found]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "found"),
     [
         ('category: Close "duplicate of #3"', """6:15: {}'Close "duplicate of' before the comment '#3"'"""),
@@ -60,7 +61,7 @@ def test_a_syntax_error_below_such_a_comment_names_it() -> None:
     assert "comment" not in problem.hint
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "found"),
     [
         (
@@ -79,7 +80,7 @@ def test_another_comment_behind_a_text_is_a_warning(keys: str, found: str) -> No
     assert found in warning
 
 
-@pytest.mark.parametrize(
+@each_case(
     "keys",
     [
         "threshold: 0.5 # enough",

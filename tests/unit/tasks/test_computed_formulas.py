@@ -21,6 +21,7 @@ from pytest_webarena.checks.computed.tree import Node
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_evidence, verdict
+from tests.cases import each_case
 
 _FOLDER = Path(__file__).parents[3] / "tasks" / "computed"
 TASKS = {task.id.removeprefix("computed-formula-"): task for task in load_tasks(_FOLDER / "formulas.yaml")}
@@ -148,7 +149,7 @@ def test_there_are_questions_over_many_subjects() -> None:
     assert all(not task.sites for task in TASKS.values())
 
 
-@pytest.mark.parametrize("id", WORKED_OUT)
+@each_case("id", WORKED_OUT)
 def test_references_are_right(id: str) -> None:
     names, worked, _ = WORKED_OUT[id]
     spec: Any = TASKS[id].checks[0].spec
@@ -190,7 +191,7 @@ def test_the_inequality_holds_where_the_reference_says() -> None:
     assert not any(passes(TASKS["inequality"], wrong) for wrong in ("1 <= x <= 4", "x < 1 or x > 4", "x >= 4"))
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+@each_case("task", TASKS.values(), ids=list(TASKS))
 def test_solutions_pass_and_the_intent_fails(task: Task) -> None:
     (stop,) = task.solution or ()
     assert isinstance(stop, Stop)
@@ -198,7 +199,7 @@ def test_solutions_pass_and_the_intent_fails(task: Task) -> None:
     assert not passes(task, task.intent)
 
 
-@pytest.mark.parametrize(("id", "wrong"), [(id, wrong) for id, (_, _, many) in WORKED_OUT.items() for wrong in many])
+@each_case(("id", "wrong"), [(id, wrong) for id, (_, _, many) in WORKED_OUT.items() for wrong in many])
 def test_wrong_answers_fail(id: str, wrong: str) -> None:
     assert passes(TASKS[id], wrong) is False
 

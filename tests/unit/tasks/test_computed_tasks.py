@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import pytest
-
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks import judge
 from pytest_webarena.checks.asking import Award, Grade, Question
@@ -16,6 +14,7 @@ from pytest_webarena.checks.computed.rubric import RubricSpec
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_evidence, verdict
+from tests.cases import each_case
 
 _FOLDER = Path(__file__).parents[3] / "tasks" / "computed"
 TASKS = {task.id: task for name in ("numbers", "choices") for task in load_tasks(_FOLDER / f"{name}.yaml")}
@@ -80,14 +79,14 @@ def test_every_number_is_worked_out_again() -> None:
     assert numbers == set(WORKED_OUT)
 
 
-@pytest.mark.parametrize(("id", "value"), WORKED_OUT.items())
+@each_case(("id", "value"), WORKED_OUT.items())
 def test_references_are_right(id: str, value: float) -> None:
     task = TASKS[id]
     assert passes(task, f"{value:.12g}")
     assert not passes(task, f"{value * 1.05 + 0.1:.12g}")
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+@each_case("task", TASKS.values(), ids=list(TASKS))
 def test_solutions_pass_and_other_options_fail(task: Task) -> None:
     (stop,) = task.solution or ()
     assert isinstance(stop, Stop)
@@ -110,7 +109,7 @@ class Scripted:
         return Grade(decision="correct", awards=awards, replies=("",), model="m", prompt="p", temperature=0.0)
 
 
-@pytest.mark.parametrize("task", PROOFS.values(), ids=list(PROOFS))
+@each_case("task", PROOFS.values(), ids=list(PROOFS))
 def test_rubrics_come_to_ten_points_and_their_solutions_pass(task: Task) -> None:
     spec = task.checks[0].spec
     assert isinstance(spec, RubricSpec)

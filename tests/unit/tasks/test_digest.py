@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from pytest_webarena.tasks import parse_tasks
+from tests.cases import each_case
 
 from .helpers import one
 
@@ -52,7 +51,7 @@ tasks:
     assert digest(other) == digest(TASK)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new"),
     [
         ("Buy tea", "Buy Tea"),

@@ -6,10 +6,9 @@ import doctest
 import importlib
 import pkgutil
 
-import pytest
-
 import pytest_webarena.checks
 import pytest_webarena.tasks
+from tests.cases import each_case
 
 MODULES = [
     name
@@ -21,12 +20,12 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_case("name", MODULES)
 def test_examples_are_true(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_case("name", MODULES)
 def test_modules_say_what_they_offer(name: str) -> None:
     module = importlib.import_module(name)
     assert module.__doc__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.tasks import ApiRequest, BrowserSetup, SqlSetup, Start, parse_tasks
+from tests.cases import each_case
 
 from .helpers import one, task
 
@@ -58,7 +59,7 @@ def test_the_file_of_the_design() -> None:
     assert coffee.digest != kettle.digest
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "text"),
     [("no", "no"), ("1.10", "1.10"), ("2023-01-05", "2023-01-05"), ("12:30", "12:30"), ("'null'", "null"), ("x ", "x")],
 )
@@ -70,7 +71,7 @@ def test_ids_may_look_like_numbers() -> None:
     assert one("tasks: [{id: 1.10, intent: x, sites: [], checks: [{answer: x}]}]").id == "1.10"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "start"),
     [
         ("/a", [("shopping", "/a")]),
@@ -153,7 +154,7 @@ def test_a_pure_question_needs_no_site() -> None:
     assert task("sites: []").sites == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("checks", "extra", "category"),
     [
         ("[{answer: x}]", "", "information"),

@@ -9,11 +9,12 @@ import pytest
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.tasks import load_tasks, parse_tasks, read_tasks
 from pytest_webarena.tasks.nodes import NodeLimits
+from tests.cases import each_case
 
 from .helpers import problems, task_text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "message"),
     [
         ("intnet: x", "6:5: expected a key of a task, found 'intnet' (did you mean 'intent'?)"),
@@ -91,7 +92,7 @@ def test_what_is_wrong_with_a_task(keys: str, message: str) -> None:
     assert len(found) == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "message"),
     [
         ("answer: {}", "expected a condition on the answer, found none"),
@@ -165,7 +166,7 @@ def test_without_sites_there_is_nothing_to_look_at(check: str) -> None:
     assert problems(task_text(f"sites: []\nchecks: [{{{check}}}]"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "messages"),
     [
         ("5", ["1:1: expected a mapping with the key 'tasks', found the number 5"]),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.tasks import parse_tasks
 from pytest_webarena.tasks.images import why_not_shown
 from pytest_webarena.tasks.model import ImageSource
+from tests.cases import each_case
 
 from .helpers import problems, task, task_text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "source"),
     [
         ("kettle.jpg", ImageSource(path="kettle.jpg")),
@@ -41,7 +40,7 @@ def test_pictures_are_part_of_the_digest() -> None:
     assert len(digests) == 3
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "expected"),
     [
         ("a.svg", "an image: /path"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.tasks.nodes import ListNode, MapNode, NodeLimits, ScalarNode, compose, near
+from tests.cases import each_case
 
 from .helpers import problems
 
@@ -14,7 +13,7 @@ def found(data: bytes) -> str:
     return str(problem)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "message"),
     [
         (b"", "t.yaml:1:1: expected a mapping with the key 'tasks', found an empty file"),
@@ -50,7 +49,7 @@ def test_what_is_no_task_file(data: bytes, message: str) -> None:
     assert found(data) == message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "place", "hint"),
     [
         (b"a:\n\t- b\n", "t.yaml:2:1", "indent with spaces, not tabs"),
@@ -122,7 +121,7 @@ def test_aliases_count_toward_the_depth() -> None:
     assert "expected at most 64 levels of nesting, found deeper aliases" in found("\n".join(lines).encode())
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+@each_case("opening", ["[", "{a: ", "- ", "? "])
 def test_deep_nesting_neither_crashes_nor_takes_long(opening: str) -> None:
     said = found((opening * 200_000).encode())
     # libyaml 0.2.6 meets a limit of its own before it tells of the first bracket

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.tasks.placeholders import placeholder, resolve_placeholders
+from tests.cases import each_case
 
 SITES = {"shopping": "http://shopping.test", "shopping_admin": "http://shopping-admin.test/admin"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("__SHOPPING__/a?b=1", "http://shopping.test/a?b=1"),

@@ -18,6 +18,7 @@ from pytest_webarena.tasks.kinds import BUILTIN
 from pytest_webarena.tasks.nodes import QUOTED, Node, ScalarNode, compose
 from pytest_webarena.tasks.record_shapes import Record
 from pytest_webarena.tasks.reference import DOCS_PATH, SCHEMA_PATH, examples, json_schema, reference, schema_text
+from tests.cases import each_case, table_of
 
 from . import test_format, test_format_problems, test_steps
 from .helpers import task_text
@@ -55,7 +56,7 @@ def test_the_reference_is_up_to_date() -> None:
     assert (ROOT / DOCS_PATH).read_text("utf-8") == reference(), "run python -m pytest_webarena.tasks.reference"
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each_case("name", EXAMPLES)
 def test_every_example_loads_and_fits_the_schema(name: str, validator: jsonschema.Draft7Validator) -> None:
     assert parse_tasks(EXAMPLES[name], sites=["shopping", "homepage"])
     validator.validate(as_data(EXAMPLES[name]))
@@ -92,17 +93,12 @@ BEYOND_A_SCHEMA = (
 )  # fmt: skip
 
 
-def parameters(test: Any) -> list[tuple[Any, ...]]:
-    [mark] = [mark for mark in test.pytestmark if mark.name == "parametrize"]
-    return list(mark.args[1])
-
-
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
-        *(task_text(keys) for keys, _ in parameters(test_format_problems.test_what_is_wrong_with_a_task)
+        *(task_text(keys) for keys, _ in table_of(test_format_problems.test_what_is_wrong_with_a_task)
           if not any(part in keys for part in BEYOND_A_SCHEMA)),
-        *(task_text(f"solution: {steps}") for steps, _ in parameters(test_steps.test_what_is_no_step)
+        *(task_text(f"solution: {steps}") for steps, _ in table_of(test_steps.test_what_is_no_step)
           if "css=a[" not in steps and "stop, back" not in steps),
     ],
 )  # fmt: skip
@@ -114,9 +110,9 @@ def solution(step: str) -> str:
     return task_text("solution:\n" + textwrap.indent(step, "  "))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
-    [test_format.DESIGN, *(solution(step) for step, _ in parameters(test_steps.test_how_steps_are_written))],
+    [test_format.DESIGN, *(solution(step) for step, _ in table_of(test_steps.test_how_steps_are_written))],
 )
 def test_the_schema_accepts_what_is_right(text: str, validator: jsonschema.Draft7Validator) -> None:
     validator.validate(as_data(text))

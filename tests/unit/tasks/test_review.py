@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import each_case
 
 from .helpers import problems, task, task_text
 
@@ -10,7 +10,7 @@ BEN = "{who: ben, verdict: agrees}"
 CLEO = "{who: cleo, verdict: disagrees, about: the address is not needed}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("review", "state"),
     [
         ("{annotator: ada}", "annotated"),
@@ -50,7 +50,7 @@ def test_a_review_is_of_the_task_as_it_was() -> None:
     assert changed.review.state(changed.digest) == "changed since"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("review", "message"),
     [
         ("{}", "expected the key 'annotator' in a review, found no keys"),

@@ -6,9 +6,10 @@ import pytest
 
 from pytest_webarena.actions import Action, Back, Click, Goto, Press, Selector, Stop, Type
 from pytest_webarena.tasks.step_text import parse_step
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "actions"),
     [
         ('click: role=button[name="Save"]', [Click(Selector('role=button[name="Save"]'))]),
@@ -27,12 +28,12 @@ def test_what_is_a_step(text: str, actions: list[Action]) -> None:
     assert parse_step(text, "shop") == tuple(actions)
 
 
-@pytest.mark.parametrize("text", ["", "s", "stop", "click [42]", "type [7] [a: b] [1]", "stop [goto: x]", "clicks: a"])
+@each_case("text", ["", "s", "stop", "click [42]", "type [7] [a: b] [1]", "stop [goto: x]", "clicks: a"])
 def test_what_agents_say_is_none(text: str) -> None:
     assert parse_step(text, "shop") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "message"),
     [
         ("click: css=a[", "expected a Playwright selector, found no ] in 'css=a['"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.actions import (
     AcceptDialog,
     Action,
@@ -30,6 +28,7 @@ from pytest_webarena.actions import (
     Wait,
 )
 from pytest_webarena.tasks.steps import STEPS
+from tests.cases import each_case
 
 from .helpers import problems, task, task_text
 
@@ -37,7 +36,7 @@ A = Selector("css=#a")
 B = Selector('role=textbox[name="B"]')
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("step", "actions"),
     [
         ("- goto: /x", [Goto("shopping:/x")]),
@@ -83,9 +82,7 @@ def test_how_steps_are_written(step: str, actions: list[Action]) -> None:
     assert task(f"solution:\n  {indented}").solution == (*actions, Stop(""))
 
 
-@pytest.mark.parametrize(
-    ("step", "answer"), [("stop", ""), ("stop: 84.97", "84.97"), ("stop: ''", ""), ("stop: no", "no")]
-)
+@each_case(("step", "answer"), [("stop", ""), ("stop: 84.97", "84.97"), ("stop: ''", ""), ("stop: no", "no")])
 def test_stop(step: str, answer: str) -> None:
     assert task(f"solution: [{{goto: /x}}, {{{step}}}]" if ":" in step else f"solution: [{step}]").solution[-1:] == (  # type: ignore[index]
         Stop(answer),
@@ -97,7 +94,7 @@ def test_without_a_solution_there_is_none() -> None:
     assert task("solution: []").solution == (Stop(""),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("steps", "message"),
     [
         ("{click: x}", "expected a list of steps, found a mapping with click (start each item with '- ')"),

@@ -7,9 +7,10 @@ import pytest
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode, compose
 from pytest_webarena.tasks.syntax import LOCATE, QUERY, REGEX, regex_fault, selector_fault, sql_fault
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     "selector",
     [
         "css=#a > .b:has-text('x')",
@@ -48,7 +49,7 @@ def test_selectors_that_may_be_right(selector: str) -> None:
     assert selector_fault(selector) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "found", "hint"),
     [
         ("roel=button", "'roel=button'", "did you mean 'role'?"),
@@ -76,7 +77,7 @@ def test_selectors_that_are_wrong(selector: str, found: str, hint: str) -> None:
     assert hint in fault.hint
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sql",
     [
         "select 1",
@@ -92,7 +93,7 @@ def test_queries_that_may_be_right(sql: str) -> None:
     assert sql_fault(sql, write=False) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sql", "write", "found"),
     [
         ("select (1", False, "no ) in 'select (1'"),
@@ -124,7 +125,7 @@ def test_very_long_texts_are_refused_quickly(shape: object) -> None:
     assert reading.problems[0].expected == "at most 20,000 characters"
 
 
-@pytest.mark.parametrize("pattern", ["a{" + "9" * 5000 + "}", "a{99999999999}", "(" * 5000 + ")" * 5000, "(?P<a"])
+@each_case("pattern", ["a{" + "9" * 5000 + "}", "a{99999999999}", "(" * 5000 + ")" * 5000, "(?P<a"])
 def test_patterns_that_python_refuses_in_odd_ways(pattern: str) -> None:
     fault = regex_fault(pattern)
     assert fault is not None

@@ -6,9 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
-
 from pytest_webarena.tasks import Task, parse_tasks
+from tests.cases import each_case
 
 from .helpers import problems
 
@@ -20,7 +19,7 @@ def filled(intent: str, filling: str = "{name: Tea, n: 4, price: 4.50, on: true,
     return task
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("template", "text"),
     [
         ("Buy {{ name }}", "Buy Tea"),
@@ -46,7 +45,7 @@ def test_sql_literals_are_quoted() -> None:
     assert filled("{{ name|sql }}", '{name: "Bob\'s"}').intent == "'Bob''s'"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "value"),
     [("4", 4), ("4.5", 4.5), ("true", True), ("[1, x]", [1, "x"]), ("{a: 1}", {"a": 1}), ("'4'", "4"), ("no", "no")],
 )
@@ -90,7 +89,7 @@ tasks:
     assert [action.kind for action in task.solution or ()] == ["go_back", "click", "stop"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "keys",
     [
         "checks: '{{ no }}'",
@@ -121,7 +120,7 @@ def test_templates_cannot_blow_up() -> None:
     assert "the result may exceed 1,000,000 characters" in str(problem)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("template", "message"),
     [
         ("{{ nmae }}", "a value for the template variable 'nmae', found none (did you mean 'name'?)"),
@@ -179,7 +178,7 @@ def test_a_problem_of_the_template_is_reported_once() -> None:
     assert len(problems(text)) == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("each", "message"),
     [
         ("5", "expected a mapping or a list of fillings, or a file beside this one (FILE.csv), found the number 5"),

@@ -24,6 +24,7 @@ from pytest_webarena.trials.episode import (
     stop_rule,
     upstream_rule,
 )
+from tests.cases import each_case
 
 CLICK = Click(Element("1"))
 
@@ -215,7 +216,7 @@ def test_an_async_agent_keeps_one_event_loop() -> None:
     assert len(set(map(id, loops))) == 1
 
 
-@pytest.mark.parametrize("reply", [None, 7, ["click"], object()])
+@each_case("reply", [None, 7, ["click"], object()])
 def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
     episode, recorder, session = run(scripted(reply, Stop("")))
     assert recorder.steps[0].action["kind"] == "invalid"
@@ -234,7 +235,7 @@ def test_a_reply_tells_more_than_its_action() -> None:
     assert StepRecord.from_json(json.loads(json.dumps(asdict(step)))) == step
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("limits", "reason"),
     [
         ({"input_tokens": 20}, "tokens"),
@@ -271,7 +272,7 @@ def turns(*actions: Any, observation: str | None = None) -> list[TakenStep]:
     return [TakenStep(action, observation or f"page {index}") for index, action in enumerate(actions)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("history", "reason"),
     [
         ([], None),
@@ -292,7 +293,7 @@ def test_the_paper_rule(history: list[TakenStep], reason: str | None) -> None:
 TYPING = Type(Element("5"), "a", enter=True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("history", "reason"),
     [
         ([], None),
@@ -364,7 +365,7 @@ def test_a_crash_told_at_length_is_told_in_short() -> None:
     assert len(episode.ending.detail) < 200_000
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("facts", "told"),
     [
         (

@@ -10,6 +10,7 @@ from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabState
 from pytest_webarena.trials.live_sites import obstacles, telling_obstacles, with_obstacles
 from pytest_webarena.trials.outcome import Decided
+from tests.cases import each_case
 
 FAILED, PASSED = Decided("failed", None, "why"), Decided("passed", None, "")
 PAGE = (("Sec-Fetch-Dest", "document"),)
@@ -37,7 +38,7 @@ LONG = f"<body>{'All about captchas. ' * 100} How to answer: are you a robot?</b
 TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "cause", "shortfall"),
     [
         (evidence(request("blocked")), "blocked", ""),
@@ -82,7 +83,7 @@ def test_other_errors_stay_what_they_are() -> None:
     assert with_obstacles(other, evidence(request("blocked"))) == (other, "")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "live", "kind", "told"),
     [
         (request("site"), True, SiteError, "expected a page, found HTTP status 502: no connection"),

@@ -23,6 +23,7 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
+from tests.cases import each_case
 from tests.model_server import Answer, call, fail, model_server, say
 from tests.unit.llm.test_faults import TRANSIENT
 
@@ -130,19 +131,19 @@ def test_a_fault_of_the_endpoint_is_retried_and_an_error_of_the_model_if_it_last
     assert ending(fault, lasting=True, api="chat", stream=False) == "error: model, 3 requests"
 
 
-@pytest.mark.parametrize("fault", REFUSED.values(), ids=list(REFUSED))
+@each_case("fault", REFUSED.values(), ids=list(REFUSED))
 def test_what_the_endpoint_refuses_is_an_error_of_the_model_at_once(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "error: model, 1 requests"
 
 
-@pytest.mark.parametrize(("api", "stream"), WAYS[::3], ids=["chat", "responses-stream"])
-@pytest.mark.parametrize("reason", ["context", "filtered"])
+@each_case(("api", "stream"), WAYS[::3], ids=["chat", "responses-stream"])
+@each_case("reason", ["context", "filtered"])
 def test_what_is_too_long_or_filtered_fails_the_trial(reason: str, api: str, stream: bool) -> None:
     for fault in (TOO_LONG if reason == "context" else FILTERED).values():
         assert ending(fault, lasting=True, api=api, stream=stream) == f"failed: {reason}, 1 request"
 
 
-@pytest.mark.parametrize("fault", NO_ACTION.values(), ids=list(NO_ACTION))
+@each_case("fault", NO_ACTION.values(), ids=list(NO_ACTION))
 def test_what_is_no_action_is_asked_for_again_and_the_agents_failure_if_it_lasts(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "passed: answered, asked again"
     assert ending(fault, lasting=True, api="chat", stream=False) == "failed: invalid, asked again"

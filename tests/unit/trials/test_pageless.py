@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_webarena.actions import Click, Element, Noop, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.builtin import Dump
@@ -18,6 +16,7 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.stage import needs_browser
 from pytest_webarena.trials.trial import run_trial
+from tests.cases import each_case
 
 QUESTION = "intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]"
 
@@ -68,7 +67,7 @@ def test_what_is_shown_is_no_answer(tmp_path: Path) -> None:
     assert play(tmp_path, Dump())[0].outcome == "failed"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rest", "needed"),
     [
         ("sites: []\nchecks: [{answer: x}]", False),

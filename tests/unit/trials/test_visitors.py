@@ -14,6 +14,7 @@ from pytest_webarena.sites.client.visitor import Answer
 from pytest_webarena.sites.protocol.messages import SiteAccess
 from pytest_webarena.trials.joining import cookies_at, paths_elsewhere
 from pytest_webarena.trials.live import LiveTrial
+from tests.cases import each_case
 
 CHECK = LoginCheck(path="/account", includes="{username}")
 RECIPES = {
@@ -59,7 +60,7 @@ def test_a_site_has_a_visitor_however_it_signs_in(kind: str, monkeypatch: pytest
     assert live.sign_in_doubt("board") == ("expected http://a.test/account to open, found HTTP status 404", False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "began", "now", "keeps"),
     [
         ("form", ("sid",), ("sid", "seen"), True),
@@ -80,7 +81,7 @@ def jar(*cookies: str) -> list[Mapping[str, Any]]:
     return [{"name": name, "value": value, "domain": "a.test", "path": path} for name, value, path in split]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("now", "paths"),
     [
         (["sid 1 /"], []),

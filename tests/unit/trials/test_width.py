@@ -6,6 +6,7 @@ import pytest
 
 from pytest_webarena.trials import width
 from pytest_webarena.trials.width import automatic_width, most_replicas
+from tests.cases import each_case
 
 GIB = 1 << 30
 
@@ -30,8 +31,6 @@ def test_the_machine_says_how_many(
     assert automatic_width(driven=driven, workers=workers) == expected
 
 
-@pytest.mark.parametrize(
-    ("workers", "wide", "expected"), [(1, 1, 5), (4, 1, 14), (1, 32, 38), (4, 8, 38), (1, 2, 5), (1, 100, 114)]
-)
+@each_case(("workers", "wide", "expected"), [(1, 1, 5), (4, 1, 14), (1, 32, 38), (4, 8, 38), (1, 2, 5), (1, 100, 114)])
 def test_there_are_replicas_for_what_is_in_flight_and_a_few_more(workers: int, wide: int, expected: int) -> None:
     assert most_replicas(workers, wide) == expected

@@ -13,6 +13,7 @@ from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
 from pytest_webarena.upkeep.findings import known_of, untried
 from pytest_webarena.upkeep.replaying import Tried
+from tests.cases import each_case
 
 from ..checks.key_nodes.trials import at, event, trial
 from .checks import BUTTON, SHOP, buy, checked, did, ended_at, known, statuses
@@ -95,7 +96,7 @@ def test_a_failed_verdict_is_never_valid() -> None:
     assert checked(buy(), RIGHT, DONE, outcome="failed", message="no").status == "broken"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "status", "facts", "wanted"),
     [
         ("/catalogue/kettle_7", 403, {}, "blocked"),
@@ -125,7 +126,7 @@ WORDS = "<p>We sell kettles. Our help page explains how to verify you are human 
 FRAME = '<iframe src="https://www.google.com/recaptcha/api2/anchor?k=1"{}></iframe>'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "wanted"),
     [
         (f"<h1>Kettles</h1>{WORDS}<p>{'Long text about kettles. ' * 100}</p>", "broken"),
@@ -179,7 +180,7 @@ def test_a_renamed_button_at_its_place_has_drifted() -> None:
     assert checked(task, turned, tried, before).status == "broken"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "more", "wanted"),
     [
         ("<h1>Price 42</h1>", "", "valid"),
@@ -219,7 +220,7 @@ def test_a_solution_that_signs_in_itself_is_not_blocked_by_the_page_for_it() -> 
     assert checked(task, recorded, [did(0), did(1, found=False)]).status == "broken"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("cause", "status"),
     [("site", "site down"), ("task", "broken"), ("browser", "untried"), ("harness", "untried")],
 )

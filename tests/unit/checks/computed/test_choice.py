@@ -7,6 +7,7 @@ import pytest
 from pytest_webarena.checks.computed.choice import CHOICE
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.testing import make_evidence, make_task, verdict
+from tests.cases import each_case
 
 OPTIONS = "[iron, tin, lead, red (not blue)]"
 NAMED = [
@@ -134,13 +135,13 @@ def judged(answer: str | None, right: str = "B", more: str = "") -> tuple[float 
     return result.score, result.why
 
 
-@pytest.mark.parametrize(("answer", "letter"), NAMED)
+@each_case(("answer", "letter"), NAMED)
 def test_an_option_is_named(answer: str, letter: str) -> None:
     assert judged(answer, letter) == (1, "")
     assert judged(answer, "A" if letter != "A" else "B") == (0, f"it names {letter}")
 
 
-@pytest.mark.parametrize("answer", ["", *NOTHING])
+@each_case("answer", ["", *NOTHING])
 def test_what_names_no_single_option_fails(answer: str) -> None:
     for letter in "ABCD":
         assert judged(answer, letter)[0] == 0
@@ -177,7 +178,7 @@ MOTION = "It grows by a factor of two, It halves, It stays the same, It grows by
 FORMULAS = "$x^2+1$, $x^2-1$, $2x$, '$\\frac{1}{x}$'"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "answer", "letter"),
     [
         (MOTION, "The energy grows by a factor of four.", "D"),
@@ -212,7 +213,7 @@ def test_chance_and_what_agents_are_told() -> None:
     assert "ANSWER:" not in told
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "told"),
     [
         ("{options: [a], is: A}", "2 to 26 options"),

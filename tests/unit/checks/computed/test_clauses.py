@@ -8,6 +8,7 @@ from pytest_webarena.checks.computed.clauses import definitions_in
 from pytest_webarena.checks.computed.comparing import compare
 from pytest_webarena.checks.computed.likeness import Terms
 from pytest_webarena.checks.computed.tokens import Unreadable
+from tests.cases import each_case
 from tests.unit.checks.helpers import evidence, result
 
 POSITION = "A stone has the initial velocity v0 and the acceleration a. Find its position as a function of time."
@@ -18,7 +19,7 @@ ROOTS = "Solve $x^2 - 5x + 6 = 0$."
 SLOPE = "What is the slope of $y = x^2$ at x?"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "answer", "intent", "verdict"),
     [
         ("2x", "y' = 2x", "", "equal"),
@@ -60,7 +61,7 @@ def test_what_stands_around_a_formula(reference: str, answer: str, intent: str, 
     assert compare(reference, answer, Terms(intent=intent)).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "answer", "intent", "verdict"),
     [
         *(("v_0 t", f"{left} = v_0 t", POSITION, "unequal") for left in ("dx/dt", "x'(t)", "d²x/dt²", r"\ddot x")),
@@ -98,13 +99,13 @@ def test_only_the_derivative_that_is_asked_for_may_stand_left(
     assert compare(reference, answer, Terms(intent=intent)).verdict == verdict
 
 
-@pytest.mark.parametrize("answer", ["~~m g h~~", "~~2~~ m g h", "m g h <del>m</del>", "F h, where F = 2 F"])
+@each_case("answer", ["~~m g h~~", "~~2~~ m g h", "m g h <del>m</del>", "F h, where F = 2 F"])
 def test_struck_out_or_circular_is_unread(answer: str) -> None:
     with pytest.raises(Unreadable, match=r"struck out|by itself"):
         compare("m g h", answer)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("where q = 1 - p", ("q = 1 - p",)),

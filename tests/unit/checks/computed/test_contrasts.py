@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.checks.computed.comparing import Terms, compare
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.testing import make_evidence, make_task, verdict
+from tests.cases import each_case
 
 GROUND = "Find the ground state energy of an electron in a box."
 ACCELERATION = "A block of 2.0 kg slides down an incline. What is its acceleration in m/s^2?"
@@ -19,7 +18,7 @@ def score(check: str, answer: str, intent: str) -> float | None:
     return result.score
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "intent", "right"),
     [
         ("0.376", "E_2 = 0.376", GROUND, 0),
@@ -55,7 +54,7 @@ def test_what_a_number_is_said_of(check: str, answer: str, intent: str, right: i
     assert score(check, answer, intent) == right
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "intent", "same"),
     [
         ("E_2 = h^2/(8 m L^2)", GROUND, "unequal"),
@@ -68,7 +67,7 @@ def test_what_a_formula_is_said_of(answer: str, intent: str, same: str) -> None:
     assert compare("\\frac{h^2}{8 m L^2}", answer, Terms(intent=intent)).verdict == same
 
 
-@pytest.mark.parametrize(
+@each_case(
     "above",
     ["Not this:", "**Not this:**", "The wrong answer:", "The line below is not mine.", "What follows is a joke."],
 )
@@ -78,7 +77,7 @@ def test_a_line_that_disowns_the_one_below_leaves_no_answer(above: str) -> None:
     assert "the line above it" in found.missing
 
 
-@pytest.mark.parametrize(
+@each_case(
     "above",
     ["So it is not C.", "This is not correct.", "A is wrong.", "It is not this one, so:", "Not that. Hence:"],
 )
@@ -86,7 +85,7 @@ def test_other_lines_above_an_answer_do_not_matter(above: str) -> None:
     assert final_answers(f"{above}\nANSWER: B", marker=True).texts == ("B",)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "same"),
     [
         ("y = (-1, 2)", "unequal"),

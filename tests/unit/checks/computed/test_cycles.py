@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.cases import each_case
 from tests.unit.checks.computed.test_said_answers import passes
 
 TEN_HERTZ = {"is": 10, "rel": "1%", "unit": "Hz"}
 TEN_TURNS = {"is": 62.83, "rel": "1%", "unit": "rad/s"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "right"),
     [
         (TEN_HERTZ, "10 Hz", True),

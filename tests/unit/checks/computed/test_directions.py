@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.cases import each_case
 from tests.unit.checks.computed.test_said_answers import passes
 
 GRAVITY = "What is the force of gravity on a block of 5 kg?"
@@ -12,7 +11,7 @@ THROWN = "A stone is thrown upward. What is its velocity after 2 s?"
 SPEED = "How fast does the cyclist go?"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "answer", "right"),
     [
         (GRAVITY, "49 N", True),

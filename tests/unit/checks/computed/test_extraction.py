@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.checks.computed.extraction import final_answers, unwrap
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "texts"),
     [
         ("so\nANSWER: 7", ("7",)),
@@ -66,7 +65,7 @@ def test_where_the_prompt_asked_for_a_marker(answer: str, texts: tuple[str, ...]
     assert said.missing.startswith("no final answer") is not bool(texts)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "texts"),
     [
         ("7", ("7",)),
@@ -92,7 +91,7 @@ def test_where_nobody_asked_for_one(answer: str, texts: tuple[str, ...]) -> None
     assert final_answers(answer, marker=False).texts == texts
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "bare"),
     [
         ("$x^2$.", "x^2"),
@@ -107,7 +106,7 @@ def test_what_is_wrapped_around_goes(text: str, bare: str) -> None:
     assert unwrap(text) == bare
 
 
-@pytest.mark.parametrize("filling", ["\t", "~~", "\n", "> ", "<!--", "wait "])
+@each_case("filling", ["\t", "~~", "\n", "> ", "<!--", "wait "])
 def test_long_texts_are_read_in_steps_that_grow_with_them(filling: str) -> None:
     """Without a bound on backtracking, one of these takes minutes."""
     said = final_answers("ANSWER: 5\n" + filling * (100_000 // len(filling)), marker=True)

@@ -6,10 +6,11 @@ import pytest
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber
 from pytest_webarena.checks.computed.values import read_number
+from tests.cases import each_case
 from tests.unit.checks.computed.test_said_answers import passes
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "sqrt(7) = 3.61",
@@ -26,7 +27,7 @@ def test_a_wrong_working_is_not_taken_for_a_name(answer: str) -> None:
     assert "several numbers" in why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "answer"),
     [
         ("sqrt(2)", "$\\sqrt{2} \\approx 1.414$"),
@@ -52,21 +53,21 @@ def test_a_right_working_or_a_name_may_stand_left(reference: str, answer: str) -
     assert passes("number", "How much is it?", {"is": reference}, answer)[0]
 
 
-@pytest.mark.parametrize("answer", ["√2 ≈ 1.5", "√2 ≈ 1.42", "√2 = 1.3", "d = √2 ≈ 1.5"])
+@each_case("answer", ["√2 ≈ 1.5", "√2 ≈ 1.42", "√2 = 1.3", "d = √2 ≈ 1.5"])
 def test_a_decimal_has_to_be_rounded_rightly_or_cut_off(answer: str) -> None:
     assert not passes("number", "How much is it?", {"is": "sqrt(2)"}, answer)[0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sign", ["!=", "! =", "=!", "=/=", "/=", "=\\=", "!==", "\uff01=", "¬=", " / ="], ids=lambda sign: sign.strip()
 )
-@pytest.mark.parametrize("answer", ["n {} 8", "$n {} 8$", "The number n {} 8"])
+@each_case("answer", ["n {} 8", "$n {} 8$", "The number n {} 8"])
 def test_a_sign_for_not_equal_is_not_read_as_equal(sign: str, answer: str) -> None:
     with pytest.raises(NoNumber, match="not equal"):
         read_number(answer.format(sign), question="How many primes are below 20?")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "left",
     [
         "2A",

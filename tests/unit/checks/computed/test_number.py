@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pytest_webarena.checks.computed.arithmetic import NoNumber
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.values import read_number
+from tests.cases import each_case
 
 READ: list[tuple[str, float]] = [
     ("1 000 000", 1000000),
@@ -306,12 +307,12 @@ def read(text: str) -> float:
     return float(read_number(said).written.value)
 
 
-@pytest.mark.parametrize(("text", "value"), READ)
+@each_case(("text", "value"), READ)
 def test_a_number_is_read_by_its_value(text: str, value: float) -> None:
     assert read(text) == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@each_case("text", REFUSED)
 def test_what_gives_no_single_number_is_refused(text: str) -> None:
     with pytest.raises(NoNumber):
         read(text)

@@ -9,6 +9,7 @@ import pytest
 from pytest_webarena.checks.computed import number as kind
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.testing import make_evidence, make_task, verdict
+from tests.cases import each_case
 
 
 def judged(check: str, answer: str | None, intent: str = "How much?") -> tuple[float | None, str]:
@@ -17,7 +18,7 @@ def judged(check: str, answer: str | None, intent: str = "How much?") -> tuple[f
     return result.score, result.why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "score"),
     [
         ("408", "408", 1),
@@ -161,7 +162,7 @@ def test_units_cannot_be_converted_without_pint(monkeypatch: pytest.MonkeyPatch)
     assert "pytest-webarena[math]" in why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "told"),
     [
         ("{is: 2x}", "a number or a closed form"),
@@ -190,7 +191,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@each_case("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_dealt_with_at_once(text: str) -> None:
     began = time.process_time()
     judged_score = judged("{is: 12345, rel: 1%}", text)[0]
@@ -207,6 +208,6 @@ def test_agents_are_told_the_form_of_the_answer() -> None:
     assert "5 " not in told
 
 
-@pytest.mark.parametrize("answer", ["N/A 408", "n/a 408", "None of them is 408", "none of the sums equals 408"])
+@each_case("answer", ["N/A 408", "n/a 408", "None of them is 408", "none of the sums equals 408"])
 def test_who_says_that_there_is_none_gives_no_number(answer: str) -> None:
     assert judged("408", answer)[0] == 0

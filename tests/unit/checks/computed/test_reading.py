@@ -17,6 +17,7 @@ from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.names import words
 from pytest_webarena.checks.computed.tokens import LONGEST, Unreadable, tokenise, unwrap
 from pytest_webarena.checks.computed.tree import Node
+from tests.cases import each_case
 
 
 def shown(tree: Node) -> str:
@@ -27,7 +28,7 @@ def shown(tree: Node) -> str:
     return f"{name}({', '.join(map(shown, tree.parts))})"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "meaning"),
     [
         (r"\frac{1}{2} m v_{\text{max}}^2", "mul(mul(div(1, 2), m), pow(v_max, 2))"),
@@ -110,7 +111,7 @@ def test_a_product_behind_a_division_line_is_ambiguous() -> None:
     assert shown(parse("a/bc", tight=True).tree) == "div(a, mul(b, c))"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "why"),
     [
         ("", "it is empty"),
@@ -135,7 +136,7 @@ def test_what_is_refused(text: str, why: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "10**10**10",
@@ -159,9 +160,7 @@ def test_what_is_too_large_or_no_value_is_not_built(text: str) -> None:
         build(parse(text).tree)
 
 
-@pytest.mark.parametrize(
-    ("text", "bare"), [("$x$.", "x"), (r"\[ x \]", "x"), ("$$x$$", "x"), ("$x$ + $y$", "$x$ + $y$")]
-)
+@each_case(("text", "bare"), [("$x$.", "x"), (r"\[ x \]", "x"), ("$$x$$", "x"), ("$x$ + $y$", "$x$ + $y$")])
 def test_marks_around_the_whole_are_taken_off(text: str, bare: str) -> None:
     assert unwrap(text) == bare
 
@@ -179,6 +178,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             read(text)
 
 
-@pytest.mark.parametrize("name", [each.name for each in pkgutil.iter_modules(room.__path__)])
+@each_case("name", [each.name for each in pkgutil.iter_modules(room.__path__)])
 def test_examples_are_true(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"{room.__name__}.{name}")).failed == 0

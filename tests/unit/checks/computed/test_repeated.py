@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.checks.computed.contrasts import another_symbol
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.symbolic import SymbolicSpec, decide_alone
 from pytest_webarena.checks.computed.tokens import Unreadable
+from tests.cases import each_case
 from tests.unit.checks.computed.test_said_answers import passes
 
 REST = "What is the remainder when 7^100 is divided by 13?"
@@ -18,7 +17,7 @@ PH = "What is the pH of the solution?"
 PERIOD = "What is the period of a pendulum of length L in gravity g?"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "check", "right", "wrong"),
     [
         (
@@ -69,7 +68,7 @@ def test_a_number_is_said_of_what_is_asked(
     assert [answer for answer in wrong if found[answer][0]] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "reference", "right", "wrong"),
     [
         (
@@ -129,7 +128,7 @@ def test_the_reason_names_words_that_are_not_understood() -> None:
     assert "not understood: perpendicular" in why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "question", "usual"),
     [
         ("f", "What is the period?", "period"),
@@ -144,7 +143,7 @@ def test_a_symbol_is_no_other_quantity(name: str, question: str, usual: str) -> 
     assert another_symbol(name, question) == usual
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "ANSWER: B\nWait, that is wrong. It is A.",
@@ -163,7 +162,7 @@ def test_what_is_taken_back_below_is_no_final_answer(answer: str) -> None:
         assert "takes it back" in said.missing
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "said"),
     [
         ("ANSWER: B\n\nExplanation: A is wrong because iron is solid.", "B"),
@@ -179,7 +178,7 @@ def test_what_follows_may_explain_or_go_on(answer: str, said: str) -> None:
     assert final_answers(answer, marker=True).texts == (said,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("Lyon because Paris is correct", False),

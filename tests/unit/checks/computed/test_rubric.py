@@ -18,6 +18,7 @@ from pytest_webarena.checks.computed.rubric_files import items_of_text, read_rub
 from pytest_webarena.checks.text import literal
 from pytest_webarena.errors import JudgeError, TaskFileError, UsageError
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
+from tests.cases import each_case
 from tests.unit.checks.helpers import evidence
 
 ANSWER = "Let n be even, so n = 2k.\nThen n^2 = 4k^2, which 4 divides."
@@ -82,7 +83,7 @@ def test_a_threshold_decides_and_the_score_stays_the_share(threshold: float, pas
     assert again == found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "passed", "score"),
     [
         ("{rubric: %s}", True, 0.7),
@@ -133,7 +134,7 @@ def test_a_quote_that_is_not_in_the_answer_earns_nothing_and_is_told() -> None:
     assert [part.given for part in found.results[0].parts] == [4, 6]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("quote", "answer", "holds"),
     [
         ("n = 2k", ANSWER, True),
@@ -226,7 +227,7 @@ def test_without_a_judge_there_is_no_verdict() -> None:
     assert "--judge" in found.open_because
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         None,
@@ -264,7 +265,7 @@ def test_a_proof_that_begins_like_a_refusal_is_graded() -> None:
     assert verdict(asker, answer=answer).passed
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "I can't see why, but n = 2k.",
@@ -359,7 +360,7 @@ def test_each_defect_of_a_rubrics_file_is_told(tmp_path: Path, text: str, told: 
     assert told in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "points"),
     [
         ("1. (2 points) Sets up.\n2. (3 points) Solves.\n3. (5 pts) Concludes.", [2, 3, 5]),
@@ -399,7 +400,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_case("name", HOSTILE)
 def test_hostile_answers_and_quotes_are_looked_up(name: str) -> None:
     text = HOSTILE[name]
     found_in(text, text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.checks.computed.comparing import compare
 from pytest_webarena.checks.computed.endings import is_unit, without_ending
 from pytest_webarena.checks.computed.prose import statement
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "formula"),
     [
         (r"The escape velocity is $v = \sqrt{2GM/R}$.", r"v = \sqrt{2GM/R}"),
@@ -28,19 +27,17 @@ def test_the_last_formula_that_words_lead_up_to(text: str, formula: str | None) 
     assert statement(text) == formula
 
 
-@pytest.mark.parametrize(
-    "unit", ["m/s", "kg m^2 s^{-2}", r"\mathrm{m\,s^{-2}}", r"\text{J/(mol K)}", "rad/s", "square units"]
-)
+@each_case("unit", ["m/s", "kg m^2 s^{-2}", r"\mathrm{m\,s^{-2}}", r"\text{J/(mol K)}", "rad/s", "square units"])
 def test_units(unit: str) -> None:
     assert is_unit(unit)
 
 
-@pytest.mark.parametrize("text", ["x", "y/z", "", "hbar", "3"])
+@each_case("text", ["x", "y/z", "", "hbar", "3"])
 def test_no_units(text: str) -> None:
     assert not is_unit(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "left"),
     [
         ("v m/s", "v"),
@@ -63,7 +60,7 @@ def test_an_answer_longer_than_a_formula_says_it_last() -> None:
     assert compare("x^2", f"{steps}\n\nSo the area is $x^3$.").verdict == "unequal"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reference", "answer", "verdict"),
     [
         (r"(-\infty,-1)\cup(1,\infty)", "|x| > 1", "equal"),

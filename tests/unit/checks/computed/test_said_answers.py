@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from pytest_webarena.testing import make_evidence, make_task, verdict
+from tests.cases import each_case
 
 HERE = Path(__file__).parent
 NOT_READ = {
@@ -40,8 +40,8 @@ def passes(kind: str, intent: str, check: dict[str, Any], answer: str) -> tuple[
     return result.score == 1, result.why
 
 
-@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
-@pytest.mark.parametrize(("kind", "file"), [("number", "said_numbers.yaml"), ("choice", "said_choices.yaml")])
+@each_case("right", [True, False], ids=["right", "wrong"])
+@each_case(("kind", "file"), [("number", "said_numbers.yaml"), ("choice", "said_choices.yaml")])
 def test_answers_are_judged_by_what_is_said(kind: str, file: str, right: bool) -> None:
     off = {
         answer: why
@@ -54,7 +54,7 @@ def test_answers_are_judged_by_what_is_said(kind: str, file: str, right: bool) -
     assert set(off) == (known if right else set()), off
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("The damping ratio is 5.", True),

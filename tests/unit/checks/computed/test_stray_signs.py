@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.cases import each_case
 from tests.unit.checks.computed.test_said_answers import passes
 
 CITY = "Which French city is called the capital of gastronomy?"
@@ -12,17 +11,17 @@ RISE = "By how many kelvin does the temperature of the water rise?"
 BATH = "At how many kelvin is the water after a rise of 5 K?"
 
 
-@pytest.mark.parametrize("answer", ["8 -", "8 *", "8 /", "/8", "*8", "8-", "(8)-", "8 +", "^8"])
+@each_case("answer", ["8 -", "8 *", "8 /", "/8", "*8", "8-", "(8)-", "8 +", "^8"])
 def test_a_sign_of_a_sum_has_two_sides(answer: str) -> None:
     assert not passes("number", "How many primes are there?", {"is": 8}, answer)[0]
 
 
-@pytest.mark.parametrize("answer", ["8", "**8**", "*8*", "+8", "(8)"])
+@each_case("answer", ["8", "**8**", "*8*", "+8", "(8)"])
 def test_a_number_alone_may_be_emphasised(answer: str) -> None:
     assert passes("number", "How many primes are there?", {"is": 8}, answer)[0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("intent", "answer", "right"),
     [
         (RISE, "25 °C", True),
@@ -44,7 +43,7 @@ def test_the_marker_may_have_a_full_width_colon() -> None:
     assert passes("choice", CITY, CITIES | {"marker": True}, "ANSWER\uff1aB")[0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "right"),
     [
         ("B", True),

@@ -24,6 +24,7 @@ from pytest_webarena.checks.computed.symbolic import SYMBOLIC, SymbolicSpec, dec
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.verdict import CheckResult
 from pytest_webarena.errors import JudgeError, TaskFileError
+from tests.cases import each_case
 from tests.unit.checks.helpers import evidence, result, task
 
 PAIRS: list[dict[str, Any]] = yaml.load(
@@ -71,7 +72,7 @@ def test_the_pairs_are_many_and_of_both_kinds() -> None:
     assert labels.count(False) >= 90
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "answer", "score", "why"),
     [
         ('symbolic: "x^2 + 1"', "1 + x**2", 1.0, ""),
@@ -132,7 +133,7 @@ def asked(model: Model, answer: str, check: str = "symbolic: {equals: x, ask: tr
     return only
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("opinion", "score", "why"),
     [
         ("correct", 1.0, "the judge model says yes"),
@@ -184,7 +185,7 @@ def test_without_sympy_the_reason_names_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert "pip install 'pytest-webarena[math]'" in found.why
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "problem"),
     [
         ("symbolic: 'x +'", "expected a formula, found 'x \\+', where it breaks off"),
@@ -299,7 +300,7 @@ def test_what_sympy_refuses_to_compute_is_no_breakdown(reference: str, answer: s
     assert "given up" not in decide_alone(SymbolicSpec(equals=(reference,)), answer)[1]
 
 
-@pytest.mark.parametrize("text", ["\\sum_i c", "\\sum_i (x_i + 1)", "1 + 2 + \\dots + n", "x_1 + \\dots"])
+@each_case("text", ["\\sum_i c", "\\sum_i (x_i + 1)", "1 + 2 + \\dots + n", "x_1 + \\dots"])
 def test_sums_without_ends_have_names_that_they_count(text: str) -> None:
     with pytest.raises(Unreadable):
         build(parse(text).tree)

@@ -9,13 +9,14 @@ import pytest
 from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import LONGEST, SelectorFault, parse_selector
 from pytest_webarena.signals import ControlRecord
+from tests.cases import each_case
 
 from .trials import element, event
 
 PAGE = "html > body.home > main#shop[data-kind=toys] > ul > li.item.hot > a[href=/kettle] > span.label"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "known"),
     [
         ("span", True),
@@ -85,7 +86,7 @@ def test_selectors(selector: str, known: bool | None) -> None:
     assert hits(parse_selector(selector), event(PAGE)) is known
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "known"),
     [("div + li", None), ("div ~ li", None), ("div + p", False), ("li:nth-child(3)", True), ("li:last-child", False)],
 )
@@ -108,7 +109,7 @@ def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
     assert hits(parse_selector("html:root button"), frame)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "known"),
     [
         ("iframe#pay >> ENTER >> #buy", True),
@@ -191,7 +192,7 @@ def test_attributes_that_were_cut() -> None:
     assert hits(parse_selector("[a7='1']"), many) is True
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "known"),
     [
         ("text=buy", True),
@@ -217,7 +218,7 @@ def test_texts_and_names(selector: str, known: bool | None) -> None:
     assert hits(parse_selector(selector), made) is known
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "known"),
     [
         ('role=button[name="Buy now for 5"]', True),
@@ -246,7 +247,7 @@ def test_names_that_were_recorded() -> None:
     assert hits(parse_selector('role=button[name="Sell"]'), label) is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tag", "role"),
     [
         ("a[href=/]", "link"),
@@ -267,7 +268,7 @@ def test_roles(tag: str, role: str) -> None:
     assert known is bool(role)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "selector",
     [
         "", " ", "a >> ", ">> a", "a[", "a[]", "a[x", "a[x=]", "a[=x]", "a > ", "> a", "a,", ",a", "a..b", "#", "a#",

@@ -12,6 +12,7 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.signals import DomEvent
+from tests.cases import each_case
 
 from ..helpers import task
 from .trials import QTY, SHOP, at, event, judged, reached, trial, typed
@@ -133,7 +134,7 @@ A, B, C = [at("/a")], [at("/b")], [at("/c")]
 THREE = "[{url: {includes: /a}, name: a}, {url: {includes: /b}, name: b}, {url: {includes: /c}, name: c}]"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("steps", "strict"),
     [
         ([A, B, C], "+++"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
-
 from pytest_webarena.signals import ControlRecord, DomEvent
+from tests.cases import each_case
 
 from .trials import FORM, QTY, SHOP, Asker, at, event, judged, reached, trial, typed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("node", "url", "met"),
     [
         ("{includes: /search}", "/search", True),
@@ -81,7 +80,7 @@ def test_addresses(node: str, url: str, met: bool) -> None:
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("node", "made", "met"),
     [
         ("'#buy button'", event(FORM), True),
@@ -112,7 +111,7 @@ def test_elements(node: str, made: object, met: bool) -> None:
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("node", "signals", "met"),
     [
         ("{locate: '#qty', exact: 2}", [typed(QTY, "2")], True),
@@ -155,7 +154,7 @@ SORT = event(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("node", "signal", "met"),
     [
         ("{exact: Cheapest first, of: clicked}", SORT, True),
@@ -203,7 +202,7 @@ def test_a_value_that_stands_when_a_step_ends_was_entered() -> None:
     assert judged(nodes, trial([*steps[0], *steps[1]])).passed is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("node", "notes", "answer", "met"),
     [
         ("{exact: 84.97}", (), "84.97", True),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_webarena.evidence import Evidence, RequestRecord
+from tests.cases import each_case
 
 from ..helpers import result
 from .trials import FORM, QTY, SHOP, at, event, judged, reached, trial, typed
@@ -115,9 +116,9 @@ def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
     assert (got.score, reached(got)) == (None, "?")
 
 
-@pytest.mark.parametrize("forbidden", [False, True])
-@pytest.mark.parametrize("value", [False, True])
-@pytest.mark.parametrize(
+@each_case("forbidden", [False, True])
+@each_case("value", [False, True])
+@each_case(
     ("document", "any_site", "first_site"),
     [
         ({"on": "about:blank"}, True, None),  # a pop-up that is written by the page that opened it
@@ -154,7 +155,7 @@ def test_documents_that_pages_make_themselves(
         assert got.score == (None if known is None else float(known != forbidden)), (site, got)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("maker", "known"),
     [
         ("http://host.test/shop/p", True),

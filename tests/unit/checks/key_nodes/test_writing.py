@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.errors import TaskFileError
+from tests.cases import each_case
 
 from ..helpers import task
 from .trials import at, judged, reached, trial
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("nodes", "expected"),
     [
         ("[]", "a list of key nodes, at least one"),
@@ -63,7 +64,7 @@ def test_a_path_is_on_the_site_beside_it(node: str) -> None:
     assert reached(judged(f"[{{url: {node}}}]", trial([at(here)]))) == "-"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "node",
     [
         "{url: {exact: 'shopping:/x', site: reddit}}",

@@ -18,6 +18,7 @@ from pytest_webarena.actions import Goto
 from pytest_webarena.embedded import gitlab, reddit, wikipedia
 from pytest_webarena.embedded import map as atlas
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -81,12 +82,12 @@ def test_there_are_enough_of_every_kind() -> None:
     assert len({user for task in _OWN for user in task.user.values()}) >= 15
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     judged(task).refuses_who_does_nothing()
 
 
-@pytest.mark.parametrize("task", _ANSWERED, ids=lambda task: task.id)
+@each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_answer_is_right_but_another_is_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
@@ -96,7 +97,7 @@ def test_answer_is_right_but_another_is_not(task: Task, judged: Callable[[Task],
     assert not [each for each in hedged if pristine.passes(each)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "task",
     [task for task in _ANSWERED if task.template in ("gitlab-last-to-change", "gitlab-who-closed")],
     ids=lambda task: task.id,
@@ -129,7 +130,7 @@ def test_a_version_may_be_shown_by_its_commit(
     assert not judged(task).passes("", at=f"/{given['project']}/-/blob/main/{given['file']}")
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_takes_some_steps(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from werkzeug.test import Client
 
 from pytest_webarena.embedded.homepage.arithmetic import CalculationError, calculate
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("expression", "result"),
     [
         ("1+2*3", "7"),
@@ -56,7 +57,7 @@ def test_results(expression: str, result: str) -> None:
     assert calculate(expression) == result
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("expression", "says"),
     [
         ("", "Enter something"),

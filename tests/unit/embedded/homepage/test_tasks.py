@@ -12,6 +12,7 @@ from pytest_webarena.actions import Goto
 from pytest_webarena.embedded import homepage
 from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -62,7 +63,7 @@ def test_answer_is_right_but_reciting_is_not(task: Task, data_dir: Path) -> None
         assert not pristine.passes(f"{telling}5 crowns" if "." in telling else f"{telling}0 crowns")
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_takes_some_steps(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3

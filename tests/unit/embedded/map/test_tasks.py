@@ -20,6 +20,7 @@ from pytest_webarena.embedded import homepage, wikipedia
 from pytest_webarena.embedded import map as atlas
 from pytest_webarena.embedded.gitlab.seeding.drafts import all_drafts
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 from tests.unit.embedded.live import LightSites, Page, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -86,12 +87,12 @@ def test_there_are_enough_of_every_kind() -> None:
     assert not any(task.mutates for task in own)
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     judged(task).refuses_who_does_nothing()
 
 
-@pytest.mark.parametrize("task", _ANSWERED, ids=lambda task: task.id)
+@each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
@@ -125,7 +126,7 @@ def test_a_kind_may_be_searched_for_in_other_words(
     assert not pristine.passes("", at=f"/search?query={task.filling['kind']}+Aldersey&page=2")
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_takes_some_steps(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_webarena.embedded.reddit.prose import is_web_address, prose, slug
+from tests.cases import each_case
 from tests.unit.embedded.crawling import StrictPage
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "html"),
     [
         ("One\nline", "<p>One<br>line</p>"),
@@ -41,7 +40,7 @@ def test_forms(text: str, html: str) -> None:
     assert str(prose(text)) == html
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         '[a](http://x.test/"onclick=alert)', "**a *b** c*", "*a `b* c`", "[*a](http://x.test/)*", "> a\nb", "- a\nb",

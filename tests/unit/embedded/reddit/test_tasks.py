@@ -16,6 +16,7 @@ from pytest_webarena.actions import Goto
 from pytest_webarena.changes import RowChange, TableChanges
 from pytest_webarena.embedded import homepage, landscape, reddit, wikipedia
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -75,12 +76,12 @@ def test_there_are_enough_of_every_kind() -> None:
     assert len({user for task in own for user in task.user.values()}) >= 10
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     judged(task).refuses_who_does_nothing()
 
 
-@pytest.mark.parametrize("task", _ANSWERED, ids=lambda task: task.id)
+@each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_answer_is_right_but_others_are_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
@@ -110,7 +111,7 @@ def test_who_adds_to_a_post_keeps_what_it_says(
             connection.execute("UPDATE posts SET body = ? WHERE title = ?", (*before, task.filling["title"]))
 
 
-@pytest.mark.parametrize("task", _ALL, ids=lambda task: task.id)
+@each_case("task", _ALL, ids=lambda task: task.id)
 def test_task_takes_some_steps(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3

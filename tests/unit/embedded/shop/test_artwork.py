@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-import pytest
-
 from pytest_webarena.embedded.shop import artwork
 from pytest_webarena.embedded.shop.goods import LEAVES
 from pytest_webarena.embedded.shop.shapes import SHAPES
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize("shape", sorted(SHAPES))
+@each_case("shape", sorted(SHAPES))
 def test_every_shape_is_well_formed(shape: str) -> None:
     for variant, view in enumerate("abh"):
         drawn = artwork.draw(artwork.name_for(shape, "copper", variant, view))
@@ -29,8 +28,6 @@ def test_look_alikes_differ_in_the_picture() -> None:
     assert len(drawn) == len(artwork.COLOURS)
 
 
-@pytest.mark.parametrize(
-    "name", ["products/ufo-b5653a-1-a.svg", "products/kettle-b5653a-1-z.svg", "../settings.py", ""]
-)
+@each_case("name", ["products/ufo-b5653a-1-a.svg", "products/kettle-b5653a-1-z.svg", "../settings.py", ""])
 def test_other_names_are_no_pictures(name: str) -> None:
     assert artwork.draw(name) is None

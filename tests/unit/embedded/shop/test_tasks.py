@@ -18,6 +18,7 @@ from werkzeug.test import Client
 from pytest_webarena.actions import Goto, NewTab
 from pytest_webarena.embedded import homepage
 from pytest_webarena.tasks import Check, Task, load_tasks
+from tests.cases import each_case
 from tests.unit.embedded.live import Page, PristineJudge, Rows, rows_of, said, text_of
 
 from .conftest import Visitor
@@ -225,12 +226,12 @@ def test_several_people_work_on_several_sites_at_once() -> None:
     assert any(isinstance(step, NewTab) for task in _TASKS for step in task.solution or ())
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     judged(task).refuses_who_does_nothing()
 
 
-@pytest.mark.parametrize("task", _answered, ids=lambda task: task.id)
+@each_case("task", _answered, ids=lambda task: task.id)
 def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
@@ -248,7 +249,7 @@ def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], Prist
         assert not pristine.passes(f"{telling}5 crowns" if "." in telling else f"{telling}0 crowns")
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_takes_some_steps(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 4 or task.category == "unachievable"

@@ -17,6 +17,7 @@ from pytest_webarena.embedded.wikipedia import tables
 from pytest_webarena.embedded.wikipedia.draft import Draft
 from pytest_webarena.embedded.wikipedia.land import earlier_counts
 from pytest_webarena.embedded.wikipedia.seed import all_drafts, linked, path_of
+from tests.cases import each_case
 
 DRAFTS = {draft.title: draft for draft in all_drafts()}
 TOWNS = {town.key for town in world.TOWNS}
@@ -108,7 +109,7 @@ def test_people_lived_before_they_died_and_built_while_they_lived() -> None:
         assert person.born >= founded[person.town], person.name
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("manual", "there", "title", "here"),
     [
         (

@@ -19,6 +19,7 @@ from pytest_webarena.embedded.wikipedia import tables
 from pytest_webarena.embedded.wikipedia.land import titles_of_rivers
 from pytest_webarena.embedded.wikipedia.seed import all_drafts
 from pytest_webarena.tasks import Task, load_tasks
+from tests.cases import each_case
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -80,12 +81,12 @@ def test_there_are_enough_of_every_kind() -> None:
     assert not any(task.mutates for task in own)
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     judged(task).refuses_who_does_nothing()
 
 
-@pytest.mark.parametrize("task", _ANSWERED, ids=lambda task: task.id)
+@each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_answer_is_right_but_reciting_is_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
@@ -98,7 +99,7 @@ def test_answer_is_right_but_reciting_is_not(task: Task, judged: Callable[[Task]
 _RECITED = [draft for draft in all_drafts() if draft.title.startswith(("List of", "Climate", "Crown", "Wool trade"))]
 
 
-@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+@each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_takes_some_steps(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
@@ -178,7 +179,7 @@ _TRUTHS: dict[str, tuple[Callable[[Mapping[str, Any]], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
+@each_case("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
 def test_answer_is_what_the_articles_say(task: Task) -> None:
     truth, wanted = _TRUTHS[task.template]
 

@@ -27,6 +27,7 @@ from pytest_webarena.plugin.reporting.allure.run_files import (
 )
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
+from tests.cases import each_case
 
 from ....made_up import check, graded, make_run, make_trial
 
@@ -237,7 +238,7 @@ def test_agents_and_trials_have_histories_of_their_own_and_one_test_case(run: Ru
     assert len({json.dumps(result["parameters"]) for result in found}) == 3
 
 
-@pytest.mark.parametrize(
+@each_case(
     "node_id",
     ["x.yaml::t[chromium]", "x.yaml::t[a-chromium]", "x.yaml::t[trial1-chromium]", "x.yaml::t[a-trial1-chromium]"],
 )
@@ -252,7 +253,7 @@ def test_agents_named_alike_and_users_parameters_are_told_apart() -> None:
     assert identity("x.yaml::t").variant == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("environment", "url"),
     [
         ({}, ""),
@@ -271,7 +272,7 @@ def test_links_lead_to_the_tasks_line(environment: dict[str, str], url: str) -> 
     assert source_url(Path("/w/tasks/x.yaml"), 3, environment) == url
 
 
-@pytest.mark.parametrize("cause", CAUSE_WORDS)
+@each_case("cause", CAUSE_WORDS)
 def test_every_error_falls_into_the_category_of_its_cause(cause: Any) -> None:
     record = TrialRecord(key=make_key("a"), outcome="error", cause=cause, message="it broke\nbadly")
     assert category(record).startswith(f"Error, {cause}")
@@ -281,7 +282,7 @@ def test_every_stop_reason_has_its_words() -> None:
     assert set(STOP_WORDS) == set(get_args(StopReason))
 
 
-@pytest.mark.parametrize("reason", STOP_WORDS)
+@each_case("reason", STOP_WORDS)
 def test_every_failure_falls_into_the_category_of_its_stop_reason(reason: StopReason) -> None:
     record = TrialRecord(key=make_key("a"), outcome="failed", stop_reason=reason, message="site error: it says\nso")
     expected = "Finished" if reason == "answered" else f"Failed, {STOP_WORDS[reason]}"
@@ -362,7 +363,7 @@ def test_files_and_problems_of_the_run_are_shown_once(run: RunDir, tmp_path: Pat
     assert told["errors"] == [{"message": "killed"}]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("environment", "expected"),
     [
         ({}, {"name": "local run", "type": "local"}),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pytest_webarena.plugin.reporting.github import TaskPlace, notes, summary
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import Ruling
+from tests.cases import each_case
 
 HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds hold"), Ruling(exit_code=10, message="mine: 50.0% passed")
 
@@ -84,7 +83,7 @@ def test_failures_come_before_errors_and_are_counted_beyond_a_page() -> None:
     assert "✅" in text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "told", ["a | b", "<img src=x onerror=y>", "[x](http://evil.test)", "**b**", "@everyone", "`code`", "a\n| b"]
 )
 def test_what_an_agent_wrote_is_no_markup(told: str) -> None:

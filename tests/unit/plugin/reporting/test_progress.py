@@ -13,9 +13,10 @@ import pytest
 
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot, status_text
 from pytest_webarena.sites.protocol.waits import Waiting
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("figures", "text"),
     [
         ((0, 0, 0, 0, 0.0), "0 trials"),

@@ -35,7 +35,13 @@ def read(path: Path) -> tuple[Labelled, ...]:
     return read_anew(path)
 
 
-@pytest.fixture(scope="module", params=["open.yaml", "second.yaml", "third.yaml", "fourth.yaml"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "open.yaml",
+        *(pytest.param(f"{name}.yaml", marks=pytest.mark.exhaustive) for name in ("second", "third", "fourth")),
+    ],
+)
 def judged(request: pytest.FixtureRequest) -> list[Judged]:
     return list(measure(read(FOLDER / request.param), by=("original", "rules", "repaired")))
 

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import os
+import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -23,8 +24,10 @@ from .cases import limit_cases, spread_cases
 from .inner import EVERY_PLUGIN, NEEDLESS
 from .installed import read_once
 
-# Tests start Python hundreds of times, and each would compile all it imports anew.
+# Tests start Python hundreds of times, and each would compile all that it imports. To rewrite the assertions of the test
+# modules takes as long as to collect them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 read_once()
 
@@ -94,14 +97,25 @@ def room_of(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """What is collected stays: nothing looks for garbage in it, now or later, nor copies it after a fork."""
     gc.disable()
+    worker = getattr(session.config, "workerinput", None)
+    if worker and [Path(each).name for each in session.config.args] == ["tests"]:
+        _import_a_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"])
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+
+
+def _import_a_share(number: int, workers: int) -> None:
+    """Each worker first compiles other test modules than the rest do, which then read them from the cache."""
+    for path in sorted(_HERE.rglob("test_*.py"))[number::workers]:
+        name = ".".join(path.relative_to(_HERE.parent).with_suffix("").parts)
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting reports it
+            importlib.import_module(name)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

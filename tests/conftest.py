@@ -24,8 +24,8 @@ from .cases import limit_cases, spread_cases
 from .inner import EVERY_PLUGIN, NEEDLESS
 from .installed import read_once
 
-# Tests start Python hundreds of times, and each would compile all that it imports. To rewrite the assertions of the test
-# modules takes as long as to collect them.
+# Tests start Python hundreds of times, and each would compile all that it imports. To rewrite the assertions of all
+# test modules takes as long as to collect them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

@@ -26,7 +26,7 @@ AUDIT ?= tasks -n 2
 # Which clients of the browser endpoint are tried; default: all. Each is installed from its registry, in examples/clients.
 CLIENTS ?=
 
-.PHONY: help setup demo test test-all test-changed suite audit clients lint types format docs site pictures wheel clean distclean
+.PHONY: help setup demo test test-all test-changed suite audit clients lint types format docs site pictures wheel dist try-wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -96,6 +96,13 @@ pictures: setup ## Make the pictures of the documentation anew (docs/images)
 wheel: ## Build the wheel into dist/
 	@scripts/venv
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+dist: setup ## Build the wheel and the source distribution into dist/
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
+
+try-wheel: setup wheel ## Follow the tutorial with the built wheel, in an empty environment
+	@$(BIN)/python scripts/try_wheel.py
 
 clean: ## Remove what runs and builds left behind
 	rm -rf build dist demo site webarena-runs test-results allure-results allure-report .mypy_cache .ruff_cache .hypothesis

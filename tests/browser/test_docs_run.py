@@ -25,6 +25,8 @@ from tests.inner import NEEDLESS
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(console|yaml|python|ini)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"# (\S+\.(?:py|yaml|ini))\n")
+BIN = Path(os.environ.get("WEBARENA_TEST_BIN") or Path(sys.executable).parent)
+"""The folder of the commands that are run; ``scripts/try_wheel.py`` names that of another environment."""
 NOT_HERE = re.compile(r"pip install|playwright install|npx |.*--(?:suite|sites)=webarena\b|webarena sites")
 
 
@@ -53,7 +55,7 @@ def shell(line: str, folder: Path, addopts: str = NEEDLESS) -> tuple[int, str]:
     """Run a line in ``folder`` as a user would; its exit code and output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PYTEST_ADDOPTS": addopts,
     }
     done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)

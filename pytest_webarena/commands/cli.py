@@ -14,52 +14,58 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from pytest_webarena.commands import (
+    annotate,
     archive,
-    changes,
-    check,
+    compare,
+    contamination,
+    gate,
+    generate,
     guide,
     heal,
-    ideas,
+    images,
     judge,
-    labels,
-    memorised,
+    monitor,
     query,
     record,
+    results,
     rubric,
+    side_effects,
+    sites,
+    starter,
     tables,
+    task_files,
+    view,
 )
-from pytest_webarena.commands.compare import add_commands as add_compare_commands
-from pytest_webarena.commands.gate import add_command as add_gate_command
-from pytest_webarena.commands.images import add_image_commands
 from pytest_webarena.commands.project import fill_in
-from pytest_webarena.commands.results import add_commands
-from pytest_webarena.commands.sites import add_commands as add_site_commands
-from pytest_webarena.commands.starter import add_command as add_starter_command
-from pytest_webarena.commands.task_files import add_commands as add_task_file_commands
-from pytest_webarena.commands.view import add_command as add_view_command
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
 from pytest_webarena.text import printable
 
 __all__ = ["main", "make_parser"]
 
-
+_GROUPS = {
+    "tasks": "check, write, convert and maintain tasks",
+    "runs": "list, merge, judge, explain and export runs",
+    "compare": "compare agents, plan and save comparisons",
+    "sites": "start, inspect, query and archive sites",
+    "judge": "measure judge models against people",
+}
 _COMMANDS = (
-    ("record", record, "make a task by doing it, or read a solution out of a trial"),
-    ("ideas", ideas, "have a model think of tasks; tasks of people's answers"),
-    ("check", check, "whether tasks can still be done as they say; keeps what it found"),
-    ("heal", heal, "replay solutions, and rewrite selectors that find nothing any more, as a diff"),
-    ("changes", changes, "what solutions changed on the sites, as a check that lists it"),
-    ("query", query, "what a fresh site's database says, as CSV"),
-    ("judge", judge, "measure a judge model with labelled answers before it is trusted"),
-    ("rubric", rubric, "rubrics: have their items written, compare a judge's points with people's"),
-    ("labels", labels, "what people say of trials beside what their checks say"),
-    ("guide", guide, "have a model write guides to tasks, for reward models that judge by them"),
-    ("memorised", memorised, "whether a model goes on with the text of tasks as they do; no verdict"),
-    ("archive", archive, "archives of sites: record, ls, check, add"),
-    ("tables", tables, "success rates of runs as the papers tabulate them"),
+    ("tasks", "generate", generate, "have a model propose tasks for sites"),
+    ("tasks", "record", record, "write a task by doing it"),
+    ("tasks", "monitor", monitor, "check that tasks can still be done"),
+    ("tasks", "heal", heal, "replay solutions and repair their selectors"),
+    ("tasks", "side-effects", side_effects, "list what solutions change on sites"),
+    ("tasks", "contamination", contamination, "test whether a model knows the tasks"),
+    ("compare", "tables", tables, "print success rates as the papers tabulate them"),
+    ("sites", "query", query, "run SQL on a fresh site's database"),
+    ("sites", "archive", archive, "record, list, check and join archives"),
+    ("judge", "measure", judge, "measure a judge on labelled answers"),
+    ("judge", "rubric", rubric, "write rubrics and grade answers by them"),
+    ("judge", "annotate", annotate, "compare people's verdicts with those of checks"),
+    ("judge", "guide", guide, "write guides for reward models"),
 )
-"""Name, the module that has the rest of it, help."""
+"""Group, name, the module that declares its arguments, help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,10 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable(str(error)), file=sys.stderr)
         return 1
     except UsageError as error:
-        print(printable(f"webarena {options.command}: {error}"), file=sys.stderr)
+        print(printable(f"{options.prog}: {error}"), file=sys.stderr)
         return 2
     except TrialError as error:
-        print(printable(f"webarena {options.command}: {error}"), file=sys.stderr)
+        print(printable(f"{options.prog}: {error}"), file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader had enough
         sys.stderr.close()
@@ -109,38 +115,49 @@ def _shown_plainly(form: str) -> AbstractContextManager[Any]:
 def make_parser() -> argparse.ArgumentParser:
     """All commands with their options."""
     parser = argparse.ArgumentParser(
-        prog="webarena", description="Beside pytest: check and try out task files, join and look at runs."
+        prog="webarena", description="Companion CLI: write and debug tasks, merge and inspect runs."
     )
     parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    add_starter_command(commands)
-
-    add_task_file_commands(commands)
-
-    merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
-    merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
-    merge.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
-    merge.add_argument(
-        "--allow-mixed", action="store_true", help="join trials that differ in what a rate is made of; told beside it"
-    )
-    merge.set_defaults(run=_merge)
-    add_gate_command(commands)
-
-    add_view_command(commands)
-
-    _add_try_arguments(commands.add_parser("try", help="try a task out by hand, its checks judged after every action"))
-    for name, module, help in _COMMANDS:
-        module.add_arguments(commands.add_parser(name, help=help))
-
-    add_commands(commands)
-    add_compare_commands(commands)
-    add_site_commands(commands)
-    add_image_commands(commands)
-
+    starter.add_command(commands)
+    view.add_command(commands)
+    groups = {
+        name: commands.add_parser(name, help=help).add_subparsers(dest="verb", required=True, metavar="COMMAND")
+        for name, help in _GROUPS.items()
+    }
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
+
+    task_files.add_commands(groups["tasks"])
+    _add_try_arguments(groups["tasks"].add_parser("try", help="debug a task by hand, action by action"))
+    results.add_commands(groups["runs"], groups["compare"])
+    _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
+    gate.add_command(groups["runs"])
+    compare.add_commands(groups["compare"])
+    sites.add_commands(groups["sites"])
+    images.add_image_commands(groups["sites"])
+    for group, name, module, help in _COMMANDS:
+        module.add_arguments(groups[group].add_parser(name, help=help))
+    _name_themselves(parser)
     return parser
+
+
+def _name_themselves(parser: argparse.ArgumentParser) -> None:
+    """Set ``prog`` of each command's options to its whole name, with which errors begin."""
+    parser.set_defaults(prog=parser.prog)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _name_themselves(each)
+
+
+def _add_merge_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
+    parser.add_argument(
+        "--allow-mixed", action="store_true", help="merge trials whose conditions differ, and report the differences"
+    )
+    parser.set_defaults(run=_merge)
 
 
 def _add_try_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,8 +21,8 @@ _COLOURS = {"green": "32", "red": "31", "yellow": "33", "bold": "1"}
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to ``argparse``'s sub-parsers."""
-    compare = commands.add_parser("compare", help="whether one agent is better than another, task by task")
+    """Add the commands to the sub-parsers of ``webarena compare``."""
+    compare = commands.add_parser("agents", help="compare agents task by task")
     compare.add_argument(
         "runs", nargs="*", type=Path, metavar="RUN", help="run directories or baselines; the first is what the others "
         "are held against. One alone: its agents, against the first of them (default: the newest run here)",
@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
     compare.add_argument("--html", type=Path, metavar="FILE", help="write a page: tasks as dots, trials side by side")
     compare.set_defaults(run=_compare)
 
-    power = commands.add_parser("power", help="how many tasks, trials and dollars it takes to show a difference")
+    power = commands.add_parser("sample-size", help="plan the trials that show a difference")
     power.add_argument("--baseline", type=Path, metavar="FILE|RUN", help="what is known so far (default: newest run)")
     power.add_argument("--difference", type=_points, default=0.05, metavar="POINTS", help="to be shown (default: 5)")
     power.add_argument("--agent", metavar="NAME", help="which agent of the baseline (default: its first)")
@@ -48,10 +48,10 @@ def add_commands(commands: Any) -> None:
     power.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     power.set_defaults(run=_power)
 
-    baseline = commands.add_parser("baseline", help="small files that later runs are held against").add_subparsers(
+    baseline = commands.add_parser("baseline", help="save the figures of a run").add_subparsers(
         dest="subcommand", required=True, metavar="COMMAND"
     )
-    save = baseline.add_parser("save", help="write what a run came to as a file that can be committed")
+    save = baseline.add_parser("save", help="write the figures of a run to a file")
     save.add_argument("run_dir", **RUN_DIR)
     save.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="e.g. baseline.json")
     save.add_argument("--agent", action="append", default=[], metavar="NAME", help="only these agents of the run")

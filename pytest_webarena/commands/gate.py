@@ -19,7 +19,7 @@ __all__ = ["add_command"]
 
 def add_command(commands: Any) -> None:
     """Declare ``gate``."""
-    parser = commands.add_parser("gate", help="hold a run that is over to thresholds, as pytest does; its exit codes")
+    parser = commands.add_parser("gate", help="judge a finished run by thresholds")
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     parser.add_argument(
         "--min-pass-rate", type=_share, metavar="RATE", help="success rate that every agent has to reach"

@@ -49,7 +49,7 @@ class Healed:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from pytest_webarena.commands.check import tasks_named
+    from pytest_webarena.commands.monitor import tasks_named
     from pytest_webarena.commands.playing import open_runtime
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 

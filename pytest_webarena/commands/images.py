@@ -22,8 +22,8 @@ _PATIENCE = 4 * 3600.0
 
 
 def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the commands on the parser of ``webarena``."""
-    images = commands.add_parser("images", help="pull or build the images of sites")
+    """Add the commands to the sub-parsers of ``webarena sites``."""
+    images = commands.add_parser("images", help="pull or build images of sites")
     actions = images.add_subparsers(dest="action", required=True, metavar="ACTION")
     pulling = actions.add_parser("pull", help="fetch what is missing of a catalogue's images from their registry")
     pulling.add_argument("names", nargs="*", metavar="SITE", help="default: all of the catalogue")

@@ -1,10 +1,11 @@
-"""``webarena runs``, ``times``, ``gradings``, ``explain``, ``har``, ``export…``: what finished runs say to others."""
+"""``webarena runs list``, ``profile``, ``explain``, ``har``, ``export…`` and ``import``; ``compare gradings``."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -35,27 +36,27 @@ def run_asked_for(options: argparse.Namespace) -> Path:
     return path
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to ``argparse``'s sub-parsers."""
-    runs = commands.add_parser("runs", help="list the runs of this project, newest first")
-    runs.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
-    runs.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
-    runs.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    runs.set_defaults(run=_runs)
+def add_commands(runs: Any, compare: Any) -> None:
+    """Add the commands to the sub-parsers of ``webarena runs`` and ``webarena compare``."""
+    listing = runs.add_parser("list", help="list the runs of this project, newest first")
+    listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
+    listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
+    listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    listing.set_defaults(run=_runs)
 
-    times = commands.add_parser("times", help="where the time of a run's trials has gone, agent by agent")
+    times = runs.add_parser("profile", help="show where the time of trials went")
     times.add_argument("run_dir", **RUN_DIR)
     times.add_argument("--agent", metavar="NAME", help="of this agent only")
     times.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
     times.set_defaults(run=_times)
 
-    gradings = commands.add_parser("gradings", help="set a run's gradings side by side, and list where they disagree")
+    gradings = compare.add_parser("gradings", help="list where the gradings of a run disagree")
     gradings.add_argument("run_dir", **RUN_DIR)
     gradings.add_argument("--agent", metavar="NAME", help="of this agent only")
     gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     gradings.set_defaults(run=_gradings)
 
-    explain = commands.add_parser("explain", help="hold failed trials against ones of the same task that passed")
+    explain = runs.add_parser("explain", help="show where failed trials left passed ones")
     explain.add_argument("run_dir", **RUN_DIR)
     explain.add_argument(
         "--against", type=Path, metavar="RUN_DIR", help="trials that passed in this run (default: the same)"
@@ -65,18 +66,23 @@ def add_commands(commands: Any) -> None:
     explain.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain.set_defaults(run=_explain)
 
-    har = commands.add_parser("har", help="write the requests of each trial as HAR 1.2")
+    har = runs.add_parser("har", help="write the requests of each trial as HAR 1.2")
     har.add_argument("run_dir", **RUN_DIR)
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)
 
-    exporting = commands.add_parser("export", help="write a recorded trial as one file; 'webarena import' reads it")
+    exporting = runs.add_parser("export", help="write one trial as a file")
     exporting.add_argument("trial", type=Path, metavar="TRIAL", help="its folder, RUN_DIR/trials/NAME")
     exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.zip here")
     exporting.add_argument("--tasks", type=Path, metavar="FILE", help="the file with its task (default: as recorded)")
     exporting.set_defaults(run=_export)
 
-    verified = commands.add_parser("export-verified", help="write a run as webarena-verified's command line reads it")
+    importing = runs.add_parser("import", help="read a trial's file as a run")
+    importing.add_argument("file", type=Path, metavar="FILE", help="a file of 'webarena runs export'")
+    importing.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new run directory")
+    importing.set_defaults(run=_import)
+
+    verified = runs.add_parser("export-verified", help="write a run for webarena-verified's command line")
     verified.add_argument("run_dir", **RUN_DIR)
     verified.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new directory")
     verified.set_defaults(run=_export_verified)
@@ -234,6 +240,41 @@ def _export(options: argparse.Namespace) -> int:
     if tasks is None:
         print("without its task file, which was not found: --tasks FILE, or name it when the trial is judged again")
     return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.one_file import is_trial_file, unpack_trial
+
+    if not is_trial_file(options.file):
+        raise UsageError(f"expected a trial of 'webarena runs export', found another file in {options.file}")
+    key = unpack_trial(options.file, options.output)
+    print(f"{clip(key.task)} by {clip(key.agent)}, trial {key.trial}, is a run in {options.output}")
+    place = shlex.quote(str(options.output))
+    task_file = next((options.output / "tasks").glob("*"), None)
+    if task_file is None:
+        print(f"  pytest --rescore={place} TASKS")
+    elif why := _not_judged(task_file, key.task):
+        print(f"note: read {task_file} before you judge the trial again: {why}", file=sys.stderr)
+    else:
+        print(f"  pytest --rescore={place} {shlex.quote(str(task_file))}")
+    print(f"  webarena view {place}")
+    return 0
+
+
+def _not_judged(file: Path, task: str) -> str:
+    """Why pytest should not be given a task file that came with a trial; empty where loading it runs no code."""
+    from pytest_webarena.checks.python import code_of
+    from pytest_webarena.tasks.loader import read_tasks
+
+    tasks, problems = read_tasks(file)
+    if problems:
+        return f"it is no task file of this version ({problems[0]})"
+    if task not in [each.id for each in tasks]:
+        return f"it has no task {clip(task)}"
+    if called := [name for each in tasks for name in code_of(each.checks)]:
+        return f"its checks call functions, which run as code of yours: {', '.join(map(clip, dict.fromkeys(called)))}"
+    return ""
 
 
 def _export_verified(options: argparse.Namespace) -> int:

@@ -38,10 +38,8 @@ _SAY_AGAIN = 15.0
 """Seconds between two words on what takes long, where a line can't be written over."""
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the commands on the parser of ``webarena``."""
-    sites = commands.add_parser("sites", help="run sites outside of a test run, look at them, see what is missing")
-    actions = sites.add_subparsers(dest="action", required=True, metavar="ACTION")
+def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands to the sub-parsers of ``webarena sites``."""
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--sites", metavar="CATALOGUE", help="catalogue (default: the ini file's, or embedded)")
     shared.add_argument(
@@ -55,20 +53,20 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.set_defaults(run=run)
         return parser
 
-    add("list", _list, "the catalogue's sites, apps and accounts", some=False)
+    add("list", _list, "list sites, apps and accounts", some=False)
     up = add("up", _up, "start sites and leave them running")
     up.add_argument("--no-wait", action="store_true", help="don't wait until they answer")
-    add("status", _status, "what runs")
-    logs = add("logs", _logs, "the last lines that sites wrote")
+    add("status", _status, "list running sites")
+    logs = add("logs", _logs, "print the logs of sites")
     logs.add_argument("-n", "--lines", type=int, default=50, metavar="N", help="default: 50")
-    reset = add("reset", _reset, "put running sites back to where they began")
+    reset = add("reset", _reset, "reset running sites")
     reset.add_argument("--no-wait", action="store_true", help="don't wait until they answer")
-    opening = add("open", _open, "a browser window on the sites that run, signed in", some=False)
+    opening = add("open", _open, "open a signed-in browser window on sites", some=False)
     opening.add_argument("site", nargs="?", metavar="SITE", help="where to begin (default: the first)")
     opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
-    add("down", _down, "end what 'up' started", some=False)
-    doctor = add("doctor", _doctor, "what is missing (engine, images, disk, browser, sandbox); what can be handed on")
+    add("down", _down, "stop sites that up started", some=False)
+    doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins and reuse")
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 

@@ -1,9 +1,8 @@
-"""``webarena validate``, ``schema``, ``import``, ``tasks`` and ``repairs``: what task files and suites hold."""
+"""``webarena tasks validate``, ``schema``, ``import``, ``stats``, ``lint`` and ``repairs``."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Collection
 from dataclasses import replace
@@ -12,14 +11,13 @@ from typing import Any
 
 from pytest_webarena.commands.project import DEFAULT_SITES
 from pytest_webarena.errors import UsageError, writing
-from pytest_webarena.text import clip
 
 __all__ = ["add_commands"]
 
 
-def add_commands(commands: Any) -> None:
-    """Declare them."""
-    validate = commands.add_parser("validate", help="check task files and catalogues and report every problem")
+def add_commands(tasks: Any) -> None:
+    """Add the commands to the sub-parsers of ``webarena tasks``."""
+    validate = tasks.add_parser("validate", help="check task files and catalogues")
     validate.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="a task file, a catalogue, or a directory of them"
     )
@@ -31,21 +29,18 @@ def add_commands(commands: Any) -> None:
     )
     validate.set_defaults(run=_validate)
 
-    schema = commands.add_parser("schema", help="print the JSON schema of task files, for editors")
+    schema = tasks.add_parser("schema", help="print the JSON schema of task files")
     schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
     schema.add_argument("--sites", action="store_true", help="of catalogue files instead")
     schema.set_defaults(run=_schema)
 
-    importing = commands.add_parser(
-        "import",
-        help="write a published suite, or its JSON, as YAML task files; or a trial of 'webarena export' as a run",
-    )
+    importing = tasks.add_parser("import", help="convert a published suite into task files")
     importing.add_argument(
-        "suite", metavar="SUITE|TRIAL", help="a published suite, a JSON file in one of their formats, or a trial's file"
+        "suite", metavar="SUITE|FILE", help="a published suite, or a JSON file in one of their formats"
     )
     importing.add_argument(
         "-o", "--output", type=Path, required=True, metavar="PATH",
-        help="a folder (a file per site), or a .yaml file; of a trial: its new run directory",
+        help="a folder (a file per site), or a .yaml file",
     )  # fmt: skip
     importing.add_argument(
         "--catalogue", type=Path, metavar="FILE",
@@ -53,18 +48,15 @@ def add_commands(commands: Any) -> None:
     )  # fmt: skip
     importing.set_defaults(run=_import)
 
-    tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
-        dest="subcommand", required=True, metavar="COMMAND"
-    )
-    stats = tasks.add_parser("stats", help="how tasks are distributed: by site, category, evaluation, template")
+    stats = tasks.add_parser("stats", help="count tasks by site, category, check and template")
     stats.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
     stats.set_defaults(run=_stats)
-    lint = tasks.add_parser("lint", help="what is wrong with key nodes, found without a network")
+    lint = tasks.add_parser("lint", help="find faults of key nodes, offline")
     lint.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
     lint.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     lint.set_defaults(run=_lint)
 
-    repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
+    repairs = tasks.add_parser("repairs", help="list the rules of --grading=repaired")
     repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
     repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
     repairs.set_defaults(run=_repairs)
@@ -135,39 +127,13 @@ def _schema(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     from pytest_webarena.commands.suites import run_import
-    from pytest_webarena.results.one_file import is_trial_file, unpack_trial
+    from pytest_webarena.results.one_file import is_trial_file
 
-    if not is_trial_file(Path(options.suite)):
-        return run_import(options.suite, options.output, options.catalogue)
-    if options.catalogue is not None:
-        raise UsageError("--catalogue: expected a suite of tasks, found a trial of 'webarena export'")
-    key = unpack_trial(Path(options.suite), options.output)
-    print(f"{clip(key.task)} by {clip(key.agent)}, trial {key.trial}, is a run in {options.output}")
-    place = shlex.quote(str(options.output))
-    file = next((options.output / "tasks").glob("*"), None)
-    if file is None:
-        print(f"  pytest --rescore={place} TASKS")
-    elif why := _not_judged(file, key.task):
-        print(f"note: read {file} before you judge the trial again: {why}", file=sys.stderr)
-    else:
-        print(f"  pytest --rescore={place} {shlex.quote(str(file))}")
-    print(f"  webarena view {place}")
-    return 0
-
-
-def _not_judged(file: Path, task: str) -> str:
-    """Why pytest should not be given a task file that came with a trial; empty where loading it runs no code."""
-    from pytest_webarena.checks.python import code_of
-    from pytest_webarena.tasks.loader import read_tasks
-
-    tasks, problems = read_tasks(file)
-    if problems:
-        return f"it is no task file of this version ({problems[0]})"
-    if task not in [each.id for each in tasks]:
-        return f"it has no task {clip(task)}"
-    if called := [name for each in tasks for name in code_of(each.checks)]:
-        return f"its checks call functions, which run as code of yours: {', '.join(map(clip, dict.fromkeys(called)))}"
-    return ""
+    if is_trial_file(Path(options.suite)):
+        raise UsageError(
+            f"expected a suite, found a trial of 'webarena runs export' in {options.suite}; use runs import"
+        )
+    return run_import(options.suite, options.output, options.catalogue)
 
 
 def _stats(options: argparse.Namespace) -> int:

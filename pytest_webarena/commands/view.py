@@ -18,7 +18,7 @@ __all__ = ["add_command"]
 
 def add_command(commands: Any) -> None:
     """Add the command to ``argparse``'s sub-parsers."""
-    view = commands.add_parser("view", help="write one HTML page that shows a run, or serve all runs as they go")
+    view = commands.add_parser("view", help="show runs in a browser")
     view.add_argument("run_dir", **{**RUN_DIR, "help": "default: the newest run here; or a file of webarena ideas"})
     view.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html; of ideas: FILE.html"

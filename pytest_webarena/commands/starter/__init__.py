@@ -38,7 +38,7 @@ _ABOUT = {
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare it on the parser of ``webarena``."""
-    parser = commands.add_parser("init", help="write an app, tasks, an agent and settings to start from")
+    parser = commands.add_parser("init", help="write a project to start from")
     parser.add_argument(
         "directory", nargs="?", type=Path, default=Path(), metavar="DIR", help="where (default: here); made if need be"
     )

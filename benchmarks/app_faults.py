@@ -2,8 +2,8 @@
 
     python benchmarks/app_faults.py [--apps wiki tracker courier] [--faults hang memory …]
 
-Builds nothing: ``webarena images build debian`` comes first. An agent that does what a task's solution says meets each
-fault once, on the replica of its first attempt (``full`` and ``disk`` need root):
+Builds nothing: ``webarena sites images build debian`` comes first. An agent that does what a task's solution says meets
+each fault once, on the replica of its first attempt (``full`` and ``disk`` need root):
 
 dies       the application's server is killed, inside a container that lives on where it can
 database   the database's server is killed (none for SQLite)

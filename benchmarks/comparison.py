@@ -2,7 +2,7 @@
 
 ``python benchmarks/comparison.py [--part NAME] [--replications 4000] [--seed 1]`` draws templates, tasks and trials
 (logistic normal: templates, tasks in them and what changes between the agents have spreads of their own), asks the
-functions that ``webarena compare`` asks, and prints a line per cell. It exits with 1 if a target is missed.
+functions that ``webarena compare agents`` asks, and prints a line per cell. It exits with 1 if a target is missed.
 
 - ``sample``: the interval of the difference, tasks being a sample. Mean coverage at least 94 %, no cell below 92 %.
 - ``whole``: the same, the tasks being the whole set. The same targets.

@@ -1,4 +1,4 @@
-"""How many steps `webarena heal` finds again on sites that were rebuilt on purpose, and how many it finds wrongly.
+"""How many steps `webarena tasks heal` finds again on rebuilt sites, and how many it finds wrongly.
 
     python benchmarks/healing.py PATH… [--rules …] [--own FAMILY] [--sample N] [--seed N] [--keep FILE] [--show]
 

@@ -2,7 +2,7 @@
 
     python benchmarks/isolation_apps.py [--trials 300] [--workers 2] [--apps wiki tracker courier] [--planted]
 
-Builds nothing: ``webarena images build debian`` comes first. Every trial leases one application, or several at once,
+Builds nothing: ``webarena sites images build debian`` comes first. Every trial leases one application, or several,
 through the real broker and gateway, without a browser. It begins with three looks: how many rows each table has and
 what the databases say of the texts in them, whether a session that an earlier trial opened is still one, and whether a
 file that an earlier trial uploaded is still there. All must be as for the first lease. Then it writes:

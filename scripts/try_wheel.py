@@ -1,6 +1,6 @@
 """Follow the tutorial with the built wheel in an empty environment, as a user who installs it would: make try-wheel
 
-The environment, ``.venv-wheel``, gets the newest wheel of ``dist/`` and what that requires, and nothing of this checkout.
+The environment, ``.venv-wheel``, gets the newest wheel of ``dist/`` and its requirements, and nothing of this checkout.
 """
 
 from __future__ import annotations
@@ -30,7 +30,17 @@ def main() -> int:
     if not imported.is_relative_to(ENVIRONMENT):
         print(f"try-wheel: expected the package in {ENVIRONMENT.name}, found it at {imported}", file=sys.stderr)
         return 1
-    tutorial = [sys.executable, "-m", "pytest", "tests/browser/test_docs_run.py", "-k", "tutorial", "-p", "no:xdist", "-q"]
+    tutorial = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "tests/browser/test_docs_run.py",
+        "-k",
+        "tutorial",
+        "-p",
+        "no:xdist",
+        "-q",
+    ]
     return subprocess.run(
         tutorial,
         cwd=ROOT,

@@ -16,8 +16,8 @@ RUNS=${RUNS:-$PWD/webarena-runs/slurm}
 AGENT=${AGENT:-agents/mine.yaml}
 
 if [ "${MERGE:-}" = 1 ]; then # after all parts, also such as failed
-    webarena merge "$RUNS"/part-* -o "$RUNS/whole"
-    exec webarena gate "$RUNS/whole" --min-pass-rate="${MIN_PASS_RATE:-0.3}" --max-errors="${MAX_ERRORS:-0}"
+    webarena runs merge "$RUNS"/part-* -o "$RUNS/whole"
+    exec webarena runs gate "$RUNS/whole" --min-pass-rate="${MIN_PASS_RATE:-0.3}" --max-errors="${MAX_ERRORS:-0}"
 fi
 
 first=${SLURM_ARRAY_TASK_MIN:-1}

@@ -32,7 +32,7 @@ class HumanKeys:
     """``terminal``: each observation is printed and an action typed. ``window``: the browser is used by hand (with
     ``--headed``) and only the answer is typed; the pages gone to are recorded."""
     participant: str = ""
-    """Who it is, in a study with several people: `webarena tables` has a row for each."""
+    """Who it is, in a study with several people: `webarena compare tables` has a row for each."""
 
 
 class _Terminal:

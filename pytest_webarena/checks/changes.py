@@ -371,7 +371,8 @@ CHANGES: Kind[ChangesSpec] = Kind(
         "Whether the data of the sites differ from what they were when the agent began in what is listed here, and in "
         "nothing else ([the ledger](ledger.md)). A mapping from tables to how many of "
         "their rows change; by site where several count, and tables alone are the first site's; or `nothing`. "
-        f"`{FILES}` stands for files beside the databases, with the column `path`. `webarena changes` writes it."
+        f"`{FILES}` is the table of files outside the databases, with the column `path`. "
+        "`webarena tasks side-effects` writes this check."
     ),
     form=_Form(),
     judge=_judge,

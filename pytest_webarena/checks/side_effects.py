@@ -53,7 +53,8 @@ def without_guard(tasks: Sequence[Task], ledgers: Collection[str]) -> str:
     named = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
     return (
         f"whatever else changes on the sites would pass in {named}: a task that only looks says 'mutates: false', "
-        f"others list what may change in a check 'changes', which 'webarena changes' writes ({docs('ledger')})"
+        "others list what may change in a check 'changes', "
+        f"which 'webarena tasks side-effects' writes ({docs('ledger')})"
     )
 
 

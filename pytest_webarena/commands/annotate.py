@@ -1,4 +1,4 @@
-"""``webarena labels``: what people say of trials beside what key nodes and checks say, and of why they failed."""
+"""``webarena judge annotate``: compare people's verdicts and reasons of failure with those of checks and key nodes."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _as_json(labelled: Sequence[Labelled]) -> str:
     return json.dumps(data, indent=1)
 
 
-# --- webarena labels
+# --- webarena judge annotate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -243,7 +243,9 @@ def _sheet(options: argparse.Namespace) -> int:
     text = sheet(RunDir(options.run_dir).finished())
     with writing(target):
         target.write_text(text, encoding="utf-8", errors="replace")
-    print(f"{target}: fill in the column 'label' (yes, no), then webarena labels compare {options.run_dir} {target}")
+    print(
+        f"{target}: fill in the column 'label' (yes, no), then run\n  webarena judge annotate compare {options.run_dir} {target}"
+    )
     return 0
 
 
@@ -254,7 +256,7 @@ def _add(options: argparse.Namespace) -> int:
     people = ", ".join(dict.fromkeys(each.by for each in labels))
     trials = len({each.trial for each in labels})
     told = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
-    print(f"{told}: webarena tables {options.run_dir} counts them")
+    print(f"{told}: webarena compare tables {options.run_dir} counts them")
     return 0
 
 

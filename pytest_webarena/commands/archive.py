@@ -1,4 +1,4 @@
-"""``webarena archive``: record, list, check and join archives of sites."""
+"""``webarena sites archive``: record, list, check and join archives of sites."""
 
 from __future__ import annotations
 

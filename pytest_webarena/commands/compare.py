@@ -1,4 +1,4 @@
-"""``webarena compare``: whether one agent is better than another."""
+"""``webarena compare agents``: whether one agent is better than another."""
 
 from __future__ import annotations
 

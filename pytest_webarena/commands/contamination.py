@@ -1,4 +1,4 @@
-"""``webarena memorised``: does a model go on with the text of tasks as they do? Told per task; no verdict.
+"""``webarena tasks contamination``: does a model go on with the text of tasks as they do? Told per task; no verdict.
 
 After the appendix of the ARB paper: the model is shown the first half of a statement, and its continuation is compared
 with the second half.

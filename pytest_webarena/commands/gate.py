@@ -1,4 +1,4 @@
-"""``webarena gate RUN``: thresholds held by a run that is over, such as one that was merged out of parts."""
+"""``webarena runs gate RUN``: thresholds held by a run that is over, such as one that was merged out of parts."""
 
 from __future__ import annotations
 

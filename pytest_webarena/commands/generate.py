@@ -1,4 +1,4 @@
-"""``webarena ideas``: have a model think of tasks after a look at sites, and make tasks of what people say is right."""
+"""``webarena tasks generate``: have a model propose tasks for sites, and make tasks of what people agree on."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _propose(options: argparse.Namespace) -> int:
     head = [
         "Ideas: no run plays them until two people have said, apart, what is right.",
         f"1. webarena view {options.output.name}, for each of them; the page is a form",
-        f"2. webarena ideas settle {options.output.name} ANSWERS ANSWERS -o TASKS.yaml",
+        f"2. webarena tasks generate settle {options.output.name} ANSWERS ANSWERS -o TASKS.yaml",
     ]
     text = draft_text(found.ideas, sites=task.sites, users=task.user, made_of=made_of, head=head)
     _write(options.output, text)
@@ -204,7 +204,7 @@ def _settle(options: argparse.Namespace) -> int:
 
 def _head(counts: Mapping[str, int]) -> Sequence[str]:
     return [
-        f"Made of ideas by webarena ideas settle: {_counted(counts)}.",
+        f"Made of ideas by webarena tasks generate settle: {_counted(counts)}.",
         "Next: pytest --audit, which needs solutions.",
     ]
 

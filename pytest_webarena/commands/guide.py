@@ -1,4 +1,4 @@
-"""``webarena guide``: have a model write guides to tasks, for agents whose reward model judges by reference."""
+"""``webarena judge guide``: have a model write guides to tasks, for agents whose reward model judges by reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``webarena heal``: replays solutions, and rewrites selectors that find nothing any more, as a diff."""
+"""``webarena tasks heal``: replays solutions, and rewrites selectors that find nothing any more, as a diff."""
 
 from __future__ import annotations
 

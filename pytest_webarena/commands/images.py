@@ -1,4 +1,4 @@
-"""``webarena images …``: images of sites, pulled or built ahead of time."""
+"""``webarena sites images …``: images of sites, pulled or built ahead of time."""
 
 from __future__ import annotations
 

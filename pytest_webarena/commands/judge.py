@@ -1,4 +1,4 @@
-"""``webarena judge``: measure a judge with labelled answers before it is trusted."""
+"""``webarena judge measure``: measure a judge with labelled answers before it is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``webarena check``: whether tasks can still be done as they say, kept from check to check."""
+"""``webarena tasks monitor``: whether tasks can still be done as they say, kept from check to check."""
 
 from __future__ import annotations
 
@@ -215,7 +215,12 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
     with ExitStack() as exits:
         broker = BrokerConfig(catalogue=options.sites, site_urls=urls, run_dir=run_dir, max_replicas=3)
         launcher = exits.enter_context(BrokerLauncher(broker))
-        facts = {"started": began, "argv": ["webarena check", *options.tasks], "agents": ["upkeep"], "workers": 1}
+        facts = {
+            "started": began,
+            "argv": ["webarena tasks monitor", *options.tasks],
+            "agents": ["upkeep"],
+            "workers": 1,
+        }
         info = RunInfo(
             run_dir=run_dir, broker=launcher.address, temp_dir=Path(launcher.address).parent / "temp", facts=facts
         )

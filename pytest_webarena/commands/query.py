@@ -1,4 +1,4 @@
-"""``webarena query``: what a site's database says, as CSV: fillings of tasks, references of checks."""
+"""``webarena sites query``: what a site's database says, as CSV: fillings of tasks, references of checks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _query(options: argparse.Namespace) -> int:
             with (
                 BrokerLauncher(config) as launcher,
                 BrokerClient(launcher.address, name="query") as client,
-                client.lease([options.site], holder="webarena query", timeout=_PATIENCE) as lease,
+                client.lease([options.site], holder="webarena sites query", timeout=_PATIENCE) as lease,
             ):
                 found = lease.query(options.site, sql, database=options.database)
         except TrialError as error:

@@ -1,4 +1,4 @@
-"""``webarena record``: a task made by doing it, or a solution read out of a recorded trial."""
+"""``webarena tasks record``: a task made by doing it, or a solution read out of a recorded trial."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_record(options: argparse.Namespace) -> int:
-    """Carry out ``webarena record``. Exit code 0, or 1 for a task whose solution does not pass on fresh sites."""
+    """Carry out ``webarena tasks record``. Exit code 0, or 1 for a task whose solution does not pass on fresh sites."""
     from pytest_webarena.commands.project import DEFAULT_SITES
 
     if options.output is not None and options.output.exists():
@@ -255,7 +255,9 @@ def _evidence(folder: Path) -> Evidence:
 def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence | None, *, ask: bool) -> Task:
     named = options.places or list(evidence.sites if evidence is not None else ())
     if not named:
-        raise UsageError("expected the sites to do the task on, found none; e.g. webarena record shopping:/basket/")
+        raise UsageError(
+            "expected the sites to do the task on, found none; e.g. webarena tasks record shopping:/basket/"
+        )
     known = [*catalogue.sites]
     sites, start = [], []
     for each in named:

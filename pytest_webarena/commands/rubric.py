@@ -1,4 +1,4 @@
-"""``webarena rubric``: have rubrics written, have answers graded by people, compare people and judge."""
+"""``webarena judge rubric``: have rubrics written, have answers graded by people, compare people and judge."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _sheet(options: argparse.Namespace) -> int:
     target = options.output or options.run_dir / "points.csv"
     with writing(target):
         target.write_text(text, encoding="utf-8", errors="replace")
-    print(f"{target}: fill in the column 'points', then webarena rubric compare {options.run_dir} {target}")
+    print(f"{target}: fill in the column 'points', then webarena judge rubric compare {options.run_dir} {target}")
     return 0
 
 

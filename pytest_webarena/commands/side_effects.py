@@ -1,4 +1,4 @@
-"""``webarena changes``: what solutions changed on the sites, as a check for the task files; also writes it there."""
+"""``webarena tasks side-effects``: list what solutions change on sites, and write it into task files as a check."""
 
 from __future__ import annotations
 

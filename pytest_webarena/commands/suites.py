@@ -1,4 +1,4 @@
-"""``webarena import``, ``webarena tasks stats`` and ``webarena tasks lint``."""
+"""``webarena tasks import``, ``webarena tasks stats`` and ``webarena tasks lint``."""
 
 from __future__ import annotations
 

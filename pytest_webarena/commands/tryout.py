@@ -1,4 +1,4 @@
-"""``webarena try``: finds the task, starts sites and a browser for it, and reads commands."""
+"""``webarena tasks try``: finds the task, starts sites and a browser for it, and reads commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["run_tryout"]
 
 
 def run_tryout(options: argparse.Namespace) -> int:
-    """Carry out ``webarena try``. Exit code 0, or 1 when a replayed solution does not pass."""
+    """Carry out ``webarena tasks try``. Exit code 0, or 1 when a replayed solution does not pass."""
     if options.record is not None and options.record.exists():
         raise UsageError(f"{options.record}: expected a file that is not there yet, found one; choose another name")
     if options.solution and (options.go_on or options.record is not None):
@@ -50,7 +50,7 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
                 pass
             passed = trying.show_checks(shutil.get_terminal_size().columns)
             if trying.steps_left:
-                print(f"webarena try {options.task} --go-on stops there and reads commands")
+                print(f"webarena tasks try {options.task} --go-on stops there and reads commands")
             return 0 if passed else 1
     kept: list[Evidence] = []
 

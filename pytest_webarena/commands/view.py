@@ -19,7 +19,9 @@ __all__ = ["add_command"]
 def add_command(commands: Any) -> None:
     """Add the command to ``argparse``'s sub-parsers."""
     view = commands.add_parser("view", help="show runs in a browser")
-    view.add_argument("run_dir", **{**RUN_DIR, "help": "default: the newest run here; or a file of webarena ideas"})
+    view.add_argument(
+        "run_dir", **{**RUN_DIR, "help": "default: the newest run here; or a file of webarena tasks generate"}
+    )
     view.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html; of ideas: FILE.html"
     )
@@ -42,7 +44,7 @@ def _view(options: argparse.Namespace) -> int:
     if options.run_dir is not None and options.run_dir.suffix in (".yaml", ".yml"):
         return _form(options)
     if options.answers:
-        raise UsageError("--answers: expected a file of webarena ideas with it, found none")
+        raise UsageError("--answers: expected a file of webarena tasks generate with it, found none")
     if options.serve:
         return _serve(options)
     from pytest_webarena.results.rundir import RunDir

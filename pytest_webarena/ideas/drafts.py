@@ -58,7 +58,7 @@ def drafts_in(file: Path) -> tuple[Task, ...]:
     drafts = tuple(task for task in load_tasks(file) if TAG in task.tags and task.skip == NOBODY)
     if not drafts:
         raise UsageError(
-            f"{file}: expected ideas as webarena ideas propose writes them (tag {TAG}, skip: {NOBODY}), found none"
+            f"{file}: expected ideas of webarena tasks generate propose (tag {TAG}, skip: {NOBODY}), found none"
         )
     return drafts
 

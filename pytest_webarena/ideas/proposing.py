@@ -65,7 +65,7 @@ def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[C
             for page in pages
         ],
     }
-    messages = Template(PROMPT, "webarena ideas").messages(values)
+    messages = Template(PROMPT, "webarena tasks generate").messages(values)
     said = converse(send, messages, lambda text: read_reply(text, pages, most=count), most=_ASKS)
     if isinstance(said.read, str):
         raise ModelError(

@@ -134,7 +134,7 @@ def _answered(task: Task, right: Said) -> dict[str, Any]:
         checks = [{"answer": {"unachievable": " ".join(lines)}}]
         return {**keys, "category": "unachievable", "mutates": False, "checks": checks}
     if task.category == "content":
-        return _waiting(task, "worth doing; it has to be shown how: webarena record")
+        return _waiting(task, "worth doing; it has to be shown how: webarena tasks record")
     if task.category == "navigation":
         return {**keys, "mutates": False, "checks": [{"url": address_of(right, task)}]}
     if len(lines) > 1:

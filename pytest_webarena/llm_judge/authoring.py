@@ -30,7 +30,9 @@ _ITEM = re.compile(
 
 def author(judge: Judge, *, intent: str, solution: str) -> tuple[RubricItem, ...]:
     """The items for a problem. Raises `JudgeError` when the model can't be reached or writes none that can be used."""
-    messages = Template(PROMPT, "webarena rubric").messages({"intent": intent, "solution": solution, "lines": lines})
+    messages = Template(PROMPT, "webarena judge rubric").messages(
+        {"intent": intent, "solution": solution, "lines": lines}
+    )
     said = judge.session("rubric-author").converse(messages, read_items_of_reply, most=_TOKENS)
     if isinstance(said.read, str):
         raise JudgeError(

@@ -109,8 +109,8 @@ def read_points(path: Path) -> Sequence[_Points]:
     if missing := [name for name in _NEEDED if name not in names.values()]:
         found = ", ".join(map(repr, names.values())) or "none"
         raise UsageError(
-            f"{where}: expected the columns {', '.join(_NEEDED)}, as webarena rubric sheet writes them, with commas "
-            f"between; {', '.join(missing)} missing in {found}"
+            f"{where}: expected the columns {', '.join(_NEEDED)}, as 'webarena judge rubric sheet' writes them, with "
+            f"commas between; {', '.join(missing)} missing in {found}"
         )
     if twice := [name for name in (*_NEEDED, "agent", "browser", "grader") if head.count(name) > 1]:
         raise UsageError(f"{where}: expected each column once, found more of {', '.join(twice)}")
@@ -182,7 +182,7 @@ def study(run: RunDir, path: Path) -> Study:
         raise UsageError(
             f"{where}: expected points for the answers and items of {run.path}, found points for others on "
             f"row{'s' * (len(others) > 1)} {clip(', '.join(map(str, others)), 200)}: their 'digest' is not that of "
-            "the task, the answer and the item as they stand there; webarena rubric sheet writes a sheet for this run"
+            "the task, the answer and the item as they are there; 'webarena judge rubric sheet' writes one for this run"
         )
     marks, abouts, left_out = [], {}, []
     identities: dict[JudgeIdentity, None] = {}

@@ -39,7 +39,7 @@ def standing(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> Stan
     known = find_measurement(settings.identity(kind))
     if known is None:
         more = f" --set={_SETS[kind]}" if kind in _SETS else ""
-        return Standing(known=None, off="", told=f"{who}, not measured (webarena judge {settings.model}{more})")
+        return Standing(known=None, off="", told=f"{who}, not measured (webarena judge measure {settings.model}{more})")
     if settings.bar and known.kappa < settings.bar:
         off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-bar)"
         return Standing(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")

@@ -122,7 +122,7 @@ def _as_function(
         marks += [pytest.mark.allure_label(value, label_type=kind) for kind, value in labels]
     if missing:
         # One reason for all of a suite's: each of its tasks has another site.
-        which = "of the live web; 'webarena import … --catalogue FILE' writes one that has"
+        which = "of the live web; 'webarena tasks import … --catalogue FILE' writes one that has"
         which = which if "hosts" in task.source else ", ".join(missing)
         marks.append(pytest.mark.skip(reason=f"{MISSING_SITES} {which} (--sites)"))
     if task.skip:

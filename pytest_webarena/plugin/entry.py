@@ -132,7 +132,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         count, names = f"{len(files)} YAML file{'s' * (len(files) > 1)}", printable(", ".join(files))
         terminalreporter.write_line(
             f"webarena: {count} passed over: {names} (a list 'tasks' in which no entry has an 'intent'; "
-            "`webarena validate FILE` says what is wrong with a task file)",
+            "`webarena tasks validate FILE` says what is wrong with a task file)",
             yellow=True,
         )
 

@@ -56,7 +56,7 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
         "--baseline",
         default=None,
         metavar="FILE|RUN",
-        help="Exit with 14 when an agent is worse than in this run, or than in this file of 'webarena baseline save': "
+        help="Exit with 14 when an agent is worse than in this run, or in this file of 'webarena compare baseline save': "
         "task by task, at --confidence. Errors count as with --min-pass-rate.",
     )
     group.addoption(
@@ -149,7 +149,7 @@ def _baseline(config: pytest.Config) -> Path | None:
     path = Path(given).absolute()
     if not path.is_file() and not (path / "run.json").is_file():
         raise UsageError(
-            f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
+            f"--baseline: expected a run, or a file of 'webarena compare baseline save', found none at {given}"
         )
     if not config.getoption("--allow-undetectable") and not hasattr(config, "workerinput"):
         _check_detectable(path, config.getoption("--confidence") or 0.95)

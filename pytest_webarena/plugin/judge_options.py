@@ -67,7 +67,7 @@ def add_judge_options(group: pytest.OptionGroup) -> None:
         "--judge-bar",
         default=None,
         metavar="KAPPA",
-        help="A judge that 'webarena judge' measured below this Cohen's kappa is not asked: what needs it is "
+        help="A judge that 'webarena judge measure' measured below this Cohen's kappa is not asked: what needs it is "
         f"inconclusive (default: {BAR:g}; 0: any judge is asked).",
     )
     group.addoption(

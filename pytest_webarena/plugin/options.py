@@ -100,8 +100,8 @@ def _add_site_options(group: pytest.OptionGroup) -> None:
         "--pull",
         choices=PULLS,
         default=None,
-        help="Which missing images a run pulls: small ones, whose manifest tells of at most 1 GB, all, or never any "
-        "(default: small). Tasks of sites that are not there are skipped; 'webarena images pull' pulls beforehand.",
+        help="Which missing images a run pulls: small ones, of at most 1 GB by their manifest, all, or never any "
+        "(default: small). Tasks of missing sites are skipped; 'webarena sites images pull' pulls images before a run.",
     )
     group.addoption(
         "--fetch-images",
@@ -220,7 +220,7 @@ def _add_judging_options(group: pytest.OptionGroup) -> None:
         action="append",
         default=[],
         metavar="RULE",
-        help="Leave one repair out of --grading=repaired; repeat for several. 'webarena repairs' lists them.",
+        help="Leave one repair out of --grading=repaired; repeat for several. 'webarena tasks repairs' lists them.",
     )
     group.addoption(
         "--answer-format",
@@ -297,7 +297,7 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
         "--shard",
         default=None,
         metavar="I/N",
-        help="Run only part I of N; join the run directories with 'webarena merge'.",
+        help="Run only part I of N; join the run directories with 'webarena runs merge'.",
     )
     group.addoption(
         "--audit",

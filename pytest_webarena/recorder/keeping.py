@@ -101,7 +101,7 @@ class Keeper:
     def tell(self) -> None:
         """Say where the recording is that goes on nowhere else."""
         if self._target is not None and self._target.exists():
-            self._say(f"what was done is kept: webarena record --from {self._target} -o FILE makes a task of it")
+            self._say(f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it")
 
     def _free(self) -> Path:
         names = (f"{self._place.name}{'' if number == 1 else f'-{number}'}{SUFFIX}" for number in count(1))
@@ -126,7 +126,7 @@ def read_kept(file: Path) -> KeptRecording:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
-            f"{file}: expected a recording as webarena record keeps it, found: {clip(str(error), 100)}"
+            f"{file}: expected a recording as webarena tasks record keeps it, found: {clip(str(error), 100)}"
         ) from None
 
 

@@ -150,7 +150,11 @@ def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
     notes = []
     for agent, each in found:
         told = f"{agent}: {each.failed} failed {'trial' if each.failed == 1 else 'trials'}, {each.labelled} labelled"
-        told += f" by {', '.join(each.people)}" if each.people else " by people (webarena view, webarena labels add)"
+        told += (
+            f" by {', '.join(each.people)}"
+            if each.people
+            else " by people (webarena view, webarena judge annotate add)"
+        )
         if each.several:
             told += f"; {each.several} of them by several, {each.alike} alike"
         notes.append(f"{told}.")

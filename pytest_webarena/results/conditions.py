@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 IMPORTED = "imported"
-"""Fact of a run that `webarena import` made of a trial that anybody may have recorded: it chooses no options, no code,
+"""Fact of a run that `webarena runs import` made of a trial from anybody: it chooses no options, no code,
 and no endpoint that gets a key of this machine."""
 RESUMED = "resumed.json"
 """What later invocations were that went on with a run, each as ``run.json`` tells of the first."""

@@ -1,8 +1,8 @@
 """What people say of why trials failed: kept beside each trial, counted beside what rules propose.
 
 A label is a line of JSON: the trial's folder, when that trial began, classes of `failure_classes`, whose it is, a note.
-The viewer makes such lines, ``webarena labels add`` puts them into the folders of their trials, and so they go wherever
-a run is merged or moved. A person's later word takes the place of the earlier one; of a trial that was run again since,
+The viewer makes such lines, ``webarena judge annotate add`` puts them into the folders of their trials, and so they go
+wherever a run is merged or moved. A person's later word takes the place of the earlier one; of a trial that was run again since,
 nothing is known.
 """
 

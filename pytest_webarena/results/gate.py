@@ -49,8 +49,8 @@ _ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNDECIDED)
 ACCEPT_UNDETECTABLE = "add such tasks, or accept a gate that cannot fail: --allow-undetectable"
 """What to do where a baseline can't show a total collapse."""
 _ACCEPT_LOST = (
-    "save the baseline again (webarena baseline save), run a part by -k, or accept a gate that does not see them: "
-    "--allow-undetectable"
+    "save the baseline again (webarena compare baseline save), run a part by -k, or accept a gate that does not see "
+    "them: --allow-undetectable"
 )
 
 RateEnd = Literal["mean", "low", "high"]

@@ -137,7 +137,7 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
             EOFError,
         ) as error:
             raise UsageError(
-                f"{source}: expected a file of 'webarena export', found what can't be read: {clip(str(error), 200)}"
+                f"{source}: expected a file of 'webarena runs export', found an unreadable one: {clip(str(error), 200)}"
             ) from None
         run = RunDir(made)
         facts = run.facts()
@@ -166,9 +166,9 @@ def _sound(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo]
         found[name] = entry
     trials = {name.split("/")[1] for name in found if name.startswith("trials/")}
     if missing := sorted({MANIFEST, "run.json"} - set(found)):
-        raise UsageError(f"{source}: expected a file of 'webarena export', found one without {missing[0]}")
+        raise UsageError(f"{source}: expected a file of 'webarena runs export', found one without {missing[0]}")
     if len(trials) != 1:
-        raise UsageError(f"{source}: expected the one trial of a file of 'webarena export', found {len(trials)}")
+        raise UsageError(f"{source}: expected the one trial of a file of 'webarena runs export', found {len(trials)}")
     if fault := _excess([entry.file_size for entry in found.values()], source.stat().st_size):
         raise UsageError(f"{source}: expected a trial, found {fault}: it is not unpacked")
     return found

@@ -200,7 +200,7 @@ def _judging(row: Row) -> str:
     rate, found = row.metrics.rate, row.metrics.rate.corrected
     asked = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
     if found is None:
-        return f"{asked}; its errors are in no interval, for it was not measured (webarena judge), or says nothing."
+        return f"{asked}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
     interval = " to ".join(map(percent, found.interval))
     return f"{asked}; if it never erred, SR would be {percent(found.value)} ({interval})."
 

@@ -247,7 +247,7 @@ class _Problem:
         solution = self._text(_SOLUTION)
         rubric: Form = {"solution": solution} if solution else {}
         file = Path(self._path).parent / "rubrics" / f"{id}.yaml"
-        skip, command = "", f"webarena rubric author '{PREFIX}{self._path}::{id}' --model=MODEL"
+        skip, command = "", f"webarena judge rubric author '{PREFIX}{self._path}::{id}' --model=MODEL"
         try:
             items = read_rubric(file) if file.is_file() else self._items()
         except UsageError as error:

@@ -20,7 +20,7 @@ __all__ = ["Written", "export", "render"]
 
 _HEADER = """\
 # yaml-language-server: $schema={schema}
-# {title}: {count} tasks, written by 'webarena import {source}'.
+# {title}: {count} tasks, written by 'webarena tasks import {source}'.
 # The texts are their authors'; see the licence of the data ({package}).
 """
 _SCHEMA = "tasks.schema.json"

@@ -16,7 +16,7 @@ __all__ = ["live_addresses", "write_live_catalogue"]
 
 _HOST = re.compile(r"[^\s@?#/\\<>\"]+")
 _HEADER = """\
-# The live sites of {source}, written by 'webarena import'. Under guard, see {docs}: say who you are before you
+# The live sites of {source}, written by 'webarena tasks import'. Under guard, see {docs}: say who you are before you
 # visit them, and take out the sites that you may not visit.
 schema_version: 1
 apps:

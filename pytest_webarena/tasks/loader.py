@@ -221,7 +221,7 @@ class _File:
                 tasks.append(self.task(body, instance, name, place, variables))
 
     def is_imported(self, entries: Entries) -> bool:
-        """Whether the task says that it is of a published suite, as `webarena import` writes."""
+        """Whether the task says that it is of a published suite, as `webarena tasks import` writes."""
         source = entries["source"][1] if "source" in entries else None
         return isinstance(source, MapNode) and "suite" in self.reading.entries(source)
 

@@ -42,12 +42,12 @@ tasks:
 
 ## Writing tasks
 
-* **With an editor.** `webarena schema --write tasks/tasks.schema.json` writes the JSON schema of what is installed,
-  checks of other packages included; without `--write` it is printed. The comment in the first line above makes
+* **With an editor.** `webarena tasks schema --write tasks/tasks.schema.json` writes the JSON schema,
+  with the checks of installed packages; without `--write` it is printed. The comment in the first line above makes
   editors that use the YAML language server complete keys, explain them and underline mistakes; the path is seen from
   the task file. In VS Code a setting does it for all files: `"yaml.schemas": {"tasks/tasks.schema.json":
   "tasks/**/*.yaml"}`.
-* **`webarena validate PATH…`** reads files, and the task files and catalogues that pytest would find in folders,
+* **`webarena tasks validate PATH…`** reads files, and the task files and catalogues that pytest would find in folders,
   without running anything and reports everything that is wrong with all of them, each mistake as `file:line:column:
   expected …, found …` with the closest known name. It exits with 1 when there is one. `--format` is `text` (default),
   `json` or `github` (annotations in pull requests); `--sites` names the catalogue whose sites are known (default:
@@ -60,7 +60,7 @@ tasks:
   `tasks` are named in the summary as passed over; with `webarena_tasks` set, nothing in its folders is. JSON files have
   to be named on the command line, and are read as published suites are; tasks of this format written as JSON belong
   into a `.yaml` file.
-* **`webarena try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
+* **`webarena tasks try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
   grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
   screenshot, `r` for fresh sites. After each action the checks are judged and what changed is told, with the reasons;
   `c` tells all of them again; `w [42]` or `w SELECTOR` the selectors that find an element and no other. `--headed`
@@ -111,8 +111,8 @@ of the task, wherever it is.
 * Instances are called `<id>.<name>`; for pytest and reports they stand in the line of their filling.
 * `each: products.csv` takes them from a file beside the task file (UTF-8, commas). Its first line names the variables,
   each further line is an instance, called after its column `name` if there is one. Plain numbers (`24.50`) are numbers,
-  everything else is text, `no` and `007` too. `webarena query shopping "select …" -o products.csv` makes one of what a
-  fresh site's database says.
+  everything else is text, `no` and `007` too. `webarena sites query shopping "select …" -o products.csv` writes such
+  a table from a fresh site's database.
 """
 
 STEPS_INTRODUCTION = """

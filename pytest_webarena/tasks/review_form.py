@@ -17,7 +17,9 @@ __all__ = ["REVIEW"]
 def _digest_fault(text: str, _: Reading) -> Fault | None:
     if re.fullmatch(r"[0-9a-f]{8,32}", text):
         return None
-    return Fault("a task's digest, or its first 8 digits or more", f"'{text[:40]}'", "`webarena check` tells it")
+    return Fault(
+        "a task's digest, or its first 8 digits or more", f"'{text[:40]}'", "`webarena tasks monitor` tells it"
+    )
 
 
 def _opinion_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | None:
@@ -133,7 +135,7 @@ REVIEW: Record[Review] = Record(
             default_text="nobody wrote it down",
             doc=(
                 "Digest of the task that was looked at (of each instance, with `each`), or its first 8 digits or "
-                "more, as `webarena check` tells it. A task that has another one by now is `changed since`."
+                "more, as `webarena tasks monitor` tells it. A task that has another one by now is `changed since`."
             ),
             example="review: {annotator: ada, of: 3f0c9a1e}",
         ),

@@ -63,7 +63,7 @@ def _told(missing: Sequence[str]) -> str:
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     return (
         f"not archived: {names}{more}; nobody knows what the agent would have done with it. Add it to the archive "
-        "(webarena archive record, archive add)"
+        "(webarena sites archive record, archive add)"
     )
 
 

@@ -33,7 +33,7 @@ def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False
     if missing := [site for site in task.leased if site not in known]:
         hosts = task.source.get("hosts")
         told = [str(hosts.get(site, site)) for site in missing] if isinstance(hosts, dict) else missing
-        live = "; webarena import … --catalogue FILE writes one of live sites" if isinstance(hosts, dict) else ""
+        live = "; webarena tasks import … --catalogue FILE writes one of live sites" if isinstance(hosts, dict) else ""
         return f"the catalogue {catalogue.name} has no site {', '.join(told)}{live} (--sites, --site-url)"
     if task.skip:
         return f"the task says skip: {task.skip}"

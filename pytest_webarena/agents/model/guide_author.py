@@ -40,7 +40,7 @@ def author_guide(send: Callable[[tuple[Message, ...]], ModelReply], task: Task) 
         raise UsageError(f"task {task.id}: expected a solution or key nodes to make a guide from, found neither")
     data = {name: json.dumps(each, ensure_ascii=False, indent=1, default=str) for name, each in made_of.items()}
     values = {"intent": task.intent, "solution": data.get("solution", ""), "key_nodes": data.get("key_nodes", "")}
-    said = converse(send, Template(PROMPT, "webarena guide").messages(values), read_reply, most=_ASKS)
+    said = converse(send, Template(PROMPT, "webarena judge guide").messages(values), read_reply, most=_ASKS)
     if isinstance(said.read, str):
         raise ModelError(
             f"task {task.id}: expected a guide, found none in {said.asked} replies: {said.read} "

@@ -20,7 +20,7 @@ __all__ = ["Guide", "guide_file", "guide_from", "guide_of", "material", "materia
 _KEYS = ("schema_version", "task", "goal", "steps", "done_when", "made_of")
 _MOST = 40
 _LONGEST = 2000
-_COMMAND = "webarena guide"
+_COMMAND = "webarena judge guide"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class RubricSpec:
     """What earns points, and how many are enough."""
 
     items: tuple[RubricItem, ...] = ()
-    """None yet: they are still to be written (``webarena rubric author``)."""
+    """None yet: they are still to be written (``webarena judge rubric author``)."""
     solution: str = ""
     threshold: float = 1.0
 
@@ -70,7 +70,7 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
             return Fault(
                 "a file with a rubric's items beside the task file",
                 str(error),
-                "webarena rubric author FILE::ID writes one, for a task with a 'solution'",
+                "webarena judge rubric author FILE::ID writes one, for a task with a 'solution'",
             )
     return None
 
@@ -114,7 +114,7 @@ FORM: Any = Record(
             default="",
             default_text="none",
             doc=(
-                "A YAML file with the items, beside the task file or below, as `webarena rubric author` writes it. "
+                "A YAML file with the items, in the folder of the task file or below; `webarena judge rubric author` writes it. "
                 "Read, and perhaps mended, by somebody before it counts."
             ),
             example="- rubric: {file: rubrics/falling-stone.yaml}",
@@ -149,7 +149,7 @@ def judge(spec: RubricSpec, view: View) -> Judgement:
     """Have the answer graded, and add up what holds."""
     answer, expected = view.evidence.text_answer, str(spec)
     if not spec.items:
-        why = "the rubric has no items yet: webarena rubric author FILE::ID writes them from its solution"
+        why = "the rubric has no items yet: webarena judge rubric author FILE::ID writes them from its solution"
         return Judgement.unknown(expected=expected, why=why)
     if answer is None or not answer.strip():
         return no_answer(view, expected)

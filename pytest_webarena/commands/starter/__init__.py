@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
         f"\nNext: {place}pytest                 the oracle replays the solutions\n"
         f"      {' ' * len(place)}pytest --audit         wrong solutions and answers fail\n"
         f"      {' ' * len(place)}pytest --agent=agents/mine.yaml\n"
-        f"      {' ' * len(place)}webarena try tasks/todo.yaml::todo-milk"
+        f"      {' ' * len(place)}webarena tasks try tasks/todo.yaml::todo-milk"
     )
     return 0
 

@@ -13,7 +13,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const LABELS = { information: "The answer:", navigation: "It is done on the page (/path or site:/path):", content: "It is worth doing. (How, is shown later with webarena record.)" };
+const LABELS = { information: "The answer:", navigation: "It is done on the page (/path or site:/path):", content: "It is worth doing. (How, is shown later with webarena tasks record.)" };
 const forms = new Map();
 let unsaved = false;
 
@@ -88,7 +88,7 @@ function save() {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   unsaved = false;
-  $("said").textContent = `${name} has ${all.length} of ${data.ideas.length}. ` + (data.deciding ? "Hand it to webarena ideas settle … --decided" : "Show it to nobody who has yet to answer; webarena ideas settle takes it with that of somebody else.");
+  $("said").textContent = `${name} has ${all.length} of ${data.ideas.length}. ` + (data.deciding ? "Hand it to webarena tasks generate settle … --decided" : "Show it to nobody who has yet to answer; webarena tasks generate settle takes it with that of somebody else.");
 }
 
 async function goOn(file) {

@@ -214,7 +214,7 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
         disputed += len(each.disagreements)
     if disputed:
         told = f"{plural(disputed, 'trial')} judged differently"
-        yield from row("", [told, f"see webarena gradings {shorter(run_dir)}"], indent=0, mark="yellow")
+        yield from row("", [told, f"see webarena compare gradings {shorter(run_dir)}"], indent=0, mark="yellow")
 
 
 def site_lines(report: BrokerReport) -> Iterator[Line]:

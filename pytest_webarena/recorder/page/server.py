@@ -119,7 +119,7 @@ class _Handler(PageHandler):
         match path:
             case [""]:
                 page = served(
-                    "webarena record", files(__package__), scripts=["panel.js", "view.js"], styles=["page.css"],
+                    "webarena tasks record", files(__package__), scripts=["panel.js", "view.js"], styles=["page.css"],
                     images="'self' data: blob:",
                 )  # fmt: skip
                 self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.encode())

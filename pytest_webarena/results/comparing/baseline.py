@@ -97,7 +97,9 @@ def read_baseline(path: Path, *, label: str = "") -> list[Side]:
     except ValueError as error:
         raise UsageError(f"{path}: expected a baseline, found a file that is no JSON: {error}") from None
     if not isinstance(data, dict) or data.get("kind") != _KIND:
-        raise UsageError(f"{path}: expected a baseline, as 'webarena baseline save' writes it, found other JSON")
+        raise UsageError(
+            f"{path}: expected a baseline, as 'webarena compare baseline save' writes it, found other JSON"
+        )
     if not isinstance(data.get("version"), int) or data["version"] > BASELINE_VERSION:
         raise UsageError(
             f"{path}: expected a baseline of version {BASELINE_VERSION} or older, found {data.get('version')!r}; "

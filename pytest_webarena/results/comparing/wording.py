@@ -134,7 +134,7 @@ def judge_words(each: Comparison) -> list[str]:
     asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
     if (found := each.corrected) is not None:
         return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
-    why = "it was not measured (webarena judge)"
+    why = "it was not measured (webarena judge measure)"
     if each.judge_says_nothing:
         why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
     return [asked, f"its errors are in no interval: {why}"]

@@ -136,7 +136,7 @@ function summaryOf(trial, record, words) {
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
 
-// What a reader reports of a task, for "webarena check --flags". A page of a file can't write one, so it is offered.
+// What a reader reports of a task, for "webarena tasks monitor --flags". A page of a file can't write one, so it is offered.
 const flags = [];
 
 function flagForm(trial, record) {
@@ -147,12 +147,12 @@ function flagForm(trial, record) {
     flags.push({ task: trial.task, reason: reason.value.trim(), at: Math.round(Date.now() / 1000), digest: record.task_digest ?? "", trial: trial.folder });
     reason.value = "";
     download("flags.jsonl", flags);
-    said.textContent = `flags.jsonl has ${plural(flags.length, "report")} of this page. Hand it to: webarena check --flags flags.jsonl TASKS`;
+    said.textContent = `flags.jsonl has ${plural(flags.length, "report")} of this page. Hand it to: webarena tasks monitor --flags flags.jsonl TASKS`;
   } }, "Save the report");
   return make("details", { className: "raw flag" }, make("summary", {}, "Flag this task"), reason, save, said);
 }
 
-// What a reader says of why a trial failed, for "webarena labels add"; rules propose, people decide.
+// What a reader says of why a trial failed, for "webarena judge annotate add"; rules propose, people decide.
 const labels = new Map();
 let reader = "";
 
@@ -172,7 +172,7 @@ function labelForm(trial, record, why) {
     if (!chosen.size) { said.textContent = "Choose one class at least."; return; }
     labels.set(trial.folder, { trial: trial.folder, started: record.started, classes: [...chosen], by: reader, note: note.value.trim(), at: Math.round(Date.now() / 1000) });
     download("labels.jsonl", [...labels.values()]);
-    said.textContent = `labels.jsonl has ${plural(labels.size, "trial")} of this page. Keep them: webarena labels add ${index.run.path} labels.jsonl`;
+    said.textContent = `labels.jsonl has ${plural(labels.size, "trial")} of this page. Keep them: webarena judge annotate add ${index.run.path} labels.jsonl`;
   } }, "Save the label");
   const people = why.labels.map((label) => make("p", {}, make("b", {}, label.by), `: ${label.classes.join(", ")}`, label.note ? ` (${label.note})` : ""));
   const proposed = Object.keys(why.proposals).join(", ");

@@ -94,8 +94,8 @@ apps:
       snapshot: true
 ```
 
-* `webarena validate sites.yaml` reports everything that is wrong with it, each mistake as `file:line:column`.
-* `webarena schema --sites --write sites.schema.json` writes the JSON schema, for editors (first line above).
+* `webarena tasks validate sites.yaml` reports everything that is wrong with it, each mistake as `file:line:column`.
+* `webarena tasks schema --sites --write sites.schema.json` writes the JSON schema, for editors (first line above).
 * Values are read as in task files ([How values are read](task-format.md#how-values-are-read)); there are no templates.
 * In texts of the `docker` section `{url}` and `{host}` stand for address and host name of the app's first site,
   `{url:NAME}` and `{host:NAME}` for those of another one of its sites.

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_webarena.commands.memorised import compare, halves
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.commands.memorised import compare, halves
 from tests.model_server import Answer, Model, fail, model_server, say
 
 STATEMENTS = {

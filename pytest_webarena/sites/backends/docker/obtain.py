@@ -35,7 +35,7 @@ def obtain_image(
 ) -> str:
     """The id of the manifest's image, which is on the engine now. ``note`` hears how loading or pulling goes on.
 
-    ``pulls`` says what may be pulled; ``sites`` are arguments of ``webarena images pull`` that name it, for a message.
+    ``pulls`` says what may be pulled; ``sites`` are arguments of ``webarena sites images pull``, for a message.
     `SiteMissing`, with what to do, when it can't be had; `SiteError` when another image than the pinned one is there.
     """
     reference = manifest.image
@@ -150,7 +150,7 @@ def _not_unasked(manifest: DockerManifest, sites: str) -> SiteMissing:
     size = f"takes about {manifest.pull_size}" if manifest.pull_size else "is of a size that its manifest does not tell"
     commands = manifest.get.strip().splitlines() or [f"docker pull {manifest.image}"]
     if sites:
-        commands[0] = f"webarena images pull {sites}"
+        commands[0] = f"webarena sites images pull {sites}"
     lines = [
         f"expected the image {manifest.image} on the Docker engine, found none.",
         f"It {size}, and no test run pulls that unasked. Get it with:",

@@ -244,7 +244,8 @@ def _sheet(options: argparse.Namespace) -> int:
     with writing(target):
         target.write_text(text, encoding="utf-8", errors="replace")
     print(
-        f"{target}: fill in the column 'label' (yes, no), then run\n  webarena judge annotate compare {options.run_dir} {target}"
+        f"{target}: fill in the column 'label' (yes, no), then run"
+        f"\n  webarena judge annotate compare {options.run_dir} {target}"
     )
     return 0
 

@@ -56,7 +56,7 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
         "--baseline",
         default=None,
         metavar="FILE|RUN",
-        help="Exit with 14 when an agent is worse than in this run, or in this file of 'webarena compare baseline save': "
+        help="Exit with 14 when an agent is worse than in this run, or file of 'webarena compare baseline save': "
         "task by task, at --confidence. Errors count as with --min-pass-rate.",
     )
     group.addoption(

@@ -2,8 +2,8 @@
 
 A label is a line of JSON: the trial's folder, when that trial began, classes of `failure_classes`, whose it is, a note.
 The viewer makes such lines, ``webarena judge annotate add`` puts them into the folders of their trials, and so they go
-wherever a run is merged or moved. A person's later word takes the place of the earlier one; of a trial that was run again since,
-nothing is known.
+wherever a run is merged or moved. A person's later label replaces the earlier one. Labels of a trial that was run again
+since are dropped.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _settle(options: argparse.Namespace) -> int:
     for id in settled.left_out:
         print(f"left out: {id}: no good as a task, both say")
     for task in settled.to_record:
-        words = ["webarena", "record", *task.sites, "--id", task.id, "--intent", task.intent]
+        words = ["webarena", "tasks", "record", *task.sites, "--id", task.id, "--intent", task.intent]
         print(f"to be shown: {shlex.join(words)}")  # pasted into a shell, and a model wrote the intent
     if settled.counts.get("disputed"):
         words = ["webarena", "view", str(options.drafts), "--answers", *map(str, options.answers)]

@@ -261,8 +261,8 @@ TASK_FIELDS = (
         default=None,
         default_text="nobody wrote it down",
         doc=(
-            "Who wrote the task, who has reviewed it, and how a disagreement was settled. `webarena tasks monitor` lists "
-            "the state of each review. No effect on verdicts."
+            "Who wrote the task, who has reviewed it, and how a disagreement was settled. "
+            "`webarena tasks monitor` lists the state of each review. No effect on verdicts."
         ),
         example="review: {annotator: ada, reviewers: [{who: ben, verdict: agrees}, {who: cleo, verdict: agrees}]}",
     ),

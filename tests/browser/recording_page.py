@@ -1,4 +1,4 @@
-"""A person at the page of ``webarena record --serve``: sees where things are, moves the mouse, presses keys."""
+"""A person at the page of ``webarena tasks record --serve``: sees where things are, moves the mouse, presses keys."""
 
 from __future__ import annotations
 

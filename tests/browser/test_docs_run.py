@@ -116,7 +116,10 @@ def test_the_workflow_in_the_docs_is_the_one_that_init_writes(tmp_path: Path) ->
     written = (tmp_path / ".github" / "workflows" / "webarena.yml").read_text("utf-8")
     assert f"```yaml\n{written}```\n" in page
     workflow, gated = workflow_steps(page)
-    assert commands_of(workflow) == ["webarena validate tasks sites.yaml", "pytest --run-dir=run --junitxml=junit.xml"]
+    assert commands_of(workflow) == [
+        "webarena tasks validate tasks sites.yaml",
+        "pytest --run-dir=run --junitxml=junit.xml",
+    ]
     for step in workflow:  # `cache` fails without the files that it is keyed by
         inputs = step.get("with", {})
         assert "cache" not in inputs or list(tmp_path.glob(inputs.get("cache-dependency-path", "requirements.txt")))

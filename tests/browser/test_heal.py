@@ -1,4 +1,4 @@
-"""``webarena heal`` on a site that is rebuilt under its tasks."""
+"""``webarena tasks heal`` on a site that is rebuilt under its tasks."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def heal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     def run(page: str, *arguments: str, tasks: str = TASKS) -> tuple[int, str, str]:
         (tmp_path / "notes.py").write_text(APP.format(page=page))
         (tmp_path / "a.tasks.yaml").write_text(tasks)
-        code = main(["heal", "a.tasks.yaml", "--sites=sites.yaml", *arguments])
+        code = main(["tasks", "heal", "a.tasks.yaml", "--sites=sites.yaml", *arguments])
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -113,7 +113,7 @@ def test_reworded_labels_are_healed_in_the_file(heal: object) -> None:
         .replace("""click: role=button[name="Save"s]""", """click: role=button[name="Keep"s]""")
         .replace("""['text="Save"', css=#save,""", "[css=#save,")
     )  # fmt: skip
-    assert main(["heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
+    assert main(["tasks", "heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
 
 
 @pytest.mark.exhaustive
@@ -151,7 +151,7 @@ def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
     assert "a dialog that lay over the page was closed" in said
     text = Path("a.tasks.yaml").read_text()
     assert text.count('      - click: role=dialog >> role=button[name="Close"s]\n') == 2
-    assert main(["heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
+    assert main(["tasks", "heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
 
 
 BY_PLACE = TASKS.replace(
@@ -216,5 +216,5 @@ def test_an_instance_alone_does_not_change_its_template(heal: object) -> None:
     assert code == 0, said + told
     assert Path("a.tasks.yaml").read_text().count("Keep") == 1
     Path("a.tasks.yaml").write_text(both)
-    assert main(["heal", "a.tasks.yaml::save.a", "--write", "--sites=sites.yaml"]) == 1
+    assert main(["tasks", "heal", "a.tasks.yaml::save.a", "--write", "--sites=sites.yaml"]) == 1
     assert Path("a.tasks.yaml").read_text() == both

@@ -26,7 +26,17 @@ def test_a_model_is_shown_what_a_visitor_sees(
     tmp_path: Path, browser_executable: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "ideas.yaml"
-    command = ["ideas", "propose", "homepage:/calendar/", "--model=m", "--key-env=none", "--pages=4", "-o", str(target)]
+    command = [
+        "tasks",
+        "generate",
+        "propose",
+        "homepage:/calendar/",
+        "--model=m",
+        "--key-env=none",
+        "--pages=4",
+        "-o",
+        str(target),
+    ]
     with model_server([say(json.dumps({"ideas": [KETTLE]}))]) as server:
         assert main([*command, "--url", server.url, "--browser-executable", browser_executable]) == 0
         prompt = server.prompt(0)

@@ -18,13 +18,13 @@ def test_what_it_writes_is_in_order(
     assert main(["init"]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
-    assert main(["validate", ".", "--sites=./sites.yaml"]) == 0
+    assert main(["tasks", "validate", ".", "--sites=./sites.yaml"]) == 0
     said = capsys.readouterr()
     assert "2 files, 2 tasks: no problems" in said.out
     assert not said.err
     tasks = tmp_path / "tasks" / "todo.yaml"
     tasks.write_text(tasks.read_text().replace("- changes:", "- not: {changes: nothing} #"))
-    assert main(["validate", ".", "--sites=./sites.yaml"]) == 0  # it may be meant
+    assert main(["tasks", "validate", ".", "--sites=./sites.yaml"]) == 0  # it may be meant
     assert "note: whatever else changes on the sites would pass in todo-milk: a task" in capsys.readouterr().err
 
 

@@ -148,7 +148,7 @@ class Run:
     records: dict[str, dict[str, Any]]
     world: dict[str, Any]
     checked: dict[str, Any]
-    """Report of ``webarena check``."""
+    """Report of ``webarena tasks monitor``."""
     told: str
     """What the terminal said."""
 

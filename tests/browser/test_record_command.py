@@ -1,4 +1,4 @@
-"""``webarena record`` from the command line, where there is no display."""
+"""``webarena tasks record`` from the command line, where there is no display."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_was_done_before_it_was_killed_is_gone_on_with(
     recording.kill()
     recording.wait()
     made = tmp_path / "made.yaml"
-    assert main(["record", "--from", str(kept), "--all-checks", "-o", str(made)]) == 0, capsys.readouterr()
+    assert main(["tasks", "record", "--from", str(kept), "--all-checks", "-o", str(made)]) == 0, capsys.readouterr()
     [task] = load_tasks(made)
     assert (task.intent, [start.path for start in task.start]) == ("Look at the notes.", ["/scratchpad/"])
     assert [as_step(step) for step in task.solution or ()] == [{"goto": "homepage:/calculator"}, "stop"]
@@ -127,5 +127,5 @@ def test_what_does_not_go_together_is_told(
     given: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
-    assert main(["record", *given]) == 2
+    assert main(["tasks", "record", *given]) == 2
     assert why in capsys.readouterr().err

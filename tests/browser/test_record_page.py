@@ -1,4 +1,4 @@
-"""A task made at the page of ``webarena record --serve``: the browser has no window, a person uses a view of it."""
+"""A task made at the page of ``webarena tasks record --serve``: a person uses a view of a browser without a window."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_a_recorded_trial_becomes_a_task_that_passes(
     result.assert_outcomes(passed=1)
     [trial] = (pytester.path / "run" / "trials").iterdir()
     made = pytester.path / "made.yaml"
-    code = main(["record", "--from", str(trial), "--id", "again", "--all-checks", "-o", str(made)])
+    code = main(["tasks", "record", "--from", str(trial), "--id", "again", "--all-checks", "-o", str(made)])
     said = capsys.readouterr()
     assert code == 0, said.out + said.err
     [task] = load_tasks(made)

@@ -1,4 +1,4 @@
-"""``webarena try``: the authoring loop on real sites."""
+"""``webarena tasks try``: the authoring loop on real sites."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.exhaustive
 def test_a_solution_can_be_replayed_from_a_script(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["try", f"{tasks}::sum", "--solution"]) == 0
+    assert main(["tasks", "try", f"{tasks}::sum", "--solution"]) == 0
     assert "passed: 2 of 2 checks hold" in capsys.readouterr().out
-    assert main(["try", f"{tasks}::wrong", "--solution"]) == 1
+    assert main(["tasks", "try", f"{tasks}::wrong", "--solution"]) == 1
     assert "failed: 0 of 1 checks hold" in capsys.readouterr().out
 
 
@@ -58,7 +58,7 @@ def test_an_address_that_the_gateway_refuses_is_a_step_that_fails(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("s\ns\nq"))
-    assert main(["try", f"{tasks}::astray"]) == 0
+    assert main(["tasks", "try", f"{tasks}::astray"]) == 0
     said = capsys.readouterr().out
     why = "the gateway refused it, for shop.test is not one of this task's sites: name its site in the task's 'sites'"
     assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in said
@@ -71,7 +71,7 @@ def test_the_checks_are_judged_again_after_every_command(
 ) -> None:
     commands = ["c", "click [99999]", "fly away", "s", "p", "o", "stop [408]", "r", "c", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
-    assert main(["try", f"{tasks}::sum"]) == 0
+    assert main(["tasks", "try", f"{tasks}::sum"]) == 0
     said = capsys.readouterr().out
     verdicts = [line for line in said.splitlines() if "checks hold" in line]
     assert [line.split(":")[1].split()[0] for line in verdicts] == ["0", "1", "2", "0"]  # the last one after the reset
@@ -105,7 +105,7 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
     monkeypatch.setattr("pytest_webarena.commands.playing.SessionConfig", lambda: session)
     commands = ["- goto: x", "fill: {css=#title: Rye}", "s", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
-    assert main(["try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0
+    assert main(["tasks", "try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0
     said = capsys.readouterr().out
     assert "step 2 does not work. Do it by hand; 's' goes on with the step after it." in said
     assert "no step: expected an address" in said
@@ -116,9 +116,9 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
         'role=link[name="New note"s]', {'role=textbox[name="Title"s]': "Rye"}, 'role=button[name="Save note"s]',
     ]  # fmt: skip
     assert "css=#title" in steps[1]["also"]
-    assert main(["try", f"{tasks}", "--solution"]) == 1
+    assert main(["tasks", "try", f"{tasks}", "--solution"]) == 1
     assert "--go-on stops there and reads commands" in capsys.readouterr().out
-    assert main(["try", f"{tasks}", "--record", "made.yaml"]) == 2
+    assert main(["tasks", "try", f"{tasks}", "--record", "made.yaml"]) == 2
     assert "expected a file that is not there yet" in capsys.readouterr().err
 
 
@@ -127,7 +127,7 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
     [("{file}::sums", "did you mean 'sum'"), ("nowhere.yaml::x", "nowhere.yaml"), ("{file}", "expected FILE::ID")],
 )
 def test_a_task_that_is_not_there(tasks: Path, capsys: pytest.CaptureFixture[str], name: str, message: str) -> None:
-    assert main(["try", name.format(file=tasks)]) == 2
+    assert main(["tasks", "try", name.format(file=tasks)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -137,7 +137,7 @@ def test_by_what_an_element_is_found_is_told(
 ) -> None:
     commands = ["w css=nav >> text=Calculator", "w css=#nothing-like-it", "o", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
-    assert main(["try", f"{tasks}::sum"]) == 0
+    assert main(["tasks", "try", f"{tasks}::sum"]) == 0
     said = capsys.readouterr().out
     assert '\nrole=link[name="Calculator"s]\ncss=nav >> text=Calculator\ncss=nav' in said
     assert 'text="Calculator"' not in said, "that is on the page twice"
@@ -145,7 +145,7 @@ def test_by_what_an_element_is_found_is_told(
     number = re.search(r"\[(\d+)\] searchbox", said)
     assert number is not None
     monkeypatch.setattr("sys.stdin", io.StringIO(f"o\nw [{number[1]}]\nw [99999]\nq\n"))
-    assert main(["try", f"{tasks}::sum"]) == 0
+    assert main(["tasks", "try", f"{tasks}::sum"]) == 0
     said = capsys.readouterr().out
     assert 'role=searchbox[name="Search the manuals"s]\ncss=' in said
     assert "There is no element [99999]" in said

@@ -1,4 +1,4 @@
-"""``webarena check`` on a real site that changes between two checks."""
+"""``webarena tasks monitor`` on a real site that changes between two checks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_changes_between_two_checks_is_told(
 
     def check(*, new: bool) -> tuple[int, dict[str, Any]]:
         (tmp_path / "moving.py").write_text(APP.replace("{new}", str(new)))
-        code = main(["check", "a.tasks.yaml", "--sites=sites.yaml"])
+        code = main(["tasks", "monitor", "a.tasks.yaml", "--sites=sites.yaml"])
         capsys.readouterr()
         return code, {
             each["task"]: each for each in json.loads(Path("webarena-upkeep/report.json").read_text())["tasks"]
@@ -144,7 +144,7 @@ def test_a_judge_is_asked_about_nodes_with_a_rule(
     (tmp_path / "a.tasks.yaml").write_text(RULED)
 
     def check(*judge: str) -> tuple[int, dict[str, Any]]:
-        code = main(["check", "a.tasks.yaml", "--sites=sites.yaml", *judge])
+        code = main(["tasks", "monitor", "a.tasks.yaml", "--sites=sites.yaml", *judge])
         capsys.readouterr()
         return code, json.loads(Path("webarena-upkeep/report.json").read_text())["tasks"][0]
 

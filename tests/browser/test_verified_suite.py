@@ -99,7 +99,7 @@ def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Py
     why = found["wrong", "mine.2"]["verdict"]["results"][0]["why"]
     assert why.startswith("POST http://homepage.test/scratchpad/new: No matching network event found")
 
-    assert main(["export-verified", str(project.path / "run"), "-o", str(tmp_path / "out")]) == 0
+    assert main(["runs", "export-verified", str(project.path / "run"), "-o", str(tmp_path / "out")]) == 0
     for (agent, task), record in found.items():
         folder = tmp_path / "out" / f"{agent}-1"
         score = packages_score(ROWS[int(task[-1])], folder)

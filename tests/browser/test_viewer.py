@@ -190,7 +190,7 @@ def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit
         await _shown(
             page,
             ".flag output >> nth=1",
-            ["flags.jsonl has 1 report of this page. Hand it to: webarena check --flags flags.jsonl TASKS"],
+            ["flags.jsonl has 1 report of this page. Hand it to: webarena tasks monitor --flags flags.jsonl TASKS"],
         )
 
     visit(act)

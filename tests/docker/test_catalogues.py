@@ -129,7 +129,7 @@ def test_the_homepage_is_built_from_its_source(
         "@app.route('/')\ndef index():\n    return render_template('index.html')\n"
     )
     try:
-        assert main(["images", "homepage", str(source), "--base=host"]) == 0
+        assert main(["sites", "images", "homepage", str(source), "--base=host"]) == 0
         run(pytester, "webarena", HOMEPAGE, passed=1)
     finally:
         engine.images.remove("webarena-homepage", force=True)

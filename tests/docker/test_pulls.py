@@ -74,7 +74,7 @@ def test_a_run_pulls_what_it_may(engine: DockerClient, image: str, size: str, pu
     assert str(caught.value) == (
         f"expected the image {image} on the Docker engine, found none.\n"
         f"It {weight}, and no test run pulls that unasked. Get it with:\n"
-        "  webarena images pull --sites=mine shop\n"
+        "  webarena sites images pull --sites=mine shop\n"
         "or have the run pull all it needs: pytest --pull=all"
     )
     assert find_image(engine, image) is None
@@ -98,12 +98,15 @@ def test_tasks_are_skipped_until_somebody_has_asked(
     Path(pytester.path, "shop.tasks.yaml").write_text(TASK)
     result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", timeout=250)
     result.assert_outcomes(skipped=2)
-    command = f"webarena images pull --sites={catalogue} shop"
+    command = f"webarena sites images pull --sites={catalogue} shop"
     assert result.stdout.str().count(command) == 1
 
     assert main(["sites", "doctor", f"--sites={catalogue}"]) == 1
     told = capsys.readouterr().out
-    assert f"note    to pull           1 image, about 13.3 GB\n    webarena images pull --sites={catalogue}\n" in told
+    assert (
+        f"note    to pull           1 image, about 13.3 GB\n    webarena sites images pull --sites={catalogue}\n"
+        in told
+    )
     assert "is pulled only on request" in " ".join(told.split())
 
     catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # no machine must have that room

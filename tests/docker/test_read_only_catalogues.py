@@ -174,7 +174,7 @@ def start_page(tmp_path: Path, engine: DockerClient, real_names: None) -> Iterat
     (source / "templates").mkdir(parents=True)
     (source / "templates" / "index.html").write_text(HOMEPAGE)
     (source / "app.py").write_text(HOMEPAGE_APP)
-    assert main(["images", "homepage", str(source), "--base=host"]) == 0
+    assert main(["sites", "images", "homepage", str(source), "--base=host"]) == 0
     yield
     engine.images.remove("webarena-homepage", force=True)
 

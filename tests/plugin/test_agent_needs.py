@@ -18,7 +18,7 @@ def test_a_task_without_a_guide_is_told_before_the_first_trial(pytester: pytest.
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     said = result.stderr.str()
     assert "agent watched: task tea: expected a guide at" in said
-    assert "guides/tea.yaml, found none; webarena guide writes one" in said
+    assert "guides/tea.yaml, found none; webarena judge guide writes one" in said
     assert "and 2 more like that" in said
     assert not list(pytester.path.glob("webarena-runs/*/trials/*"))
     collected = pytester.runpytest_inprocess("--agent=watched", "--collect-only", "-q")

@@ -135,7 +135,7 @@ RUBRIC = "# read it\nschema_version: 1\ntask: one\nauthored: {model: m}\nitems: 
 
 
 def test_ini_globs_leave_out_guides_and_rubrics_that_lie_beside_tasks(canned: pytest.Pytester) -> None:
-    """``webarena guide`` and ``webarena rubric author`` write them there, and starters have such a glob."""
+    """``webarena judge guide`` and ``webarena judge rubric author`` write them there, and starters have such a glob."""
     (canned.path / "suite" / "guides").mkdir(parents=True)
     (canned.path / "suite" / "one.yaml").write_text(
         "tasks: [{id: one, intent: Look., sites: [], checks: [answer: x]}]\n"

@@ -24,7 +24,7 @@ def baseline(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
     """Twenty tasks that pass in Chromium and fail in Firefox; the former are the baseline."""
     make_tasks(*(f"t{number}-not-in-firefox" for number in range(20)))
     assert canned.runpytest("--run-dir=first", "--agent=oracle").ret == 0
-    assert main(["baseline", "save", str(canned.path / "first"), "-o", str(canned.path / "b.json")]) == 0
+    assert main(["compare", "baseline", "save", str(canned.path / "first"), "-o", str(canned.path / "b.json")]) == 0
     return canned
 
 
@@ -114,7 +114,10 @@ def test_tasks_that_all_are_others_can_not_be_held_against_it(baseline: pytest.P
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--baseline=none.json",), "--baseline: expected a run directory, or a file of 'webarena baseline save'"),
+        (
+            ("--baseline=none.json",),
+            "--baseline: expected a run directory, or a file of 'webarena compare baseline save'",
+        ),
         (("--confidence=99",), "--confidence: expected --baseline beside it"),
         (("--fail-undecided",), "--fail-undecided: expected --baseline beside it"),
         (("--allow-undetectable",), "--allow-undetectable: expected --baseline beside it"),

@@ -16,7 +16,8 @@ def test_tasks_on_live_sites_are_skipped_with_the_reason_and_counted(pytester: p
     result.assert_outcomes(skipped=3)
     assert result.ret == 0
     told = (
-        "the catalogue has no site of the live web; 'webarena import … --catalogue FILE' writes one that has (--sites)"
+        "the catalogue has no site of the live web; "
+        "'webarena tasks import … --catalogue FILE' writes one that has (--sites)"
     )
     result.stdout.fnmatch_lines([f"webarena: 3 skipped: {told}", f"SKIPPED *{told}"])
 

@@ -343,7 +343,7 @@ def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: St
         judge = ("--judge=lenient", f"--judge-url={server.url}", "--judge-key-env=none")
         from pytest_webarena.commands.cli import main
 
-        assert main(["judge", "lenient", *judge[1:]]) == 1
+        assert main(["judge", "measure", "lenient", *judge[1:]]) == 1
         measured = server.requests
         result = pytester.runpytest_inprocess("--rescore=run", *judge)
         result.assert_outcomes(errors=1)

@@ -239,7 +239,7 @@ def test_a_mended_agent_is_another_one(
         ["mine-Mine: 2/2 passed*", "  mixed *no one rate: its trials differ,", "*digest of the agent * / *"]
     )
     capsys.readouterr()
-    assert main(["merge", str(canned.path / "run"), "-o", str(canned.path / "out")]) == 2
+    assert main(["runs", "merge", str(canned.path / "run"), "-o", str(canned.path / "out")]) == 2
     assert "mine-Mine: digest of the agent: " in capsys.readouterr().err
 
 
@@ -301,7 +301,7 @@ def test_a_merged_run_is_gone_on_with(canned: pytest.Pytester, make_tasks: MakeT
     root: Path = canned.path
     for index in (1, 2):
         canned.runpytest("tasks", "-k", "not more", "--trials=2", f"--shard={index}/2", f"--run-dir=part{index}")
-    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
+    assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
     canned.runpytest("--resume=run").assert_outcomes(errors=2, deselected=6)
 
 
@@ -311,7 +311,7 @@ def test_what_joined_runs_had_planned_is_run_too(canned: pytest.Pytester, make_t
     canned.runpytest("tasks/first.yaml", "--run-dir=part1")
     canned.runpytest("tasks/second.yaml", "tasks/third.yaml", "-x", "--run-dir=part2").assert_outcomes(failed=1)
     root: Path = canned.path
-    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
+    assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
     result = canned.runpytest("--resume=run", "--min-pass-rate=0.5")
     result.assert_outcomes(passed=1, deselected=2)
     result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds hold"])

@@ -89,9 +89,9 @@ def test_a_judge_below_the_bar_for_rubrics_is_not_asked(
     with model_server([say(GOOD)]) as server:
         pytester.runpytest(agent, *judged_by(server), *NOWHERE).assert_outcomes(passed=1)
         points = pytester.path / "people.csv"
-        assert main(["rubric", "sheet", str(pytester.path / "run"), "-o", str(points)]) == 0
+        assert main(["judge", "rubric", "sheet", str(pytester.path / "run"), "-o", str(points)]) == 0
         points.write_text(re.sub(r",,(?=[\"A,])", ",0,", points.read_text()))
-        assert main(["rubric", "compare", str(pytester.path / "run"), str(points), "--remember"]) == 1
+        assert main(["judge", "rubric", "compare", str(pytester.path / "run"), str(points), "--remember"]) == 1
         result = pytester.runpytest("--rescore=run", *judged_by(server), "-p", "no:cacheprovider")
         result.assert_outcomes(errors=1)
         text = " ".join(result.stdout.str().split())

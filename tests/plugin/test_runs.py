@@ -102,11 +102,11 @@ def test_shards_are_disjoint_and_merge_into_the_whole(
     assert parts[0] | parts[1] == {*names, "wrong"}
     assert not parts[0] & parts[1]
     root: Path = canned.path
-    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "all")]) == 0
+    assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "all")]) == 0
     assert "13 trials" in capsys.readouterr().out
     summary = json.loads((root / "all" / "summary.json").read_text())
     assert (summary["agents"]["oracle"]["rate"]["passed"], summary["trials"]) == (12, 13)
-    assert main(["merge", str(root / "part1"), "-o", str(root / "all")]) == 2
+    assert main(["runs", "merge", str(root / "part1"), "-o", str(root / "all")]) == 2
     assert "new or empty directory" in capsys.readouterr().err
 
 

@@ -168,7 +168,7 @@ def test_tasks_whose_sites_are_missing_are_skipped_and_said_once(project: pytest
 
 
 def test_imported_tasks_are_skipped_like_those_of_the_suite(project: pytest.Pytester) -> None:
-    assert main(["import", "webarena", "-o", str(project.path / "mine.tasks.yaml")]) == 0
+    assert main(["tasks", "import", "webarena", "-o", str(project.path / "mine.tasks.yaml")]) == 0
     result = project.runpytest("mine.tasks.yaml", "--sites=few.yaml")
     result.assert_outcomes(passed=3, skipped=1)
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])

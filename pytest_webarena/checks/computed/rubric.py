@@ -114,8 +114,8 @@ FORM: Any = Record(
             default="",
             default_text="none",
             doc=(
-                "A YAML file with the items, in the folder of the task file or below; `webarena judge rubric author` writes it, "
-                "and a person reviews it before it is used."
+                "A YAML file with the items, in the folder of the task file or below. `webarena judge rubric author` "
+                "writes it, and a person reviews it before it is used."
             ),
             example="- rubric: {file: rubrics/falling-stone.yaml}",
         ),

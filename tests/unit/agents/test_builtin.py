@@ -71,7 +71,9 @@ def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:
     kept = Task(id="t", intent="i", sites=("shop",), solution=(Click(Selector("text=Buy", also=("css=#buy",))),))
     oracle = make("oracle", kept)
     oracle.act(seen())
-    with pytest.raises(TaskError, match="no such element; 'webarena heal' looks for it by what stands beside the step"):
+    with pytest.raises(
+        TaskError, match="no such element; 'webarena tasks heal' looks for it by what stands beside the step"
+    ):
         oracle.act(seen(error="no such element"))
 
 

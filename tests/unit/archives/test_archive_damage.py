@@ -194,10 +194,10 @@ def test_packages_are_compared_with_what_they_list(tmp_path: Path) -> None:
 
 def test_an_archive_of_nothing_is_not_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.warc").write_bytes(b"")
-    assert main(["archive", "check", str(tmp_path / "a.warc")]) == 1
+    assert main(["sites", "archive", "check", str(tmp_path / "a.warc")]) == 1
     assert "expected an archive that answers something, found none that does" in capsys.readouterr().out
     foreign(tmp_path / "b.warc", record("response", HOME, http(PAGE), "WARC-Truncated: length"))
-    assert main(["archive", "check", str(tmp_path / "b.warc")]) == 0
+    assert main(["sites", "archive", "check", str(tmp_path / "b.warc")]) == 0
     assert "of 1 there is only the beginning" in capsys.readouterr().out
 
 
@@ -206,10 +206,10 @@ def test_adding_is_done_whole_or_not_at_all(tmp_path: Path, capsys: pytest.Captu
     more = write(tmp_path / "more.warc.gz", ("GET", f"{HOME}more", b"more"))
     plain = write(tmp_path / "plain.warc", ("GET", f"{HOME}plain", b"plain"))
     before = own.read_bytes()
-    assert main(["archive", "add", str(own), str(more), str(plain)]) == 2
-    assert main(["archive", "add", str(own), str(own)]) == 2
+    assert main(["sites", "archive", "add", str(own), str(more), str(plain)]) == 2
+    assert main(["sites", "archive", "add", str(own), str(own)]) == 2
     assert own.read_bytes() == before
-    assert main(["archive", "add", str(own), str(more)]) == 0
+    assert main(["sites", "archive", "add", str(own), str(more)]) == 0
     assert "1 captures more; 2 captures" in capsys.readouterr().out
     assert Archive([own]).count == 2
     assert sorted(each.name for each in tmp_path.iterdir()) == ["more.warc.gz", "own.warc.gz", "plain.warc"]

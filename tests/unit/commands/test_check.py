@@ -1,4 +1,4 @@
-"""``webarena check`` as far as it needs no browser."""
+"""``webarena tasks monitor`` as far as it needs no browser."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
         task="later", digest=later.digest, at=time.time(), status="valid"
     )  # just checked, and asked for again
     History(Path("webarena-upkeep")).add(entry)
-    assert main(["check", str(tasks)]) == 3
+    assert main(["tasks", "monitor", str(tasks)]) == 3
     said = capsys.readouterr().out
     assert "untried        4  nobody could tell" in said
     assert "it has no solution, and no key nodes with recorded addresses" in said
@@ -76,11 +76,11 @@ def test_tasks_of_the_live_web_say_which_sites_they_lack(
 ) -> None:
     suite = tmp_path / "lamps.json"
     suite.write_text(json.dumps(COMPACT))
-    assert main(["check", f"mind2web-live:{suite}", "--format=json"]) == 3
+    assert main(["tasks", "monitor", f"mind2web-live:{suite}", "--format=json"]) == 3
     report = json.loads(capsys.readouterr().out)
     assert {each["status"] for each in report["tasks"]} == {"untried"}
     whys = [each["why"] for each in report["tasks"]]
-    assert all("webarena import … --catalogue FILE writes one of live sites" in why for why in whys)
+    assert all("webarena tasks import … --catalogue FILE writes one of live sites" in why for why in whys)
     assert any("." in why.partition("has no site ")[2].split(";")[0] for why in whys)
 
 
@@ -90,13 +90,13 @@ def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[
     history = History(Path("webarena-upkeep"))
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=time.time() - 3 * 86_400, status="valid"))
-    assert main(["check", str(tasks), "--only-due"]) == 4
+    assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 4
     assert "none of 4 tasks is due; the next one is in 27 days" in capsys.readouterr().out
     assert not Path("webarena-upkeep/report.json").exists()
     flags = Path("flags.jsonl")
     told = [{"task": "open", "reason": "The answer is wrong.", "at": time.time()}, {"task": "no", "reason": "Odd."}]
     flags.write_text("".join(json.dumps(each) + "\n" for each in told))
-    assert main(["check", str(tasks), "--only-due", "--flags=flags.jsonl", "--alerts=deep/alerts.json"]) == 3
+    assert main(["tasks", "monitor", str(tasks), "--only-due", "--flags=flags.jsonl", "--alerts=deep/alerts.json"]) == 3
     said = capsys.readouterr()
     assert "reported: The answer is wrong." in said.out
     assert "--flags flags.jsonl: of no task that was named: no" in said.err
@@ -104,21 +104,21 @@ def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[
     assert [each["task"] for each in report["tasks"]] == ["open"]
     assert report["not_due"] == ["elsewhere", "later", "wrong"]
     assert json.loads(Path("deep/alerts.json").read_text())["alerts"][0]["flags"][0]["reason"] == "The answer is wrong."
-    assert main(["check", str(tasks), "--only-due", "--every=2", "--format=json"]) == 3
+    assert main(["tasks", "monitor", str(tasks), "--only-due", "--every=2", "--format=json"]) == 3
     assert len(json.loads(capsys.readouterr().out)["tasks"]) == 4
 
 
 def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "--history"]) == 0
+    assert main(["tasks", "monitor", "--history"]) == 0
     assert "no check is kept in webarena-upkeep" in capsys.readouterr().out
     History(Path("webarena-upkeep")).add(Entry(task="a", digest="d", at=1.0, status="valid"))
     with Path("webarena-upkeep/history.jsonl").open("a") as file:
         file.write("{")
-    assert main(["check", "--history"]) == 0
+    assert main(["tasks", "monitor", "--history"]) == 0
     said = capsys.readouterr()
     assert "1970-01      1      1" in said.out
     assert "left out a line that can't be read" in said.err
-    assert main(["check", "--history", "--format=json"]) == 0
+    assert main(["tasks", "monitor", "--history", "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["month"] == "1970-01"
 
 
@@ -138,7 +138,7 @@ def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.Captu
 def test_wrong_usage_is_a_sentence(
     tasks: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert main(["check", *arguments]) == 2
+    assert main(["tasks", "monitor", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -150,19 +150,22 @@ def test_a_check_of_the_future_does_not_make_a_task_fine_for_ever(
     history = History(Path("webarena-upkeep"))
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=1e11, status="valid"))
-    assert main(["check", str(tasks), "--only-due"]) == 3
+    assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 3
     assert "left out 4 lines that can't be read: damaged, or of no time that has been" in capsys.readouterr().err
-    assert main(["check", "--history"]) == 0
+    assert main(["tasks", "monitor", "--history"]) == 0
     for task in load_tasks(tasks):
         History(Path("webarena-upkeep")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))
-    assert main(["check", str(tasks), "--only-due"]) == 4
+    assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 4
     assert "left out 4 lines" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "heal"])
+@pytest.mark.parametrize("command", ["monitor", "heal"])
 def test_a_task_file_that_is_not_there_is_no_unknown_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main([command, "gone.yaml::one"]) == 2
-    assert capsys.readouterr().err == f"webarena {command}: gone.yaml::one: expected a task file, found no such file\n"
+    assert main(["tasks", command, "gone.yaml::one"]) == 2
+    assert (
+        capsys.readouterr().err
+        == f"webarena tasks {command}: gone.yaml::one: expected a task file, found no such file\n"
+    )

@@ -32,22 +32,22 @@ def test_what_runs_say_acts_in_no_log_and_is_exact_in_files(
     RunDir(tmp_path / "webarena-runs" / "a\x1b[2J\n::stop-commands::X").describe({"started": 1.0})
     monkeypatch.setenv("GITHUB_ACTIONS", "true" if watched else "")
     monkeypatch.chdir(tmp_path)
-    assert main(["runs"]) == 0
+    assert main(["runs", "list"]) == 0
     out = capsys.readouterr().out
     assert ("\x1b" in out) is not watched
     assert (r"\::stop-commands::X" in out) is watched
-    assert main(["merge", "no\n::stop-commands::X", "-o", "out"]) == 2
+    assert main(["runs", "merge", "no\n::stop-commands::X", "-o", "out"]) == 2
     assert "\n::" not in capsys.readouterr().err
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema"]) == 0
+    assert main(["tasks", "schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(SCHEMA_PATH.read_text("utf-8"))
 
 
 def test_the_schema_is_written_where_an_editor_finds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "editor" / "tasks.schema.json"
-    assert main(["schema", "--write", str(target)]) == 0
+    assert main(["tasks", "schema", "--write", str(target)]) == 0
     assert f"# yaml-language-server: $schema={target}" in capsys.readouterr().out
     schema = json.loads(target.read_text("utf-8"))
     with pytest.raises(jsonschema.ValidationError, match="intent"):
@@ -57,8 +57,8 @@ def test_the_schema_is_written_where_an_editor_finds_it(tmp_path: Path, capsys: 
 def test_a_schema_that_can_not_be_written_is_said_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["schema", "--write", str(tmp_path)]) == 2
-    assert f"webarena schema: --write {tmp_path}: expected a place for a file" in capsys.readouterr().err
+    assert main(["tasks", "schema", "--write", str(tmp_path)]) == 2
+    assert f"webarena tasks schema: --write {tmp_path}: expected a place for a file" in capsys.readouterr().err
 
 
 CATALOGUE = "apps: {todo: {backend: process, sites: {todo: {host: todo.test}}, process: {command: [x, '{port}']}}}\n"
@@ -86,11 +86,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_commands_know_the_catalogue_of_the_ini_file(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
-    assert main(["validate", "tasks"]) == 1
+    assert main(["tasks", "validate", "tasks"]) == 1
     assert "'todo'" in capsys.readouterr().out
     (project / name).write_text(text)
-    assert main(["validate", "tasks"]) == 0
-    assert main(["validate", "tasks", "--sites=embedded"]) == 1  # what is said counts
+    assert main(["tasks", "validate", "tasks"]) == 0
+    assert main(["tasks", "validate", "tasks", "--sites=embedded"]) == 1  # what is said counts
     monkeypatch.chdir(project / "sub")
     capsys.readouterr()
     assert main(["sites", "list"]) == 0
@@ -107,12 +107,12 @@ def test_commands_know_where_sites_run_from_the_ini_file(project: Path, capsys: 
 
 
 def test_a_catalogue_named_beside_the_tasks_counts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", "tasks", "sites.yaml"]) == 0
-    assert main(["validate", "."]) == 0
-    assert main(["validate", "tasks", "sites.yaml", "--sites=embedded"]) == 1
+    assert main(["tasks", "validate", "tasks", "sites.yaml"]) == 0
+    assert main(["tasks", "validate", "."]) == 0
+    assert main(["tasks", "validate", "tasks", "sites.yaml", "--sites=embedded"]) == 1
     (project / "sites.yaml").write_text(CATALOGUE.replace("host", "hots"))
     capsys.readouterr()
-    assert main(["validate", "tasks", "sites.yaml"]) == 1
+    assert main(["tasks", "validate", "tasks", "sites.yaml"]) == 1
     told = capsys.readouterr().out
     assert "'hots'" in told
     assert "'todo'" not in told  # the catalogue is to be mended first
@@ -122,7 +122,7 @@ def test_words_of_other_programs_are_told_in_ours(tmp_path: Path, capsys: pytest
     (tmp_path / "a.yaml").write_text(
         "tasks: [{id: a, intent: x, sites: [homepage], checks: [{answer: {equals: x}}, {page: {open: /, equals: x}}]}]"
     )
-    assert main(["validate", str(tmp_path / "a.yaml")]) == 1
+    assert main(["tasks", "validate", str(tmp_path / "a.yaml")]) == 1
     assert capsys.readouterr().out.count("found 'equals' (did you mean 'exact'?)") == 2
 
 
@@ -130,7 +130,7 @@ def test_the_recipes_of_images_are_listed(capsys: pytest.CaptureFixture[str]) ->
     from pytest_webarena.sites.container_images import DEBIAN_RECIPES, RECIPES
 
     with pytest.raises(SystemExit) as ended:
-        main(["images", "build", "--help"])
+        main(["sites", "images", "build", "--help"])
     assert ended.value.code == 0
     listed = capsys.readouterr().out.partition("recipes:\n")[2].splitlines()
     assert {line.split()[0] for line in listed} == {*RECIPES, *DEBIAN_RECIPES, "debian"}

@@ -1,4 +1,4 @@
-"""``webarena gate``: thresholds held by a run that is over."""
+"""``webarena runs gate``: thresholds held by a run that is over."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def run(tmp_path: Path) -> Path:
 def test_thresholds_are_held_as_pytest_holds_them(
     run: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, said: str
 ) -> None:
-    assert main(["gate", str(run), *options]) == code
+    assert main(["runs", "gate", str(run), *options]) == code
     assert said in capsys.readouterr().out
 
 
 def test_what_can_not_be_trusted_passes_no_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "trials" / TrialKey("a", "mine", 1).folder / "trial.json").write_text("{")
-    assert main(["gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == TOO_MANY_ERRORS
+    assert main(["runs", "gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == TOO_MANY_ERRORS
     assert "1 trials have a record that can't be read" in capsys.readouterr().out
 
 
 def test_a_run_that_was_stopped_is_not_at_its_end(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key = TrialKey("f", "mine", 1)
     extend_plan(run, [PlannedTrial(key=key, sites=(), node_id="", stopped="five errors in a row")])
-    assert main(["gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == STOPPED_EARLY
+    assert main(["runs", "gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == STOPPED_EARLY
     assert "pytest --resume=" in capsys.readouterr().out
 
 
@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said(
     run: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
     try:
-        code: object = main(["gate", str(run), *arguments])
+        code: object = main(["runs", "gate", str(run), *arguments])
     except SystemExit as error:
         code = error.code
     assert code == 2
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said(
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gate", str(tmp_path), "--min-pass-rate=0.5"]) == 2
+    assert main(["runs", "gate", str(tmp_path), "--min-pass-rate=0.5"]) == 2
     assert "expected a run directory" in capsys.readouterr().err
 
 
@@ -93,7 +93,7 @@ def part(folder: Path, number: int, count: int, *tasks: str, tests: str = "tasks
 
 
 def gated(whole: Path) -> int:
-    return main(["gate", str(whole), "--min-pass-rate=0.5"])
+    return main(["runs", "gate", str(whole), "--min-pass-rate=0.5"])
 
 
 def test_all_parts_are_the_whole_also_such_as_no_task_fell_to(
@@ -146,8 +146,8 @@ def test_without_a_plan_nobody_knows_what_is_missing(
     else:
         (run / "plan.json").write_text(said)
     asked = ("--min-pass-rate=0.5", "--max-errors=2")
-    assert main(["gate", str(run), *asked]) == TOO_MANY_ERRORS
+    assert main(["runs", "gate", str(run), *asked]) == TOO_MANY_ERRORS
     assert "no plan.json that can be read" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
-    assert main(["gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
+    assert main(["runs", "gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""``webarena guide``: guides written, kept, checked."""
+"""``webarena judge guide``: guides written, kept, checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 def guide(model: Model, *arguments: str) -> tuple[int, int]:
     """The exit code and how many requests there were."""
     with model_server(model) as server:
-        return main(["guide", *arguments, "--url", server.url, "--key-env=none"]), server.requests
+        return main(["judge", "guide", *arguments, "--url", server.url, "--key-env=none"]), server.requests
 
 
 def test_guides_are_written_once_and_say_what_they_are_made_of(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,9 +52,11 @@ def test_a_guide_that_fits_no_more_is_told_and_not_overwritten(file: Path, capsy
     file.write_text(file.read_text().replace("Buy tea", "Buy two teas"))
     assert guide(lambda body: say(json.dumps(WRITTEN)), str(file), "--model=m") == (2, 0)
     assert "task tea: its guide" in capsys.readouterr().err
-    assert main(["guide", str(file), "--check"]) == 1
+    assert main(["judge", "guide", str(file), "--check"]) == 1
     told = capsys.readouterr().out
-    assert "was made of another intent, solution or key nodes than the task has now; webarena guide --force" in told
+    assert (
+        "was made of another intent, solution or key nodes than the task has now; webarena judge guide --force" in told
+    )
     assert "1 of 2 tasks have a guide that fits them" in told
 
 

@@ -1,4 +1,4 @@
-"""``webarena ideas`` and its form: answers made apart, held against each other, and made tasks of."""
+"""``webarena tasks generate`` and its form: answers made apart, held against each other, and made tasks of."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def said(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
 
 def settle(*arguments: str) -> tuple[int, dict[str, Task]]:
     Path("tasks.yaml").unlink(missing_ok=True)
-    code = main(["ideas", "settle", "ideas.yaml", *arguments, "-o", "tasks.yaml"])
+    code = main(["tasks", "generate", "settle", "ideas.yaml", *arguments, "-o", "tasks.yaml"])
     return code, {task.id: task for task in load_tasks("tasks.yaml")} if Path("tasks.yaml").exists() else {}
 
 
@@ -72,13 +72,13 @@ def test_what_two_people_agree_on_becomes_tasks(drafts: Path, capsys: pytest.Cap
     assert (code, [*tasks]) == (0, [PRICE, WRITER, CART, NOTE])
     assert {task.review.state(task.digest) for task in tasks.values() if task.review} == {"agreed"}
     assert {id: task.skip for id, task in tasks.items() if task.skip} == {
-        NOTE: "worth doing; it has to be shown how: webarena record"
+        NOTE: "worth doing; it has to be shown how: webarena tasks record"
     }
     text = Path("tasks.yaml").read_text()
     assert "- answer: {number: 12.5}" in text
     assert "- answer: {unachievable: it does not say}" in text
     assert '{url: "/cart"}' in text
-    assert f"webarena record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
+    assert f"webarena tasks record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
 
 
 def test_a_task_that_is_changed_afterwards_is_not_the_one_that_was_reviewed(drafts: Path) -> None:
@@ -219,7 +219,9 @@ def test_a_decision_on_what_nobody_disputes_is_told(drafts: Path, capsys: pytest
 
 
 def test_nothing_is_written_over(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ideas", "settle", "ideas.yaml", said("ada", ALL), said("ben", ALL), "-o", "ideas.yaml"]) == 2
+    assert (
+        main(["tasks", "generate", "settle", "ideas.yaml", said("ada", ALL), said("ben", ALL), "-o", "ideas.yaml"]) == 2
+    )
     assert "expected a file that is not there yet" in capsys.readouterr().err
 
 
@@ -255,14 +257,26 @@ def test_the_form_of_who_decides_has_what_differs_and_no_names(
     ("arguments", "why"),
     [
         (["view", "ideas.yaml", "--serve"], "--serve: expected a run to be shown, found ideas"),
-        (["view", "--answers", "a", "b"], "--answers: expected a file of webarena ideas with it"),
-        (["view", "other.yaml"], "expected ideas as webarena ideas propose writes them"),
-        (["ideas", "propose", "x", "--model=m", "-o", "ideas.yaml"], "expected a file that is not there yet"),
-        (["ideas", "propose", "homepag", "--model=m", "-o", "n.yaml"], "did you mean 'homepage'"),
-        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--pages=0"], "--pages: expected at least 1"),
-        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--max-cost=0"], "--max-cost: expected dollars"),
-        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--user", "homepage=x"], "found: "),
-        (["ideas", "propose", "homepage", "--model=m", "-o", "n.yaml", "--url=ftp://x"], "expected an http(s) address"),
+        (["view", "--answers", "a", "b"], "--answers: expected a file of webarena tasks generate with it"),
+        (["view", "other.yaml"], "expected ideas of webarena tasks generate propose"),
+        (
+            ["tasks", "generate", "propose", "x", "--model=m", "-o", "ideas.yaml"],
+            "expected a file that is not there yet",
+        ),
+        (["tasks", "generate", "propose", "homepag", "--model=m", "-o", "n.yaml"], "did you mean 'homepage'"),
+        (
+            ["tasks", "generate", "propose", "homepage", "--model=m", "-o", "n.yaml", "--pages=0"],
+            "--pages: expected at least 1",
+        ),
+        (
+            ["tasks", "generate", "propose", "homepage", "--model=m", "-o", "n.yaml", "--max-cost=0"],
+            "--max-cost: expected dollars",
+        ),
+        (["tasks", "generate", "propose", "homepage", "--model=m", "-o", "n.yaml", "--user", "homepage=x"], "found: "),
+        (
+            ["tasks", "generate", "propose", "homepage", "--model=m", "-o", "n.yaml", "--url=ftp://x"],
+            "expected an http(s) address",
+        ),
     ],
 )
 def test_what_can_t_be_used_is_said_before_anything_begins(
@@ -290,7 +304,7 @@ def test_what_is_told_can_be_pasted_into_a_shell(
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("to be shown: ")]
     pasted = f"webarena() {{ printf '%s\\n' \"$@\"; }}; {line.removeprefix('to be shown: ')}"
     words = subprocess.run(["sh", "-c", pasted], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert words == ["record", "shop", "--id", draft.id, "--intent", intent]
+    assert words == ["tasks", "record", "shop", "--id", draft.id, "--intent", intent]
     assert not Path("ran").exists()
 
 

@@ -1,4 +1,4 @@
-"""``webarena labels``: people's labels beside key nodes, outcome checks and verdicts."""
+"""``webarena judge annotate``: people's labels beside key nodes, outcome checks and verdicts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def labels(tmp_path: Path, text: str) -> str:
 
 def test_agreement_by_hand(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     people = labels(tmp_path, "task,label\nboth,yes\nnodes,no\nanswer,yes\nnone,no\nopen,\n")
-    assert main(["labels", "compare", str(run), people, "--format=json"]) == 0
+    assert main(["judge", "annotate", "compare", str(run), people, "--format=json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["trials"], data["done"]) == (4, 2)
     nodes = data["agreement"]["key nodes"]
@@ -76,7 +76,7 @@ def test_agreement_by_hand(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_can_not_tell_agrees_with_nobody(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["labels", "compare", str(run), labels(tmp_path, "task,label\nopen,1\nboth,1\n")]) == 0
+    assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, "task,label\nopen,1\nboth,1\n")]) == 0
     lines = {line[:24].strip(): line[24:].split() for line in capsys.readouterr().out.splitlines()}
     assert lines["key nodes"][-1] == "1"
     assert lines["outcome checks"][2:] == ["100%", "100%", "100%", "0"]
@@ -84,24 +84,26 @@ def test_what_can_not_tell_agrees_with_nobody(run: Path, tmp_path: Path, capsys:
 
 
 def test_the_sheet_can_be_filled_in(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["labels", "sheet", str(run)]) == 0
+    assert main(["judge", "annotate", "sheet", str(run)]) == 0
     file = run / "labels.csv"
     rows = list(csv.DictReader(io.StringIO(file.read_text())))
     assert {row["task"] for row in rows} == {each.key.task for each in RECORDS}
     assert all(row["intent"].startswith("'=") for row in rows)  # nothing that a spreadsheet runs
-    assert main(["labels", "compare", str(run), str(file)]) == 2
+    assert main(["judge", "annotate", "compare", str(run), str(file)]) == 2
     assert "expected labels (yes or no)" in capsys.readouterr().err
     file.write_text(file.read_text().replace("both,a,1,chromium,", "both,a,1,chromium,Yes"))
-    assert main(["labels", "compare", str(run), str(file)]) == 0
+    assert main(["judge", "annotate", "compare", str(run), str(file)]) == 0
 
 
-@pytest.mark.parametrize("command", [["labels", "sheet"], ["labels", "compare"], ["rubric", "sheet"]])
+@pytest.mark.parametrize(
+    "command", [["judge", "annotate", "sheet"], ["judge", "annotate", "compare"], ["judge", "rubric", "sheet"]]
+)
 def test_a_record_that_cannot_be_read_is_not_left_out_in_silence(
     run: Path, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = RunDir(run).folder(RECORDS[1].key).path / "trial.json"
     broken.write_text("{")
-    more = [labels(tmp_path, "task,label\nboth,yes\n")] if command[1] == "compare" else []
+    more = [labels(tmp_path, "task,label\nboth,yes\n")] if command[-1] == "compare" else []
     assert main([*command, str(run), *more]) == 2
     told = capsys.readouterr().err
     assert "expected records that can be read, found" in told
@@ -110,7 +112,7 @@ def test_a_record_that_cannot_be_read_is_not_left_out_in_silence(
 
 
 def test_a_sheet_that_has_no_place_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["labels", "sheet", str(run), "-o", str(tmp_path)]) == 2
+    assert main(["judge", "annotate", "sheet", str(run), "-o", str(tmp_path)]) == 2
     assert f"{tmp_path}: expected a place for a file, found: Is a directory" in capsys.readouterr().err
 
 
@@ -130,7 +132,7 @@ def test_a_sheet_that_has_no_place_is_told(run: Path, tmp_path: Path, capsys: py
 def test_files_that_are_wrong(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
 ) -> None:
-    assert main(["labels", "compare", str(run), labels(tmp_path, text)]) == 2
+    assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, text)]) == 2
     assert told in capsys.readouterr().err
 
 
@@ -138,7 +140,7 @@ def test_all_rows_that_are_wrong_are_told_at_once(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = "task,label\nboth,maybe\nnodes,yes\nbth,no\nnone,no\nnone,yes\n" + "open,perhaps\n" * 60
-    assert main(["labels", "compare", str(run), labels(tmp_path, text)]) == 2
+    assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, text)]) == 2
     told = capsys.readouterr().err.splitlines()
     for line, words in zip(
         told, ("line 2: label", "line 4: expected a trial", "line 6: expected one label", "line 7"), strict=False
@@ -148,5 +150,5 @@ def test_all_rows_that_are_wrong_are_told_at_once(
 
 
 def test_a_file_that_is_not_there(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["labels", "compare", str(run), str(tmp_path / "no.csv")]) == 2
+    assert main(["judge", "annotate", "compare", str(run), str(tmp_path / "no.csv")]) == 2
     assert "expected a CSV file" in capsys.readouterr().err

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_webarena.commands.memorised import compare, halves
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.commands.contamination import compare, halves
 from tests.model_server import Answer, Model, fail, model_server, say
 
 STATEMENTS = {
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 def probe(model: Model | list[Answer], file: Path, *more: str) -> tuple[int, list[dict[str, Any]]]:
     with model_server(model) as server:
-        code = main(["memorised", str(file), "--model=m", "--url", server.url, "--key-env=none", *more])
+        code = main(["tasks", "contamination", str(file), "--model=m", "--url", server.url, "--key-env=none", *more])
         return code, server.bodies
 
 
@@ -102,7 +102,7 @@ def test_problems_of_arb_can_be_probed_a_few_of_them(tmp_path: Path, capsys: pyt
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, problems)))
     with model_server(knows) as server:
         arguments = ["--model=m", "--url", server.url, "--key-env=none", "--limit=2", "--format=json"]
-        assert main(["memorised", f"arb:{tmp_path / 'p.jsonl'}", *arguments]) == 0
+        assert main(["tasks", "contamination", f"arb:{tmp_path / 'p.jsonl'}", *arguments]) == 0
     assert len(data(capsys)["tasks"]) == 2
 
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_probed_is_told(
 ) -> None:
     assert probe([fail(404, "no such model")], file)[0] == 2
     assert "no such model" in capsys.readouterr().err
-    assert main(["memorised", str(file), "--model=m", "--key-env=none", "--workers=0"]) == 2
+    assert main(["tasks", "contamination", str(file), "--model=m", "--key-env=none", "--workers=0"]) == 2
     assert "--workers: expected at least 1" in capsys.readouterr().err
     (tmp_path / "b.yaml").write_text("tasks: [{id: s, intent: Too short., sites: [], checks: [{answer: x}]}]")
     assert probe([say("x")], tmp_path / "b.yaml")[0] == 2
@@ -119,7 +119,7 @@ def test_what_cannot_be_probed_is_told(
     (tmp_path / "c.yaml").write_text("tasks: [{id: s}]")
     assert probe([say("x")], tmp_path / "c.yaml")[0] == 1
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert main(["memorised", str(file), "--model=m"]) == 2
+    assert main(["tasks", "contamination", str(file), "--model=m"]) == 2
     assert "OPENAI_API_KEY" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""``webarena query``: a fresh site's database as CSV."""
+"""``webarena sites query``: a fresh site's database as CSV."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SQL = "select 'Tea, green' as product, 2.5 as price union all select 'Milk', nul
 
 
 def test_what_a_site_says_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["query", "homepage", SQL, "--sites=embedded"]) == 0
+    assert main(["sites", "query", "homepage", SQL, "--sites=embedded"]) == 0
     told = capsys.readouterr().out
     assert told == 'product,price\n"Tea, green",2.5\nMilk,\n'
     file = tmp_path / "table.csv"
-    assert main(["query", "homepage", SQL, "--sites=embedded", "-o", str(file)]) == 0
+    assert main(["sites", "query", "homepage", SQL, "--sites=embedded", "-o", str(file)]) == 0
     assert file.read_text() == told
     assert capsys.readouterr().err == f"wrote {file}: 2 rows\n"
 
@@ -30,5 +30,5 @@ def test_what_a_site_says_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_can_not_be_asked_is_told(capsys: pytest.CaptureFixture[str], site: str, sql: str, told: str) -> None:
-    assert main(["query", site, sql, "--sites=embedded"]) in (1, 2)
+    assert main(["sites", "query", site, sql, "--sites=embedded"]) in (1, 2)
     assert told in capsys.readouterr().err

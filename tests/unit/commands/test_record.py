@@ -1,4 +1,4 @@
-"""``webarena record`` when it ends before its task is made: what was done is told to be kept."""
+"""``webarena tasks record`` when it ends before its task is made: what was done is told to be kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def broken(*_: object) -> int:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
-    """Has ``webarena record`` watch somebody who does something, and then what is given to it."""
+    """Has ``webarena tasks record`` watch somebody who does something, and then what is given to it."""
 
     def watched(then: Callable[[], object]) -> None:
         def watch(task: object, runtime: object, options: object, keeper: Keeper) -> object:
@@ -47,8 +47,8 @@ def watched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callab
     return watched
 
 
-COMMAND = ["record", "homepage", "--intent", "Buy tea."]
-KEPT = "what was done is kept: webarena record --from recorded.recording.json -o FILE makes a task of it"
+COMMAND = ["tasks", "record", "homepage", "--intent", "Buy tea."]
+KEPT = "what was done is kept: webarena tasks record --from recorded.recording.json -o FILE makes a task of it"
 
 
 def test_the_end_of_the_input_in_place_of_an_answer(
@@ -99,7 +99,7 @@ def test_as_whom_one_is_signed_in_and_who_else_there_is(
 ) -> None:
     monkeypatch.setattr(record, "_make", lambda *_: 0)
     watched(lambda: SimpleNamespace(steps=("a step",), answer=""))
-    command = ["record", "tracker", "wiki", "--intent", "Look.", "--sites", "debian"]
+    command = ["tasks", "record", "tracker", "wiki", "--intent", "Look.", "--sites", "debian"]
     assert main([*command, "--user", "wiki=desmond.pell"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("tracker: nobody is signed in; --user tracker=NAME for hamish.dorrow (manager), ")

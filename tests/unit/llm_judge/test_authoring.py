@@ -36,7 +36,9 @@ POINTS 3 WHAT Writes both as odd numbers.
 def author(tmp_path: Path, server: ModelServer, name: str, *more: str) -> int:
     (tmp_path / "a.yaml").write_text(TASK % "")
     place = f"{tmp_path / 'a.yaml'}{name}"
-    return main(["rubric", "author", place, "--model=strong", "--judge-url", server.url, "--judge-key-env=none", *more])
+    return main(
+        ["judge", "rubric", "author", place, "--model=strong", "--judge-url", server.url, "--judge-key-env=none", *more]
+    )
 
 
 def test_items_are_written_beside_the_task_and_read_from_there(
@@ -100,7 +102,7 @@ def test_what_has_no_rubric_is_told(tmp_path: Path, name: str, told: str, capsys
 
 def test_a_broken_task_file_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.yaml").write_text("tasks: [{id: t}]")
-    assert main(["rubric", "author", str(tmp_path / "a.yaml"), "--model=m", "--judge-key-env=none"]) == 1
+    assert main(["judge", "rubric", "author", str(tmp_path / "a.yaml"), "--model=m", "--judge-key-env=none"]) == 1
     assert "a.yaml:1:" in capsys.readouterr().err
 
 
@@ -116,7 +118,7 @@ def test_a_proof_of_arb_gets_its_items_from_the_file_that_was_written(tmp_path: 
     file.write_text(json.dumps(problem) + "\n")
     with model_server([say(GOOD)]) as server:
         arguments = ["--model=strong", "--judge-url", server.url, "--judge-key-env=none"]
-        assert main(["rubric", "author", f"arb:{file}", *arguments]) == 0
+        assert main(["judge", "rubric", "author", f"arb:{file}", *arguments]) == 0
     [task] = load_suite(f"arb:{file}").tasks
     assert not task.skip
     spec = task.checks[0].spec

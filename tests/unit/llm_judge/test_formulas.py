@@ -142,7 +142,7 @@ def test_the_command_measures_remembers_and_holds_a_bar_of_its_own(
 ) -> None:
     settings = JudgeSettings(model="m")
     with model_server(knows(pairs, noisy(0.3))) as server:
-        arguments = ["judge", "m", "--set=formulas", "--judge-url", server.url, "--judge-key-env", "none"]
+        arguments = ["judge", "measure", "m", "--set=formulas", "--judge-url", server.url, "--judge-key-env", "none"]
         assert main([*arguments, "--format=json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["by_subject"]["math"]["tp"] + data["by_subject"]["math"]["fn"] == 51
@@ -155,7 +155,7 @@ def test_sets_of_another_kind_are_not_mixed_up(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "mine.yaml"
     answers = "answers: [{about: a, grade: 1, answer: x}]"
     file.write_text(f"questions: [{{kind: formula, intent: i, reference: r, {answers}}}]")
-    assert main(["judge", "m", "--judge-key-env=none", "--answers", str(file)]) == 2
+    assert main(["judge", "measure", "m", "--judge-key-env=none", "--answers", str(file)]) == 2
     assert "it fits --set=formulas" in capsys.readouterr().err
     both = (
         f"questions: [{{kind: formula, intent: i, reference: r, {answers}}}, {{intent: i, reference: r, answers: []}}]"

@@ -147,7 +147,7 @@ def test_the_command_measures_remembers_and_holds_the_bar(
     answers: LabelledSet, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(noisy(answers, share=0.1)) as server:
-        arguments = ["judge", "some-model", "--judge-url", server.url, "--judge-key-env", "none"]
+        arguments = ["judge", "measure", "some-model", "--judge-url", server.url, "--judge-key-env", "none"]
         assert main([*arguments, "--judge-bar", "0.6"]) == 0
         assert main([*arguments, "--judge-bar", "0.99", "--format", "json"]) == 1
     out = capsys.readouterr().out
@@ -167,17 +167,19 @@ def test_own_answers_are_measured_but_not_remembered(
         "{about: a, grade: incorrect, answer: y}]}]"
     )
     with model_server(always("correct")) as server:
-        code = main(["judge", "m", "--judge-url", server.url, "--judge-key-env", "none", "--answers", str(file)])
+        code = main(
+            ["judge", "measure", "m", "--judge-url", server.url, "--judge-key-env", "none", "--answers", str(file)]
+        )
     assert code == 1
     assert "2 labelled answers (mine@" in capsys.readouterr().out
     assert not (cache / "judges").exists()
 
 
 def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judge", "m", "--judge-key-env", "none", "--judge-temperature", "hot"]) == 2
+    assert main(["judge", "measure", "m", "--judge-key-env", "none", "--judge-temperature", "hot"]) == 2
     assert "--judge-temperature: expected a number" in capsys.readouterr().err
     with model_server([fail(404, "no such model")]) as server:
-        assert main(["judge", "m", "--judge-url", server.url, "--judge-key-env", "none"]) == 2
+        assert main(["judge", "measure", "m", "--judge-url", server.url, "--judge-key-env", "none"]) == 2
     assert "no such model" in capsys.readouterr().err
 
 

@@ -73,7 +73,7 @@ ROWS = ("p,1,1,4", "p,1,2,6", "p,2,1,4", "p,2,2,1", "p,3,1,0", "p,3,2,0", "q,1,1
 
 def test_all_figures_of_the_study(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = points(run, tmp_path / "people.csv", *ROWS)
-    assert main(["rubric", "compare", str(run.path), str(file), "--format=json", "--judge-bar=0.5"]) == 0
+    assert main(["judge", "rubric", "compare", str(run.path), str(file), "--format=json", "--judge-bar=0.5"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["graded_answers"], data["items"], data["exact"], data["over"], data["under"]) == (4, 7, 5, 1, 1)
     assert data["bias"] == pytest.approx((0 + 0.2 + 0 - 0.2) / 4)
@@ -90,7 +90,7 @@ def test_the_report_fits_and_names_what_is_furthest_off(
     run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = points(run, tmp_path / "people.csv", *ROWS[:-1])
-    assert main(["rubric", "compare", str(run.path), str(file), "--judge-bar=0.99"]) == 1
+    assert main(["judge", "rubric", "compare", str(run.path), str(file), "--judge-bar=0.99"]) == 1
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.99: NOT reached" in text
@@ -113,12 +113,12 @@ def test_remembered_it_decides_whether_the_judge_is_asked(
 ) -> None:
     settings = JudgeSettings(model="m")
     bad = points(run, tmp_path / "bad.csv", "p,1,1,0", "p,1,2,0", "p,3,1,4", "p,3,2,6")
-    assert main(["rubric", "compare", str(run.path), str(bad)]) == 1
+    assert main(["judge", "rubric", "compare", str(run.path), str(bad)]) == 1
     assert standing(settings, "rubric").known is None
-    assert main(["rubric", "compare", str(run.path), str(bad), "--remember"]) == 1
+    assert main(["judge", "rubric", "compare", str(run.path), str(bad), "--remember"]) == 1
     assert "below the bar of 0.8" in standing(settings, "rubric").off
     good = points(run, tmp_path / "good.csv", *ROWS[:2], *ROWS[4:6])
-    assert main(["rubric", "compare", str(run.path), str(good), "--remember"]) == 0
+    assert main(["judge", "rubric", "compare", str(run.path), str(good), "--remember"]) == 0
     assert standing(settings, "rubric").off == ""
     assert "kappa 1.00" in standing(settings, "rubric").told
 
@@ -127,8 +127,8 @@ def test_the_sheet_can_be_filled_in_and_starts_no_formula(
     run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "sheet.csv"
-    assert main(["rubric", "sheet", str(run.path), "-o", str(file)]) == 0
-    assert "webarena rubric compare" in capsys.readouterr().out
+    assert main(["judge", "rubric", "sheet", str(run.path), "-o", str(file)]) == 0
+    assert "webarena judge rubric compare" in capsys.readouterr().out
     with file.open() as opened:
         rows = list(csv.DictReader(opened))
     assert [(row["task"], row["trial"], row["item"], row["of"]) for row in rows][:2] == [
@@ -142,7 +142,7 @@ def test_the_sheet_can_be_filled_in_and_starts_no_formula(
         writer = csv.DictWriter(opened, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert main(["rubric", "compare", str(run.path), str(file)]) == 1
+    assert main(["judge", "rubric", "compare", str(run.path), str(file)]) == 1
     assert "too few" in capsys.readouterr().out
 
 
@@ -174,7 +174,9 @@ def test_the_sheet_can_be_filled_in_and_starts_no_formula(
 def test_what_is_wrong_with_the_points_is_told(
     run: RunDir, tmp_path: Path, head: str, row: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", row, head=head))]) == 2
+    assert (
+        main(["judge", "rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", row, head=head))]) == 2
+    )
     assert told in capsys.readouterr().err
 
 
@@ -201,10 +203,10 @@ def test_points_for_other_answers_or_items_are_refused(
     parts = next((given[key] for key in changed if key in given), (one, two))
     add(other, "p", 1, *parts, **{key: value for key, value in changed.items() if key not in given})
     file = points(run, tmp_path / "x.csv", "p,1,1,4", "p,1,2,4", "p,1,2,")
-    assert main(["rubric", "compare", str(other.path), str(file)]) == 2
+    assert main(["judge", "rubric", "compare", str(other.path), str(file)]) == 2
     told = capsys.readouterr().err
     assert f"found points for others on {rows}: " in told
-    assert "webarena rubric sheet writes a sheet for this run" in told
+    assert "'webarena judge rubric sheet' writes one for this run" in told
 
 
 def test_a_sheet_fits_the_same_answers_in_another_run(run: RunDir, tmp_path: Path) -> None:
@@ -221,7 +223,10 @@ def test_points_given_twice_by_one_person_are_refused(
         ("task,trial,item,points", ("p,1,1,4", "p,1,2,6", "p,1,1,4")),
         ("task,trial,item,points,grader", ("p,1,1,4,x", "p,1,1,3,y", "p,1,1,2,x")),
     ]:
-        assert main(["rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", *rows, head=head))]) == 2
+        assert (
+            main(["judge", "rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", *rows, head=head))])
+            == 2
+        )
         told = capsys.readouterr().err
         assert "row 4: expected each item of an answer once, found item 1 of p, a, trial 1, chromium on row 2" in told
         assert "'grader'" in told
@@ -231,9 +236,9 @@ def test_a_sheet_of_odd_texts_is_read_back(run: RunDir, tmp_path: Path, capsys: 
     add(run, "=1+1", 1, part(4, 10), answer="x" * 300_000)
     add(run, "s", 1, part(4, 10), answer="a lone \ud800, \r\n and \x00")
     file = tmp_path / "sheet.csv"
-    assert main(["rubric", "sheet", str(run.path), "-o", str(file)]) == 0
+    assert main(["judge", "rubric", "sheet", str(run.path), "-o", str(file)]) == 0
     file.write_text(file.read_text().replace(",,", ",4,"))
-    main(["rubric", "compare", str(run.path), str(file), "--format=json"])
+    main(["judge", "rubric", "compare", str(run.path), str(file), "--format=json"])
     assert json.loads(capsys.readouterr().out.partition("\n")[2])["graded_answers"] == 6
 
 
@@ -241,13 +246,13 @@ def test_two_agents_have_to_be_told_apart(run: RunDir, tmp_path: Path, capsys: p
     add_other = [check("rubric", 1.0, parts=(part(4, 4), part(6, 6)))]
     file = points(run, tmp_path / "x.csv", "p,1,1,4")
     make_trial(run, "p", "passed", agent="b", checks=add_other, judge=JUDGE)
-    assert main(["rubric", "compare", str(run.path), str(file)]) == 2
+    assert main(["judge", "rubric", "compare", str(run.path), str(file)]) == 2
     assert "a column 'agent'" in capsys.readouterr().err
 
 
 def test_a_run_without_rubrics_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(tmp_path / "run")
     make_trial(run, "t")
-    assert main(["rubric", "sheet", str(run.path)]) == 2
-    assert main(["rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv"))]) == 2
+    assert main(["judge", "rubric", "sheet", str(run.path)]) == 2
+    assert main(["judge", "rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv"))]) == 2
     assert "expected trials with rubrics that a judge graded" in capsys.readouterr().err

@@ -100,7 +100,16 @@ def test_the_command_measures_remembers_and_holds_the_bar(
     answers: GradedAnswers, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(noisy_points(answers, share=0.1)) as server:
-        arguments = ["judge", "some-model", "--set=rubrics", "--judge-url", server.url, "--judge-key-env", "none"]
+        arguments = [
+            "judge",
+            "measure",
+            "some-model",
+            "--set=rubrics",
+            "--judge-url",
+            server.url,
+            "--judge-key-env",
+            "none",
+        ]
         assert main([*arguments, "--judge-bar", "0.3"]) == 0
         text = capsys.readouterr().out
         assert main([*arguments, "--judge-bar", "0.99", "--format", "json"]) == 1
@@ -116,7 +125,21 @@ def test_each_kind_of_question_has_its_own_bar(answers: GradedAnswers) -> None:
     settings = JudgeSettings(model="some-model")
     assert not any(offs(settings).values())
     with model_server(generous(answers)) as server:
-        assert main(["judge", "some-model", "--set=rubrics", "--judge-url", server.url, "--judge-key-env", "none"]) == 1
+        assert (
+            main(
+                [
+                    "judge",
+                    "measure",
+                    "some-model",
+                    "--set=rubrics",
+                    "--judge-url",
+                    server.url,
+                    "--judge-key-env",
+                    "none",
+                ]
+            )
+            == 1
+        )
     told = offs(settings)
     assert "on rubrics: kappa 0.00" in told["rubric"]
     assert "below the bar of 0.8" in told["rubric"]

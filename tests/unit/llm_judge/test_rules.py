@@ -122,7 +122,7 @@ def test_judges_are_measured_by_their_rules() -> None:
 
 def test_the_command_holds_a_bar_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     with model_server(_knows(always="0")) as server:
-        arguments = ["judge", "m", "--judge-url", server.url, "--judge-key-env", "none"]
+        arguments = ["judge", "measure", "m", "--judge-url", server.url, "--judge-key-env", "none"]
         assert main([*arguments, "--set=rules"]) == 1
         assert main([*arguments, "--set=answers", "--answers", str(SHIPPED_RULES)]) == 2
     assert "it fits --set=rules" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_no_judge_is_none() -> None:
 def test_a_judge_that_was_never_measured_is_asked_and_that_is_said() -> None:
     state = standing(SETTINGS)
     assert (state.off, state.known) == ("", None)
-    assert "not measured (webarena judge m)" in state.told
+    assert "not measured (webarena judge measure m)" in state.told
 
 
 def test_a_good_judge_is_asked() -> None:

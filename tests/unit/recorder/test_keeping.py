@@ -97,7 +97,8 @@ def test_one_that_has_become_a_task_is_gone_and_another_is_told(author: Author, 
     author.goes("/tea")
     author.keeper.tell()
     assert author.told == [
-        f"what was done is kept: webarena record --from {tmp_path}/tasks/tea.recording.json -o FILE makes a task of it"
+        f"what was done is kept: webarena tasks record --from {tmp_path}/tasks/tea.recording.json -o FILE "
+        "makes a task of it"
     ]
     author.keeper.drop()
     author.keeper.tell()
@@ -116,7 +117,7 @@ def test_a_place_that_can_t_be_written_is_told_once_and_ends_nothing(author: Aut
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "evidence": {}}', "[" * 9000])
 def test_what_no_recorder_has_kept_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(UsageError, match="expected a recording as webarena record keeps it, found"):
+    with pytest.raises(UsageError, match="expected a recording as webarena tasks record keeps it, found"):
         read_kept(tmp_path / "a.json")
 
 

@@ -30,7 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plant(folder / "again", seed=5, model="m2")
     plant(folder / "worse", seed=4, shift=-0.1)
     plant(folder / "dear", seed=5, cost=0.08)
-    assert main(["baseline", "save", str(folder / "main"), "-o", str(folder / "baseline.json")]) == 0
+    assert main(["compare", "baseline", "save", str(folder / "main"), "-o", str(folder / "baseline.json")]) == 0
     return folder
 
 
@@ -75,7 +75,7 @@ def test_errors_and_judges_come_along(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("{", "found a file that is no JSON"),
-        ("[]", "as 'webarena baseline save' writes it, found other JSON"),
+        ("[]", "as 'webarena compare baseline save' writes it, found other JSON"),
         ('{"kind": "pytest-webarena baseline", "version": 99}', "of version 1 or older, found 99"),
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": [{}]}', "found one that is damaged"),
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": []}', "with an agent, found none"),
@@ -88,7 +88,7 @@ def test_what_is_no_baseline_is_said_so(tmp_path: Path, text: str, said: str) ->
 
 
 def test_a_missing_file_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
+    assert main(["compare", "agents", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
     assert "expected a run directory" in capsys.readouterr().err
 
 
@@ -238,12 +238,12 @@ def test_an_end_of_the_interval_can_hold_the_threshold(end: Any, threshold: floa
 
 
 def test_baselines_can_hold_some_agents_only(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save = ["baseline", "save", str(runs / "main"), "-o", str(tmp_path / "b.json")]
+    save = ["compare", "baseline", "save", str(runs / "main"), "-o", str(tmp_path / "b.json")]
     assert main([*save, "--agent=nobody"]) == 2
     assert "--agent: expected one of cot, found 'nobody'" in capsys.readouterr().err
     assert main([*save, "--agent=cot"]) == 0
     assert json.loads((tmp_path / "b.json").read_text())["version"] == 1
-    assert main(["compare", str(tmp_path / "b.json"), str(runs / "worse")]) == 0
+    assert main(["compare", "agents", str(tmp_path / "b.json"), str(runs / "worse")]) == 0
     assert "cot in worse is worse than cot in b.json" in capsys.readouterr().out
 
 
@@ -403,7 +403,7 @@ def test_an_agent_without_verdicts_hides_no_other(
         assert reason in ruling.message
     for name, side in (("then", then), ("good", outcomes("good", *["p"] * 20)), ("bad", pairs[1][1])):
         save_baseline([side], tmp_path / f"{name}.json")
-    assert main(["compare", *(str(tmp_path / f"{name}.json") for name in ("then", "good", "bad"))]) == 2
+    assert main(["compare", "agents", *(str(tmp_path / f"{name}.json") for name in ("then", "good", "bad"))]) == 2
     printed = capsys.readouterr()
     assert "whether a in good.json is better than a in then.json" in printed.out
     assert "both a of then.json and b of bad.json have verdicts of" in printed.err
@@ -422,7 +422,7 @@ def test_a_baseline_of_a_run_that_broke_off_says_what_it_lacks(
         trial.begin(worker="main", node_id="n")
         trial.finish(TrialRecord(key=key, outcome="passed", template=key.task))
     extend_plan(folder, [PlannedTrial(key=key) for key in keys])
-    assert main(["baseline", "save", str(folder), "-o", str(tmp_path / "b.json")]) == 0
+    assert main(["compare", "baseline", "save", str(folder), "-o", str(tmp_path / "b.json")]) == 0
     assert "a: 9/9 passed, 11 of 20 planned trials have no result" in capsys.readouterr().out
     [then] = sides_at(tmp_path / "b.json")
     outcomes_and_codes: tuple[tuple[Outcome, int], ...] = (("passed", 0), ("failed", WORSE))

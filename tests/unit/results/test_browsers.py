@@ -186,7 +186,7 @@ def test_runs_of_two_browsers_are_joined_as_two_rates(tmp_path: Path, capsys: py
     chromium, firefox = (make_run(tmp_path / name, browsers=[name]) for name in ("chromium", "firefox"))
     make_trial(chromium, browser="chromium 156")
     make_trial(firefox, outcome="failed", within="firefox", browser="firefox 140")
-    assert main(["merge", str(chromium.path), str(firefox.path), "-o", str(tmp_path / "out")]) == 0
+    assert main(["runs", "merge", str(chromium.path), str(firefox.path), "-o", str(tmp_path / "out")]) == 0
     assert "mixed" not in capsys.readouterr().out
     out = RunDir(tmp_path / "out")
     assert list(summarise(out.records())) == BOTH
@@ -234,11 +234,11 @@ def test_gradings_are_set_side_by_side_per_browser(both: RunDir, capsys: pytest.
     assert [len(each.disagreements) for each in found.values()] == [0, 2]
     assert next(render(found["a (firefox)"])) == "a (firefox):"
     assert [line.text.strip() for line in grading_lines(both.records(), both.path)][1].startswith("a (firefox): ")
-    assert main(["gradings", str(both.path), "--agent", "a"]) == 0
+    assert main(["compare", "gradings", str(both.path), "--agent", "a"]) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("a ")] == [f"{n}:" for n in BOTH]
-    assert main(["gradings", str(both.path), "--agent", "a (firefox)"]) == 0
+    assert main(["compare", "gradings", str(both.path), "--agent", "a (firefox)"]) == 0
     assert "a (chromium)" not in capsys.readouterr().out
-    assert main(["gradings", str(both.path), "--agent", "b"]) == 2
+    assert main(["compare", "gradings", str(both.path), "--agent", "b"]) == 2
     assert "expected one of a, found 'b'" in capsys.readouterr().err
 
 

@@ -49,7 +49,7 @@ def test_lines_fit_a_terminal_unless_a_path_does_not(runs: Path) -> None:
 
 
 def test_what_a_script_reads(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(runs / "main"), str(runs / "worse"), "--json"]) == 0
+    assert main(["compare", "agents", str(runs / "main"), str(runs / "worse"), "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "worse"
     assert found["difference"]["tasks"] == 228
@@ -63,7 +63,7 @@ MORE = {"a": [n % 3 == 0 for n in range(12)], "b": [n % 4 != 3 for n in range(12
 
 def test_agents_of_one_run_are_held_against_the_first_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small(tmp_path / "run", MORE)
-    assert main(["compare", str(tmp_path / "run"), "--html", str(tmp_path / "out" / "page.html")]) == 0
+    assert main(["compare", "agents", str(tmp_path / "run"), "--html", str(tmp_path / "out" / "page.html")]) == 0
     out = capsys.readouterr().out
     assert "whether b is better than a" in out
     assert "exact McNemar test" in out
@@ -173,7 +173,7 @@ def test_mistakes_are_sentences(
     monkeypatch.chdir(tmp_path)
     small(tmp_path / "run", {"a": [True, False]})
     small(tmp_path / "two", {"a": [True, False]})
-    assert main(["compare", *arguments]) == 2
+    assert main(["compare", "agents", *arguments]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -42,7 +42,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
 @pytest.mark.parametrize(
     ("errors", "verdict", "said"),
     [
-        (None, "worse", "its errors are in no interval: it was not measured (webarena judge)"),
+        (None, "worse", "its errors are in no interval: it was not measured (webarena judge measure)"),
         (JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70), "worse", "if it never erred: −7.4"),
         (JudgeErrors(right_accepted=3, right=4, wrong_refused=3, wrong=4), "can't tell", "if it never erred: −21.1"),
         (
@@ -100,7 +100,7 @@ def test_one_judge_that_was_never_measured_leaves_all_of_it_open(tmp_path: Path)
     rows = gather([tmp_path / "known", tmp_path / "open"])
     text = " ".join(as_text(tables(rows)).split())
     assert "a judge was asked about 4 of 4 trials; if it never erred, SR would be 7" in text
-    assert "its errors are in no interval, for it was not measured (webarena judge)" in text
+    assert "its errors are in no interval: it was not measured (webarena judge measure)" in text
     agents = json.loads(as_json(rows))["agents"]
     assert [each["metrics"]["rate"]["corrected"] is not None for each in agents] == [True, False]
     for name, found in (("known", True), ("open", False)):

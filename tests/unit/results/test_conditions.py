@@ -107,7 +107,7 @@ def test_what_a_rate_is_made_of_is_refused_with_both_values(
         merge_runs(sources, tmp_path / "out")
     assert f"  {told}\n" in str(refused.value)
     assert not (tmp_path / "out").exists()
-    arguments = ["merge", *map(str, sources), "-o", str(tmp_path / "out")]
+    arguments = ["runs", "merge", *map(str, sources), "-o", str(tmp_path / "out")]
     assert main(arguments) == 2
     assert "--allow-mixed" in capsys.readouterr().err
     assert main([*arguments, "--allow-mixed"]) == 0
@@ -122,7 +122,7 @@ def test_by_force_it_is_told_beside_every_rate(tmp_path: Path, capsys: pytest.Ca
     export(RunDir(out))
     agents = json.loads((out / "summary.json").read_text())["agents"]
     assert agents["a"]["mixed"] == ["a: digest of the agent: a1 in out and a2 in out"]
-    assert main(["tables", str(out)]) == 0
+    assert main(["compare", "tables", str(out)]) == 0
     assert "a is no one rate, its trials are mixed: digest of the agent a1 / a2." in " ".join(
         capsys.readouterr().out.split()
     )

@@ -94,12 +94,12 @@ def test_the_command_tells_of_every_failed_trial(tmp_path: Path, capsys: pytest.
     attempt = record_trial(tmp_path / "bad", "buy", [(seen, Stop("2"), None)], answer="2", agent="mine")
     file = attempt.parent / "trial.json"
     file.write_text(file.read_text().replace('"outcome": "passed"', '"outcome": "failed"'))
-    assert main(["explain", str(tmp_path / "bad")]) == 0
+    assert main(["runs", "explain", str(tmp_path / "bad")]) == 0
     assert "--against names a run with one" in capsys.readouterr().out
-    assert main(["explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0
+    assert main(["runs", "explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0
     told = capsys.readouterr().out
     assert "buy (mine, trial 1)" in told
     assert "goto http://shop.test/" in told
-    assert main(["explain", str(tmp_path / "good")]) == 0
+    assert main(["runs", "explain", str(tmp_path / "good")]) == 0
     assert "no trial failed" in capsys.readouterr().out
-    assert main(["explain", str(tmp_path / "bad"), "--task", "sell"]) == 2
+    assert main(["runs", "explain", str(tmp_path / "bad"), "--task", "sell"]) == 2

@@ -193,9 +193,11 @@ def test_a_wrong_line_is_named_and_nothing_is_kept(run: RunDir, tmp_path: Path, 
 
 def test_the_command_tells_what_it_kept(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path / "labels.jsonl", label(run, "one", "gave-up"))
-    assert main(["labels", "add", str(run.path), str(file)]) == 0
-    assert capsys.readouterr().out == f"1 failed trial labelled by ada: webarena tables {run.path} counts them\n"
-    assert main(["labels", "add", str(run.path), str(tmp_path / "none")]) != 0
+    assert main(["judge", "annotate", "add", str(run.path), str(file)]) == 0
+    assert (
+        capsys.readouterr().out == f"1 failed trial labelled by ada: webarena compare tables {run.path} counts them\n"
+    )
+    assert main(["judge", "annotate", "add", str(run.path), str(tmp_path / "none")]) != 0
     assert "expected a file of labels as the viewer saves it" in capsys.readouterr().err
 
 

@@ -128,20 +128,20 @@ def run_of(path: Path, *records: TrialRecord) -> RunDir:
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path, *RECORDS, record("webarena.1", {"repaired": 0}, agent="direct"))
-    assert main(["gradings", str(run.path)]) == 0
+    assert main(["compare", "gradings", str(run.path)]) == 0
     told = capsys.readouterr().out
     assert "2 trials judged differently" in told
     assert "one grading only: nothing to compare" in told
-    assert main(["gradings", str(run.path), "--agent", "direct", "--format", "json"]) == 0
+    assert main(["compare", "gradings", str(run.path), "--agent", "direct", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["direct"]["rates"]["repaired"]["judged"] == 1
-    assert main(["gradings", str(run.path), "--agent", "nobody"]) == 2
+    assert main(["compare", "gradings", str(run.path), "--agent", "nobody"]) == 2
     assert "expected one of cot, direct, found 'nobody'" in capsys.readouterr().err
-    assert main(["gradings", str(tmp_path / "nowhere")]) == 2
+    assert main(["compare", "gradings", str(tmp_path / "nowhere")]) == 2
 
 
 def test_command_without_gradings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
+    assert main(["compare", "gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
     assert "no task of this run knows gradings" in capsys.readouterr().out
 
 

@@ -76,7 +76,7 @@ def test_the_packages_command_line_gives_the_verdicts_of_the_records(run: RunDir
     }
     assert [record.outcome for record in records.values()] == ["passed", "passed", "failed", "failed", "failed"]
     out = tmp_path / "out"
-    assert main(["export-verified", str(run.path), "-o", str(out)]) == 0
+    assert main(["runs", "export-verified", str(run.path), "-o", str(out)]) == 0
     command = [sys.executable, "-m", "webarena_verified", "eval-tasks", "--output-dir", str(out), "--config"]
     done = subprocess.run([*command, str(out / "config.json")], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -90,25 +90,25 @@ def test_agents_get_a_folder_each(run: RunDir, tasks: Any, tmp_path: Path, capsy
     own = TrialRecord(key=TrialKey("own", "cot", 1), outcome="passed")
     run.folder(own.key).begin(worker="w", node_id="n")
     run.folder(own.key).finish(own)
-    assert main(["export-verified", str(run.path), "-o", str(tmp_path / "out")]) == 0
+    assert main(["runs", "export-verified", str(run.path), "-o", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().out
     for agent in ("cot-1", "direct-1"):
         assert (tmp_path / "out" / agent / "21" / "network.har").is_file()
         assert f"eval-tasks --output-dir {tmp_path / 'out' / agent} --config" in told
     assert "left out: 1 (no task of WebArena-Verified, or not judged)" in told
-    assert main(["export-verified", str(run.path), "-o", str(tmp_path / "out")]) == 2
+    assert main(["runs", "export-verified", str(run.path), "-o", str(tmp_path / "out")]) == 2
     assert "found an earlier export" in capsys.readouterr().err
 
 
 def test_har_of_every_trial(run: RunDir, tasks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = trial(run, 21, "x", tasks=tasks)
-    assert main(["har", str(run.path)]) == 0
+    assert main(["runs", "har", str(run.path)]) == 0
     assert "1 file in" in capsys.readouterr().out
     har = json.loads((run.path / "har" / f"{record.key.folder}.har").read_text())
     assert [entry["request"]["url"] for entry in har["log"]["entries"]] == ["http://shopping.test/"]
 
 
-@pytest.mark.parametrize("command", [["har"], ["export-verified", "-o", "out"]])
+@pytest.mark.parametrize("command", [["runs", "har"], ["runs", "export-verified", "-o", "out"]])
 def test_runs_with_nothing_to_export(command: list[str], run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, str(run.path)]) == 2
     assert "found none" in capsys.readouterr().err

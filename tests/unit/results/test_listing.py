@@ -36,7 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_newest_first_each_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 0
+    assert main(["runs", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("/")[-1] for line in lines[::2]] == ["0-third", "a-second", "b-first"]
     assert [line.strip() for line in lines[1::2]] == [
@@ -48,9 +48,9 @@ def test_newest_first_each_once(project: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_no_more_than_asked_for_and_how_many_are_left(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "-n", "1"]) == 0
+    assert main(["runs", "list", "-n", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].strip() == "and 2 older ones (-n 0)"
-    assert main(["runs", "-n", "0", "--format", "json"]) == 0
+    assert main(["runs", "list", "-n", "0", "--format", "json"]) == 0
     assert [run["finished"] for run in json.loads(capsys.readouterr().out)] == [False, True, True]
 
 
@@ -71,7 +71,7 @@ def test_the_newest_is_meant(project: Path) -> None:
 
 
 def test_commands_say_which_run_they_look_at(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gradings"]) == 0
+    assert main(["compare", "gradings"]) == 0
     told = capsys.readouterr()
     assert told.err == f"of {project / 'webarena-runs' / '0-third'}\n"
     assert "no task of this run knows gradings" in told.out

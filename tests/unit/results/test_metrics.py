@@ -166,7 +166,7 @@ def test_tables_of_several_runs_fit_80_columns(tmp_path: Path, capsys: pytest.Ca
     name = "an-agent-whose-name-is-longer-than-any-table-should-have-to-bear"
     one = run_of(tmp_path / "one", record("1", agent=name, sites=("shopping_admin", "reddit")), record("2", "failed"))
     two = run_of(tmp_path / "two", record("1", agent="a", sites=("map",)), record("2", "error", cause="site"))
-    assert main(["tables", str(one), str(two)]) == 0
+    assert main(["compare", "tables", str(one), str(two)]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "a (one)" in out
@@ -178,38 +178,38 @@ def test_published_rates_stand_beside_the_original_grading_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=False))
-    main(["tables", str(run)])
+    main(["compare", "tables", str(run)])
     repaired = capsys.readouterr().out
     assert "100.0%" in repaired
     assert "14.41%" not in repaired
     assert "see --grading=original" in " ".join(repaired.split())
-    main(["tables", str(run), "--grading=original"])
+    main(["compare", "tables", str(run), "--grading=original"])
     original = capsys.readouterr().out
     assert "Published on webarena" in original
     assert "14.41%" in original
     assert "arXiv 2307.13854" in original
     assert "unlike the paper's agents: 1 of 812 tasks" in " ".join(original.split())
-    main(["tables", str(run), "--grading=original", "--format=markdown"])
+    main(["compare", "tables", str(run), "--grading=original", "--format=markdown"])
     assert "| Human | 78.24% |" in capsys.readouterr().out
-    main(["tables", str(run_of(tmp_path / "yaml", record("1"))), "--grading=original"])
+    main(["compare", "tables", str(run_of(tmp_path / "yaml", record("1"))), "--grading=original"])
     assert "Published" not in capsys.readouterr().out
 
 
 def test_programs_get_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", record("1", sites=("map",)), record("2", "failed", category="unachievable"))
-    main(["tables", str(run), "--format=csv"])
+    main(["compare", "tables", str(run), "--format=csv"])
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
     assert (rows["all"]["passed"], rows["all"]["judged"], rows["all"]["rate"]) == ("1", "2", "0.500000")
     assert rows["unachievable"]["passed"] == "0"
     assert rows["site:map"]["judged"] == "1"
-    main(["tables", str(run), "--format=json"])
+    main(["compare", "tables", str(run), "--format=json"])
     data = json.loads(capsys.readouterr().out)
     assert data["agents"][0]["rates"]["all"]["value"] == 0.5
     assert data["agents"][0]["metrics"]["templates"]["count"] == 2
 
 
 def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tables", str(tmp_path)]) == 2
+    assert main(["compare", "tables", str(tmp_path)]) == 2
     assert "expected a run directory" in capsys.readouterr().err
     with pytest.raises(UsageError, match="expected a run with finished trials"):
         gather([run_of(tmp_path / "empty")])
@@ -241,7 +241,7 @@ def test_the_papers_rows_are_rates_of_whole_tasks() -> None:
 
 def test_remarks_that_rows_share_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=True))
-    main(["tables", str(run), "--grading=original"])
+    main(["compare", "tables", str(run), "--grading=original"])
     said = " ".join(capsys.readouterr().out.split())
     assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in said
     assert said.count("agrees with whole numbers of 776 and 36 tasks") == 1
@@ -303,7 +303,7 @@ def test_published_figures_stand_beside_runs_of_arb_by_subject_and_kind(
         problem("m.3", "rubric", "failed", "Mathematics"),
         problem("p.1", "number", "passed", "Physics"),
     )
-    main(["tables", str(run), "--format=markdown"])
+    main(["compare", "tables", str(run), "--format=markdown"])
     text = capsys.readouterr().out
     rows = [line for line in text.splitlines() if line.startswith(("| Mathematics, ", "| Physics, "))]
     assert [[cell.strip() for cell in row.split("|")[1:4]] for row in rows] == [
@@ -315,9 +315,9 @@ def test_published_figures_stand_beside_runs_of_arb_by_subject_and_kind(
     assert "[1] Sawada et al., ARB, arXiv 2307.13692" in text
     assert "transcribed from a summary" in text
     assert "on physics" not in text
-    main(["tables", str(run)])
+    main(["compare", "tables", str(run)])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
-    main(["tables", str(run), "--format=json"])
+    main(["compare", "tables", str(run), "--format=json"])
     data = json.loads(capsys.readouterr().out)["agents"][0]
     assert data["rates"]["problem:Mathematics, symbolic"]["value"] == 0.5
     assert len(data["published_groups"]) == 2

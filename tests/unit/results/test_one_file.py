@@ -29,13 +29,13 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / "a.tasks.yaml").write_text(TASK)
     monkeypatch.chdir(tmp_path)
-    assert main(["export", str(attempt.parent), "-o", "out/trial.zip", "--tasks", "a.tasks.yaml"]) == 0
+    assert main(["runs", "export", str(attempt.parent), "-o", "out/trial.zip", "--tasks", "a.tasks.yaml"]) == 0
     return tmp_path / "out" / "trial.zip"
 
 
 def test_there_and_back(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert is_trial_file(packed)
-    assert main(["import", str(packed), "-o", "back"]) == 0
+    assert main(["runs", "import", str(packed), "-o", "back"]) == 0
     assert "pytest --rescore=back back/tasks/a.tasks.yaml" in capsys.readouterr().out
     before, after = RunDir(tmp_path / "run"), RunDir(tmp_path / "back")
     assert after.records() == before.records()
@@ -49,15 +49,15 @@ def test_there_and_back(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_the_same_trial_is_the_same_file(packed: Path, tmp_path: Path) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
-    assert main(["export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
+    assert main(["runs", "export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
     assert (tmp_path / "again.zip").read_bytes() == packed.read_bytes()
 
 
 def test_nothing_is_written_over(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
-    assert main(["export", str(folder), "-o", str(packed)]) == 2
-    assert main(["import", str(packed), "-o", str(tmp_path / "run")]) == 2
-    assert main(["export", str(folder.with_name("another"))]) == 2
+    assert main(["runs", "export", str(folder), "-o", str(packed)]) == 2
+    assert main(["runs", "import", str(packed), "-o", str(tmp_path / "run")]) == 2
+    assert main(["runs", "export", str(folder.with_name("another"))]) == 2
     assert "expected the folder of a finished trial" in capsys.readouterr().err
 
 
@@ -131,7 +131,7 @@ def test_an_archive_that_swells_is_not_unpacked(packed: Path, tmp_path: Path) ->
 def test_files_of_an_agents_own_are_left_out(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
     (folder / "attempt-1" / "test_it.txt").write_text(">>> 1")
-    assert main(["export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
+    assert main(["runs", "export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
     assert "which are no records: attempt-1/test_it.txt" in capsys.readouterr().out
     assert (tmp_path / "again.zip").read_bytes() == packed.read_bytes()
 
@@ -149,9 +149,9 @@ def test_a_task_file_that_runs_code_is_in_no_command(
 ) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
     (tmp_path / "a.tasks.yaml").write_text(task)
-    assert main(["export", str(folder), "-o", "other.zip", "--tasks", "a.tasks.yaml"]) == 0
+    assert main(["runs", "export", str(folder), "-o", "other.zip", "--tasks", "a.tasks.yaml"]) == 0
     capsys.readouterr()
-    assert main(["import", "other.zip", "-o", "back"]) == 0
+    assert main(["runs", "import", "other.zip", "-o", "back"]) == 0
     out, err = capsys.readouterr()
     assert "--rescore" not in out
     assert "webarena view back" in out

@@ -76,12 +76,12 @@ def test_so_often_is_the_difference_found() -> None:
 
 def test_the_command_says_tasks_trials_and_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(tmp_path / "run", seed=1, tasks=60)
-    assert main(["power", "--baseline", str(tmp_path / "run"), "--difference", "5"]) == 0
+    assert main(["compare", "sample-size", "--baseline", str(tmp_path / "run"), "--difference", "5"]) == 0
     out = capsys.readouterr().out
     assert "To show a difference of 5 points to cot of run" in out
     assert "$" in out
     assert max(map(len, out.splitlines())) <= 80
-    assert main(["power", "--baseline", str(tmp_path / "run"), "--format=json"]) == 0
+    assert main(["compare", "sample-size", "--baseline", str(tmp_path / "run"), "--format=json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [each["trials"] for each in found["designs"]] == [1, 2, 3, 5, 10]
     assert found["designs"][0]["smallest_difference_here"] > found["designs"][-1]["smallest_difference_here"]
@@ -89,7 +89,7 @@ def test_the_command_says_tasks_trials_and_dollars(tmp_path: Path, capsys: pytes
 
 def test_of_single_trials_it_says_what_is_not_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(tmp_path / "run", seed=1, tasks=60, trials=1, usage=None)
-    assert main(["power", "--baseline", str(tmp_path / "run")]) == 0
+    assert main(["compare", "sample-size", "--baseline", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
     assert "nobody knows how much is luck" in out
     assert "unknown" in out
@@ -98,7 +98,7 @@ def test_of_single_trials_it_says_what_is_not_known(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize("value", ["0", "-5", "many", "101"])
 def test_a_difference_that_is_none_is_refused(value: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["power", f"--difference={value}"])
+        main(["compare", "sample-size", f"--difference={value}"])
     assert "expected percentage points above 0" in capsys.readouterr().err
 
 

@@ -76,12 +76,12 @@ def test_the_command_tells_each_agent_and_adds_its_trials_up(
             writer.stepped(each)
         writer.finish(Evidence(answer="", stop_reason="answered", steps=STEPS, sites={}))
         folder.finish(record(task, agent))
-    assert main(["times", str(tmp_path)]) == 0
+    assert main(["runs", "profile", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert "a: 2 trials, 4 steps" in told
     assert "b: 1 trial, 2 steps" in told
     assert max(map(len, told.splitlines())) <= 80
-    assert main(["times", str(tmp_path), "--agent=a", "--format=json"]) == 0
+    assert main(["runs", "profile", str(tmp_path), "--agent=a", "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)["a"]["total"] == pytest.approx(36.0)
-    assert main(["times", str(tmp_path), "--agent=c"]) == 2
+    assert main(["runs", "profile", str(tmp_path), "--agent=c"]) == 2
     assert "expected one of a, b" in capsys.readouterr().err

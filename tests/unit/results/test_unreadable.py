@@ -90,8 +90,8 @@ def test_a_record_in_another_trials_folder_counts_nowhere(run: RunDir) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["tables RUN", "tables RUN --format=json", "gradings RUN", "gradings RUN --format=json", "har RUN -o OUT",
-     "view RUN -o OUT/x.html", "merge RUN -o OUT"],
+    ["compare tables RUN", "compare tables RUN --format=json", "compare gradings RUN",
+     "compare gradings RUN --format=json", "runs har RUN -o OUT", "view RUN -o OUT/x.html", "runs merge RUN -o OUT"],
 )  # fmt: skip
 def test_each_command_names_it_and_ends_with_1(
     run: RunDir, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
@@ -106,31 +106,33 @@ def test_each_command_names_it_and_ends_with_1(
     assert f"can't be read, and in no figure: {run.path}/trials/bad.a.1" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["tables", "har", "export-verified"])
+@pytest.mark.parametrize("command", ["compare tables", "runs har", "runs export-verified"])
 def test_where_nothing_else_is_left_it_is_named_too(
     run: RunDir, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for task in ("good", "bad"):
         damage(run.folder(TrialKey(task, "a", 1)).path / "trial.json", "half")
-    arguments = [command, str(run.path), *(["-o", str(tmp_path / "out")] if command != "tables" else [])]
+    arguments = [*command.split(), str(run.path), *(["-o", str(tmp_path / "out")] if "tables" not in command else [])]
     assert main(arguments) == 2
     assert f"{run.path}/trials/bad.a.1" in capsys.readouterr().err
 
 
 def test_a_merged_run_has_it_as_well_unless_another_one_has_the_trial(run: RunDir, tmp_path: Path) -> None:
     damage(run.folder(TrialKey("bad", "a", 1)).path / "trial.json", "newer")
-    assert main(["merge", str(run.path), "-o", str(tmp_path / "out")]) == 1
+    assert main(["runs", "merge", str(run.path), "-o", str(tmp_path / "out")]) == 1
     assert len(RunDir(tmp_path / "out").read().unreadable) == 1
     other = make_run(tmp_path / "other")
     make_trial(other, "bad", task_digest="d")
-    assert main(["merge", str(run.path), str(other.path), "-o", str(tmp_path / "both")]) == 1  # it is told all the same
+    assert (
+        main(["runs", "merge", str(run.path), str(other.path), "-o", str(tmp_path / "both")]) == 1
+    )  # it is told all the same
     assert RunDir(tmp_path / "both").read().unreadable == ()
     assert len(RunDir(tmp_path / "both").records()) == 2
 
 
 def test_trials_that_were_cut_off_come_along(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run.folder(TrialKey("killed", "a", 1)).begin(worker="gw0", node_id="n")
-    assert main(["merge", str(run.path), "-o", str(tmp_path / "out")]) == 0
+    assert main(["runs", "merge", str(run.path), "-o", str(tmp_path / "out")]) == 0
     assert "cut off: 1 trial" in capsys.readouterr().out
     assert len(RunDir(tmp_path / "out").unfinished()) == 1
 

@@ -66,7 +66,7 @@ def test_shipped_tasks_need_the_embedded_sites_accounts() -> None:
 def test_shipped_tasks_are_known_by_whatever_path_leads_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``webarena check tasks/shopping`` passes relative paths; those tasks ran signed out."""
+    """``webarena tasks monitor tasks/shopping`` passes relative paths; those tasks ran signed out."""
     folder = shipped("tasks")
     assert folder is not None
     external = load_catalogue("external", site_urls=HOSTED)

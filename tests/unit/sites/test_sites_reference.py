@@ -112,7 +112,7 @@ def test_validate_tells_catalogues_from_tasks(tmp_path: Path, capsys: pytest.Cap
         "    sites: {shop: {host: shop.test, sign_in: {path: /in, check: {path: /}}}}\n"
         "    docker: {image: a, digest: sha256:12, post_start: [run me]}\n    databases: {main: {mysqll: shop}}\n"
     )
-    assert main(["validate", str(tmp_path)]) == 1
+    assert main(["tasks", "validate", str(tmp_path)]) == 1
     told = capsys.readouterr().out.replace(str(tmp_path), "")
     assert "/sites.yaml:4:46: expected one of 'steps', 'headers', 'state' and 'script', found none" in told
     assert "/sites.yaml:5:32: expected sha256: and 64 hex digits, found 'sha256:12'" in told
@@ -120,11 +120,11 @@ def test_validate_tells_catalogues_from_tasks(tmp_path: Path, capsys: pytest.Cap
     assert "/sites.yaml:6:24: expected a key of a database, found 'mysqll' (did you mean 'mysql'?)" in told
     assert told.splitlines()[-1] == "2 files, 1 task right: 4 problems in 1 file"
     (tmp_path / "sites.yaml").write_text("extends: nowhere\n")
-    assert main(["validate", str(tmp_path / "sites.yaml"), "--format=json"]) == 1
+    assert main(["tasks", "validate", str(tmp_path / "sites.yaml"), "--format=json"]) == 1
     (problem,) = json.loads(capsys.readouterr().out)["problems"]
     assert "there is no catalogue 'nowhere'" in problem["found"]
 
 
 def test_the_schema_of_catalogues_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "--sites"]) == 0
+    assert main(["tasks", "schema", "--sites"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(schema_text())

@@ -188,7 +188,7 @@ def test_a_reviewed_rubric_beside_the_file_goes_before_that_of_the_data(tmp_path
 
 def test_a_proof_without_items_says_how_to_get_them(tmp_path: Path) -> None:
     (task,) = read(tmp_path, [PROOF])
-    assert f"webarena rubric author 'arb:{tmp_path}/some.json::some.p1'" in task.skip
+    assert f"webarena judge rubric author 'arb:{tmp_path}/some.json::some.p1'" in task.skip
     (bare,) = read(tmp_path, [{key: value for key, value in PROOF.items() if key != "Solution"}])
     assert "neither a rubric nor a solution" in bare.skip
     (vague,) = read(tmp_path, [{**PROOF, "rubric": "Give points as you see fit."}])
@@ -210,7 +210,7 @@ def test_a_broken_rubric_of_the_data_says_what_is_broken(tmp_path: Path, rubric:
     (task,) = read(tmp_path, [{**PROOF, "rubric": rubric}])
     assert task.skip.startswith("its rubric: ")
     assert told in task.skip
-    assert "webarena rubric author" in task.skip
+    assert "webarena judge rubric author" in task.skip
 
 
 def test_a_text_without_items_is_told_from_no_rubric(tmp_path: Path) -> None:

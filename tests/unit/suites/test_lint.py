@@ -166,9 +166,9 @@ def test_a_number_that_may_go_on_is_noted(tmp_path: Path, capsys: pytest.Capture
     )
     noted = [(each.rule, each.node, each.level) for each in lint(load_tasks(file)).findings if "open" in each.rule]
     assert noted == [("open-end", 1, "note")]
-    assert main(["validate", str(file)]) == 0
+    assert main(["tasks", "validate", str(file)]) == 0
     told = capsys.readouterr().err
     assert "another digit reaches a key node, too, in open ('/orders/24'): ask for the path `exact`" in told
     file.write_text(file.read_text().replace("includes: /orders/24}", "includes: /orders/}"))
-    assert main(["validate", str(file)]) == 0
+    assert main(["tasks", "validate", str(file)]) == 0
     assert "digit" not in capsys.readouterr().err

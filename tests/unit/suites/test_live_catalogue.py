@@ -14,7 +14,9 @@ from tests.unit.suites.lamps import COMPACT, compact, node, write
 def imported(folder: Path, *tasks: object) -> int:
     write(folder, *tasks)  # type: ignore[arg-type]
     source = f"mind2web-live:{folder / 'lamps.json'}"
-    return main(["import", source, "-o", str(folder / "lamps.tasks.yaml"), "--catalogue", str(folder / "live.yaml")])
+    return main(
+        ["tasks", "import", source, "-o", str(folder / "lamps.tasks.yaml"), "--catalogue", str(folder / "live.yaml")]
+    )
 
 
 def test_it_has_the_sites_of_all_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

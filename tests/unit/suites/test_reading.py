@@ -181,7 +181,7 @@ def test_the_source_is_not_part_of_the_digest(tmp_path: Path) -> None:
 
 def test_tasks_of_suites_can_be_tried_out_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, raw(0), raw(1))
-    assert main(["try", f"{path}::mine.7"]) == 2
+    assert main(["tasks", "try", f"{path}::mine.7"]) == 2
     assert "expected FILE::ID of a task" in (said := capsys.readouterr().err)
     assert "known: mine.0, mine.1" in said
 

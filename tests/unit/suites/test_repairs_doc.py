@@ -29,7 +29,7 @@ def test_ranges() -> None:
 
 
 def test_the_command_lists_rules(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["repairs", "site-hosts"]) == 0
+    assert main(["tasks", "repairs", "site-hosts"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("site-hosts  (string_match, loosens)\n  original")
     assert "tasks     5: 293-297" in said
@@ -37,7 +37,7 @@ def test_the_command_lists_rules(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_knows_rules_without_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["repairs", "--suite=nowhere"]) == 0
+    assert main(["tasks", "repairs", "--suite=nowhere"]) == 0
     captured = capsys.readouterr()
     assert all(f"{rule}  (" in captured.out for rule in RULES)
     assert "tasks  " not in captured.out
@@ -45,5 +45,5 @@ def test_the_command_knows_rules_without_the_tasks(capsys: pytest.CaptureFixture
 
 
 def test_unknown_rules_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["repairs", "shotgum"]) == 2
+    assert main(["tasks", "repairs", "shotgum"]) == 2
     assert "did you mean 'shotgun'" in capsys.readouterr().err

@@ -106,5 +106,5 @@ def test_validate_notes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     file = tmp_path / "a.yaml"
     file.write_text(task_text("skip: Close issue #3", sites="[homepage]"))
     assert validate([file]).valid
-    assert main(["validate", str(file)]) == 0
+    assert main(["tasks", "validate", str(file)]) == 0
     assert f"note: {file}:6:11: expected text in quotes before a comment" in capsys.readouterr().err

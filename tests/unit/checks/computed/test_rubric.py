@@ -304,7 +304,7 @@ def test_the_reference_solution_needs_no_judge() -> None:
 def test_without_items_there_is_no_verdict_and_it_says_what_to_do() -> None:
     found = verdict(Scripted(), rubric="{solution: So it is.}")
     assert (found.passed, found.cause) == (None, "task")
-    assert "webarena rubric author" in found.open_because
+    assert "webarena judge rubric author" in found.open_because
 
 
 @pytest.mark.parametrize(

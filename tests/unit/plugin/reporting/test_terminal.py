@@ -237,12 +237,12 @@ def test_gradings_are_told_side_by_side() -> None:
     ]
     assert texts(grading_lines(records, Path("runs/1"))) == [
         "gradings       repaired 2/2, original 1/2, verified 1/1 (1 not computed)",
-        "               1 trial judged differently, see webarena gradings runs/1",
+        "               1 trial judged differently, see webarena compare gradings runs/1",
     ]
     other = record("webarena.1", agent="hasty", **graded(repaired=0, original=0))
     assert texts(grading_lines([*records, other], Path("runs/1")))[2:] == [
         "               hasty: repaired 0/1, original 0/1",
-        "               1 trial judged differently, see webarena gradings runs/1",
+        "               1 trial judged differently, see webarena compare gradings runs/1",
     ]
 
 
@@ -306,7 +306,7 @@ def test_what_judging_again_changed_is_counted() -> None:
 def test_a_judges_standing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
     (line,) = judge_lines(JudgeSettings(model="m"))
-    assert (line.text, line.mark) == ("judge m, not measured (webarena judge m)", "yellow")
+    assert (line.text, line.mark) == ("judge m, not measured (webarena judge measure m)", "yellow")
     assert list(judge_lines(JudgeSettings())) == []
     _, rubrics = judge_lines(JudgeSettings(model="m"), "rubric@1 + teacher@2")
-    assert rubrics == Line("judge m on rubrics, not measured (webarena judge m --set=rubrics)", "yellow")
+    assert rubrics == Line("judge m on rubrics, not measured (webarena judge measure m --set=rubrics)", "yellow")

@@ -250,7 +250,8 @@ BESIDE: Mapping[str, Field] = {
             default_text="none",
             doc=(
                 "Other selectors of the step's element, the most specific first. No run uses them: "
-                "`webarena tasks heal` does, when the step's own selector finds nothing. Only for a step of a solution with one target."
+                "`webarena tasks heal` does, when the step's own selector finds nothing. Only for a step with one "
+                "target."
             ),
             example='- click: role=button[name="Save"]\n  also: [css=#save, css=form.note button]',
         ),

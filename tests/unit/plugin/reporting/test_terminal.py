@@ -308,5 +308,8 @@ def test_a_judges_standing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (line,) = judge_lines(JudgeSettings(model="m"))
     assert (line.text, line.mark) == ("judge m, not measured (webarena judge measure m)", "yellow")
     assert list(judge_lines(JudgeSettings())) == []
-    _, rubrics = judge_lines(JudgeSettings(model="m"), "rubric@1 + teacher@2")
-    assert rubrics == Line("judge m on rubrics, not measured (webarena judge measure m --set=rubrics)", "yellow")
+    _, *rubrics = judge_lines(JudgeSettings(model="m"), "rubric@1 + teacher@2")
+    assert " ".join(line.text for line in rubrics) == (
+        "judge m on rubrics, not measured (webarena judge measure m --set=rubrics)"
+    )
+    assert {line.mark for line in rubrics} == {"yellow"}

@@ -1,7 +1,8 @@
 """Whether tasks on an archive get the verdicts that they got on the site it was recorded of: information tasks, judged
 twice, with the oracle and with an agent that answers wrongly.
 
-    python benchmarks/archive_verdicts.py [TASKS…] [--sites embedded] [--select site=map] [--per-template] [--wide 4]
+    python benchmarks/archive_verdicts.py [TASKS…] [--sites embedded] [--select site=map] [--per-template]
+                                          [--concurrency 4]
 
 Prints the trials by how they fared on the site and on the archive; the exit status is 1 if a verdict is another, or
 none for another reason than that the archive lacks something (`error site`). Tasks that can't be played on an archive
@@ -35,7 +36,7 @@ def play(given: argparse.Namespace, folder: Path, name: str, *more: str) -> tupl
         f"--agent={folder / 'wrong.yaml'}", "--select", "category=information", f"--run-dir={folder / name}", *more,
     ]  # fmt: skip
     if given.wide:
-        command.append(f"--wide={given.wide}")
+        command.append(f"--concurrency={given.wide}")
     for each in given.select:
         command += ["--select", each]
     if given.per_template:
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--sites", default="embedded", help="the catalogue that is recorded (embedded)")
     parser.add_argument("--select", action="append", default=[], help="of the information tasks, as pytest has it")
     parser.add_argument("--per-template", action="store_true", help="one task of each template")
-    parser.add_argument("--wide", help="trials in flight at a time, as pytest has it (one)")
+    parser.add_argument("--concurrency", help="trials in flight at a time, as pytest has it (one)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temp:
         folder = Path(temp)

@@ -1,6 +1,6 @@
 """Trials in flight on shared browsers, all on one host name: does anything of one reach another?
 
-    python benchmarks/isolation_wide.py [--trials 1000] [--wide 16] [--workers 0] [--planted site | browser]
+    python benchmarks/isolation_wide.py [--trials 1000] [--concurrency 16] [--workers 0] [--planted site | browser]
 
 Each trial looks first, leaves its mark, and looks again, on a page that knows of every place a browser or a site keeps
 something in: cookies (its own and those of scripts), local and session storage, IndexedDB, the cache of scripts, the
@@ -195,7 +195,7 @@ def main() -> int:
     """Exit code 1 when anything leaked or a trial could not be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--wide", type=int, default=16)
+    parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument(
         "--workers", type=int, default=0, help="of pytest-xdist, each with so many in flight (default: none)"
     )
@@ -223,7 +223,14 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
     if options.planted == "browser":
         (folder / "conftest.py").write_text(LEAKING)
     command = [sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Marker", f"--trials={options.trials}"]
-    command += [f"--wide={options.wide}", "--sites=sites.yaml", "--run-dir=run", "-q", "--tb=no", "--record=minimal"]
+    command += [
+        f"--concurrency={options.wide}",
+        "--sites=sites.yaml",
+        "--run-dir=run",
+        "-q",
+        "--tb=no",
+        "--record=minimal",
+    ]
     command += [f"-n{options.workers}"] if options.workers else []
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if not (folder / "run").exists():

@@ -49,7 +49,7 @@ def main() -> int:
         record(folder, options.trials, options.steps)
         done = subprocess.run(
             [
-                sys.executable, "-m", "pytest", "a.tasks.yaml", "--on-record=before", "--run-dir=after", "--agent=cot",
+                sys.executable, "-m", "pytest", "a.tasks.yaml", "--replay-run=before", "--run-dir=after", "--agent=cot",
                 f"--max-steps={options.steps}", "-q", "-p", "no:cacheprovider",
             ],
             cwd=folder, env={**os.environ, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url},

@@ -1,7 +1,7 @@
-"""What a trial takes beside itself: handed to a node and back (`--ray`), against a thread of this process (`--wide`).
+"""Overhead of a trial: handed to a node and back (`--ray`), against a thread of this process (`--concurrency`).
 
-A plugin of pytest: ``pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --wide=2`` and the same without
-``--ray``. Of each trial it takes the time from its submission, or from the moment when there was room for it, to its
+A plugin of pytest: ``pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --concurrency=2`` and the same
+without ``--ray``. Of each trial it takes the time from its submission, or from when there was room for it, to its
 record's being known here, less what the record says that the trial took. At the end: median, 90th percentile, the
 largest, in milliseconds; bytes that came back.
 """

@@ -86,7 +86,7 @@ def main() -> int:
     runs = options.runs or Path(tempfile.mkdtemp(prefix="webarena-replays-"))
     shutil.rmtree(runs, ignore_errors=True)
     agents, variables = definition(options.client, tasks, runs / "agents")
-    wide = [f"--wide={options.wide}"]
+    wide = [f"--concurrency={options.wide}"]
     play(tasks, runs / "first", [*wide, f"--agent={options.client}", "-o", f"webarena_agents={agents}"], variables)
     source = ["--agent=replay", f"--agent-option=run={runs / 'first'}", f"--agent-option=agent={options.client}"]
     play(tasks, runs / "again", [*wide, *source], {})
@@ -102,7 +102,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="of the sample, these tasks alone")
-    parser.add_argument("--wide", type=int, default=1, help="trials in flight at a time")
+    parser.add_argument("--concurrency", type=int, default=1, help="trials in flight at a time")
     parser.add_argument("--runs", type=Path, help="where records go; emptied first (default: a new folder)")
     return parser
 

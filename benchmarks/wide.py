@@ -2,8 +2,8 @@
 
     python benchmarks/wide.py [--runs wide=32,n=16] [--rounds 2] [--steps 6] [--think 3]
 
-Each run plays ``--rounds`` trials for each that can be in flight (``wide=K``: ``--wide K``; ``n=K``: ``-n K``), of an
-agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
+Each run plays ``--rounds`` trials for each that can be in flight (``wide=K``: ``--concurrency K``; ``n=K``: ``-n K``),
+of an agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
 
 whole    think time over the run's time, from pytest's start to its end, times K
 steady   the same of the trials that were begun after the first K, from their first observation to their last
@@ -68,7 +68,7 @@ def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory(prefix="wide-") as folder:
         Path(folder, "thinker.py").write_text(AGENT.format(steps=options.steps, think=options.think))
         Path(folder, "tasks.yaml").write_text(TASK)
-        how = ["--wide", str(width)] if kind == "wide" else ["-n", str(width)]
+        how = ["--concurrency", str(width)] if kind == "wide" else ["-n", str(width)]
         command = [
             sys.executable,
             "-m",

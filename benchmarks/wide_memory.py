@@ -1,6 +1,6 @@
 """Whether memory stays flat over many short trials with some in flight: what each kind of process holds meanwhile.
 
-    python benchmarks/wide_memory.py [--trials 500] [--wide 8] [--every 50] [--planted]
+    python benchmarks/wide_memory.py [--trials 500] [--concurrency 8] [--every 50] [--planted]
 
 Trials are of an agent that does not think, on the embedded start page. Each time that so many more are over, all
 processes are looked at for three seconds; printed is the median of their proportional set size (PSS), by kind:
@@ -51,7 +51,7 @@ def main() -> int:
     """Print a line each time that so many trials more are over."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=500)
-    parser.add_argument("--wide", type=int, default=8)
+    parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--every", type=int, default=50)
     parser.add_argument("--planted", action="store_true", help="leak on purpose")
     options = parser.parse_args()
@@ -66,7 +66,13 @@ def played(folder: Path, options: argparse.Namespace) -> int:
     mark = uuid.uuid4().hex
     agent = f"--agent=thinker.py:{'Leaky' if options.planted else 'Thinker'}"
     command = [sys.executable, "-m", "pytest", "tasks.yaml", agent, "-q", "--record=minimal"]
-    command += [f"--trials={options.trials}", f"--wide={options.wide}", "--run-dir=run", "-p", "no:cacheprovider"]
+    command += [
+        f"--trials={options.trials}",
+        f"--concurrency={options.wide}",
+        "--run-dir=run",
+        "-p",
+        "no:cacheprovider",
+    ]
     with Path(folder, "log").open("w") as log:
         run = subprocess.Popen(command, cwd=folder, env={**os.environ, MARK: mark}, stdout=log, stderr=log)
     print("trials over  " + "".join(f"{kind:>9}" for kind in KINDS) + "      all   MiB")

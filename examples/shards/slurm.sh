@@ -25,9 +25,9 @@ part=$((SLURM_ARRAY_TASK_ID - first + 1))
 run=$RUNS/part-$part
 code=0
 if [ -e "$run/run.json" ]; then # the job was requeued: what is missing, and errors once more
-    pytest --resume="$run" --wide="${WIDE:-auto}" || code=$?
+    pytest --resume="$run" --concurrency="${WIDE:-auto}" || code=$?
 else
-    pytest tasks --agent="$AGENT" --wide="${WIDE:-auto}" --shard="$part/$SLURM_ARRAY_TASK_COUNT" --run-dir="$run" ||
+    pytest tasks --agent="$AGENT" --concurrency="${WIDE:-auto}" --shard="$part/$SLURM_ARRAY_TASK_COUNT" --run-dir="$run" ||
         code=$?
 fi
 # 1: trials failed, 5: no task fell to this part. Whether that is too many is decided over all parts.

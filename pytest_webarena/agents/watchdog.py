@@ -209,7 +209,7 @@ class _Watch:
             _say(
                 f"an agent held the interpreter of process {self.pid} beyond the limits of its trial, and nobody knows "
                 f"which of {names}; the process is ended, and none of them has a record. --resume goes on, and tells "
-                "with --wide=1"
+                "with --concurrency=1"
             )
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)

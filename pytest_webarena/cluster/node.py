@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Node", "Setup", "Terms", "Welcome", "differences", "versions"]
 
 SESSIONS = 24
-"""Of trials in flight, in one browser; as with ``--wide``."""
+"""Of trials in flight, in one browser; as with ``--concurrency``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_judge_arguments(parser)
     parser.add_argument(
-        "--judge-bar", type=float, default=DEFAULT_BAR, metavar="KAPPA", help=f"exit with 1 below it ({DEFAULT_BAR})"
+        "--judge-min-kappa",
+        type=float,
+        default=DEFAULT_BAR,
+        metavar="KAPPA",
+        help=f"exit with 1 below it ({DEFAULT_BAR})",
     )
     parser.add_argument(
         "--set",
@@ -63,7 +67,7 @@ def judge_settings(options: argparse.Namespace) -> JudgeSettings:
         prompt=getattr(options, "judge_prompt", "teacher"),
         endpoint=endpoint(options.judge_url, options.judge_key_env),
         temperature=temperature(options.judge_temperature),
-        bar=getattr(options, "judge_bar", DEFAULT_BAR),
+        bar=getattr(options, "judge_min_kappa", DEFAULT_BAR),
     )
 
 

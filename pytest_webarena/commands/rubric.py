@@ -49,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparing.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     comparing.add_argument("points", type=Path, metavar="CSV", help="the sheet of this run, filled in")
     comparing.add_argument(
-        "--judge-bar", type=float, default=DEFAULT_BAR, metavar="KAPPA", help=f"exit with 1 below it ({DEFAULT_BAR})"
+        "--judge-min-kappa",
+        type=float,
+        default=DEFAULT_BAR,
+        metavar="KAPPA",
+        help=f"exit with 1 below it ({DEFAULT_BAR})",
     )
     comparing.add_argument(
         "--remember", action="store_true", help="for runs with this judge, in place of its labelled answers"
@@ -122,20 +126,20 @@ def _sheet(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    if not 0 <= options.judge_bar <= 1:
-        raise UsageError(f"--judge-bar: expected a kappa from 0 to 1, found {options.judge_bar:g}")
+    if not 0 <= options.judge_min_kappa <= 1:
+        raise UsageError(f"--judge-min-kappa: expected a kappa from 0 to 1, found {options.judge_min_kappa:g}")
     found = study(_run_dir(options.run_dir), options.points)
     if options.format == "json":
         print(json.dumps({**found.measurement.to_json(), "left_out": list(found.left_out)}, indent=1))
     else:
-        print(render_rubrics(found.measurement, bar=options.judge_bar, people=True))
+        print(render_rubrics(found.measurement, bar=options.judge_min_kappa, people=True))
         for each in found.left_out:
             print(f"left out: {each}")
     if options.remember:
         kept = keep_measurement(found.measurement)
         print(f"\nremembered for runs with --judge={found.measurement.judge.model}: {kept}", file=sys.stderr)
     kappa = found.measurement.kappa
-    return 0 if kappa is not None and kappa >= options.judge_bar else 1
+    return 0 if kappa is not None and kappa >= options.judge_min_kappa else 1
 
 
 def _run_dir(path: Path) -> RunDir:

@@ -26,7 +26,11 @@ def add_command(commands: Any) -> None:
         "-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html; of ideas: FILE.html"
     )
     view.add_argument(
-        "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
+        "--max-screenshot-mb",
+        type=float,
+        default=80.0,
+        metavar="MB",
+        help="size of screenshots in the page (default: 80)",
     )
     view.add_argument(
         "--answers", nargs=2, type=Path, metavar="ANSWERS",
@@ -55,7 +59,7 @@ def _view(options: argparse.Namespace) -> int:
         raise UsageError("--port: expected --serve beside it, found none; a file needs no port")
     run = RunDir(run_asked_for(options))
     target = options.output or run.path / "view.html"
-    size = write_view(run, target, picture_budget=round(options.pictures * 1e6))
+    size = write_view(run, target, picture_budget=round(options.max_screenshot_mb * 1e6))
     print(f"{target} ({size / 1e6:.1f} MB)")
     if options.open:
         _open(target.resolve().as_uri(), "file")

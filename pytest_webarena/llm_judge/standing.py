@@ -41,7 +41,7 @@ def standing(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> Stan
         more = f" --set={_SETS[kind]}" if kind in _SETS else ""
         return Standing(known=None, off="", told=f"{who}, not measured (webarena judge measure {settings.model}{more})")
     if settings.bar and known.kappa < settings.bar:
-        off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-bar)"
+        off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
         return Standing(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")
     return Standing(known=known, off="", told=f"{who}, {known}")
 

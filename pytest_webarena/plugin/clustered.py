@@ -59,8 +59,7 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
         return None
     if option("tx", None) or hasattr(config, "workerinput"):
         raise UsageError(
-            "--ray: expected no -n beside it, for its nodes are what plays trials; leave -n out, --wide says how many "
-            "are in flight on each node"
+            "--ray: expected no -n, found one; leave it out, --concurrency sets how many trials run on each node"
         )
     for name in _NOT_BESIDE:
         if option(name, False):
@@ -70,7 +69,7 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
             )
     from pytest_webarena.cluster.reaching import find_address, prepare_environment
 
-    wide = config.getoption("--wide") or None
+    wide = config.getoption("--concurrency") or None
     if option("collectonly"):
         return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), wide=wide)
     prepare_environment(insecure=option("--ray-insecure"))

@@ -75,7 +75,7 @@ class Controller:
         self.stopped: Counter[str] = Counter()
         """Trials that were not run because the same error had come too often, or what they need is not there."""
         self.decided: Counter[str] = Counter()
-        """Trials that were not needed any more (``--until``), by the reason."""
+        """Trials that were not needed any more (``--stop-when-settled``), by the reason."""
         self._decided: dict[str, str] = {}
         """The same, by node id."""
         self._stops: dict[str, str] = {}
@@ -250,7 +250,7 @@ class Controller:
 
     @property
     def until(self) -> float | None:
-        """The difference at which ``--until`` was to decide; None without it."""
+        """The difference at which ``--stop-when-settled`` was to decide; None without it."""
         return self._settings.until
 
     def between_agents(self) -> list[Comparison]:

@@ -1,4 +1,4 @@
-"""``--until=decided``: trials in an order that pairs the agents, and none any more once the question is decided."""
+"""``--stop-when-settled``: trials in an order that pairs the agents, and none any more once the question is decided."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Deciding:
 
 
 DECIDING: pytest.StashKey[Deciding] = pytest.StashKey()
-"""Where items are collected, with ``--until``."""
+"""Where items are collected, with ``--stop-when-settled``."""
 
 
 def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:
@@ -94,7 +94,7 @@ def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:
 
 
 def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--until``, put trials of one template next to each other, those of both agents in turn.
+    """With ``--stop-when-settled``, put trials of one template next to each other, those of both agents in turn.
 
     Called before finished trials are left out, which say as much as others. All processes of a run come to the same.
     """

@@ -226,7 +226,7 @@ def webarena_config(
         ),
         in_flight=settings.wide,
         starts=max(1, 2 * cores() // worker_count(pytestconfig)),
-        by_load=pytestconfig.getoption("--wide") == 0,
+        by_load=pytestconfig.getoption("--concurrency") == 0,
         session=session,
         options=replace(_booked(settings.options, webarena_run), grading=webarena_grading),
         judge=placed(webarena_judge, webarena_run.run_dir),
@@ -297,7 +297,7 @@ def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webar
     from pytest_webarena.trials.on_record import OnRecord
 
     asked = settings_of(pytestconfig).on_record
-    assert asked is not None, "the fixture is asked for with --on-record alone"
+    assert asked is not None, "the fixture is asked for with --replay-run alone"
     config = webarena_config
     judge = Judge(
         config.judge, config.options.models, worker=config.worker, off=offs(config.judge), errors=errors(config.judge)

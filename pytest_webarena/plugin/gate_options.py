@@ -78,18 +78,17 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
         "missing (default: exit with 15).",
     )
     group.addoption(
-        "--until",
-        choices=("decided",),
-        default=None,
-        help="Run two agents' trials in pairs, look after each template, and leave the rest out once it is settled "
-        "which of them is better, or that neither is by --difference. --resume runs the rest.",
+        "--stop-when-settled",
+        action="store_true",
+        help="Run two agents' trials in pairs, and skip the rest once it is settled which agent is better, or that "
+        "neither is by --difference. --resume runs the rest.",
     )
     group.addoption(
         "--difference",
         type=points,
         default=None,
         metavar="POINTS",
-        help="With --until: the difference of success rates that matters, in percentage points (default: 5).",
+        help="With --stop-when-settled: the smallest difference of success rates that matters, in points (default: 5).",
     )
     group.addoption(
         "--max-cost-increase",
@@ -120,19 +119,21 @@ def read_gate(config: pytest.Config) -> Gate:
 
 
 def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
-    """The difference that ``--until`` is about. `UsageError` for runs that have no such question."""
+    """The difference that ``--stop-when-settled`` is about. `UsageError` for runs that have no such question."""
     given: float | None = config.getoption("--difference")
-    if config.getoption("--until") is None:
+    if not config.getoption("--stop-when-settled"):
         if given is not None:
-            raise UsageError("--difference: expected --until=decided beside it, found none")
+            raise UsageError("--difference: expected --stop-when-settled beside it, found none")
         return None
     for name in ("--audit", "--rescore", "--shard"):
         if config.getoption(name):
-            raise UsageError(f"--until: expected no {name} beside it, which leaves it nothing to decide")
+            raise UsageError(f"--stop-when-settled: expected no {name} beside it, which leaves it nothing to decide")
     if len(agents) != 2:
-        raise UsageError(f"--until: expected two agents to decide between, found {', '.join(agents) or 'none named'}")
+        raise UsageError(
+            f"--stop-when-settled: expected two agents to decide between, found {', '.join(agents) or 'none named'}"
+        )
     if len(config.getoption("--browser", default=None) or ()) > 1:
-        raise UsageError("--until: expected one browser, found several; run them apart")
+        raise UsageError("--stop-when-settled: expected one browser, found several; run them apart")
     if config.getoption("maxschedchunk", default=0) is None:
         config.option.maxschedchunk = 1  # xdist's workers take trials in their order, or most run before they count
     return given or 0.05
@@ -143,7 +144,7 @@ def _baseline(config: pytest.Config) -> Path | None:
     given: str | None = config.getoption("--baseline")
     if given is None:
         for name in ("--confidence", "--fail-undecided", "--allow-undetectable", "--max-cost-increase"):
-            if config.getoption(name) and not (name == "--confidence" and config.getoption("--until")):
+            if config.getoption(name) and not (name == "--confidence" and config.getoption("--stop-when-settled")):
                 raise UsageError(f"{name}: expected --baseline beside it, found none")
         return None
     path = Path(given).absolute()

@@ -24,7 +24,7 @@ JUDGE_INI = (
     ("judge_url", "Default of --judge-url."),
     ("judge_key_env", "Default of --judge-key-env."),
     ("judge_temperature", "Default of --judge-temperature."),
-    ("judge_bar", "Default of --judge-bar."),
+    ("judge_min_kappa", "Default of --judge-min-kappa."),
     ("judge_cache", "Default of --judge-cache, relative to the root directory."),
 )
 
@@ -64,7 +64,7 @@ def add_judge_options(group: pytest.OptionGroup) -> None:
         help="The judge's temperature; none leaves it to models that refuse one (default: 0).",
     )
     group.addoption(
-        "--judge-bar",
+        "--judge-min-kappa",
         default=None,
         metavar="KAPPA",
         help="A judge that 'webarena judge measure' measured below this Cohen's kappa is not asked: what needs it is "
@@ -96,7 +96,7 @@ def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeS
         prompt=prompt,
         endpoint=endpoint(values["judge_url"], values["judge_key_env"] or "OPENAI_API_KEY"),
         temperature=temperature(values["judge_temperature"] or "0"),
-        bar=_bar(values["judge_bar"]),
+        bar=_bar(values["judge_min_kappa"]),
         cache=(Path(cache).absolute() if told["judge_cache"] else config.rootpath / cache) if cache else None,
     )
     return settings if stored is None else stored.judged_by(settings, none=model == "none")
@@ -110,5 +110,5 @@ def _bar(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise UsageError(f"--judge-bar: expected a kappa from 0 to 1, found {text!r}")
+        raise UsageError(f"--judge-min-kappa: expected a kappa from 0 to 1, found {text!r}")
     return value

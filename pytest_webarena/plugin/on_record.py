@@ -1,4 +1,4 @@
-"""``pytest --on-record``: the finished run on whose trials agents are run, and which items stand for trials of it."""
+"""``pytest --replay-run``: the finished run on whose trials agents are run, and which items stand for trials of it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OnRecordSettings", "read_on_record", "unrecorded"]
 
-_ALONE = ("--rescore", "--resume", "--audit", "--until", "--baseline", "--min-pass-rate", "--shard")
+_ALONE = ("--rescore", "--resume", "--audit", "--stop-when-settled", "--baseline", "--min-pass-rate", "--shard")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnRecordSettings:
-    """What ``--on-record`` and ``--on-record-of`` say."""
+    """What ``--replay-run`` and ``--replay-of`` say."""
 
     run: Path
     of: str = ""
@@ -31,23 +31,23 @@ class OnRecordSettings:
 
 def read_on_record(config: pytest.Config, agents: Sequence[str]) -> OnRecordSettings | None:
     """None without the option. `UsageError` for what it can't be combined with, and runs without trials of agents."""
-    name, of = config.getoption("--on-record"), config.getoption("--on-record-of")
+    name, of = config.getoption("--replay-run"), config.getoption("--replay-of")
     if not name:
         if of:
-            raise UsageError("--on-record-of: expected --on-record beside it, found none")
+            raise UsageError("--replay-of: expected --replay-run beside it, found none")
         return None
     for other in _ALONE:
         if config.getoption(other):
             raise UsageError(
-                f"--on-record: expected no {other} beside it; staying on a record is no success, and no rate of it"
+                f"--replay-run: expected no {other} beside it; staying on a record is no success, and no rate of it"
             )
     if not agents:
-        raise UsageError("--on-record: expected an agent to run on the record, found none; name it with --agent")
+        raise UsageError("--replay-run: expected an agent to run on the record, found none; name it with --agent")
     run = Path(name).absolute()
     facts = RunDir(run).facts()
     check_rates(run, facts)
     if facts.get("audit"):
-        raise UsageError(f"--on-record: expected a run of agents, found an audit of tasks in {run}")
+        raise UsageError(f"--replay-run: expected a run of agents, found an audit of tasks in {run}")
     return OnRecordSettings(run=run, of=of)
 
 

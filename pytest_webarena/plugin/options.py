@@ -85,7 +85,7 @@ def _add_site_options(group: pytest.OptionGroup) -> None:
         help="Keep what the sites answer as an archive, a new .warc.gz file, that --sites=archive:FILE serves.",
     )
     group.addoption(
-        "--reach",
+        "--reachable-sites",
         default=None,
         metavar="task|environment|SITE,…",
         help="What agents can visit beside their task's sites: nothing more, all sites of the catalogue, or the named "
@@ -115,7 +115,7 @@ def _add_site_options(group: pytest.OptionGroup) -> None:
         default=None,
         metavar="N",
         help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more, or "
-        "as many as --wide has in flight and a few more).",
+        "as many as --concurrency has in flight and a few more).",
     )
     group.addoption(
         "--lease-timeout",
@@ -147,7 +147,7 @@ def _add_trial_options(group: pytest.OptionGroup) -> None:
         help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
     )
     group.addoption(
-        "--equal-errors",
+        "--max-consecutive-errors",
         type=natural_int,
         default=5,
         metavar="N",
@@ -181,7 +181,7 @@ def _add_trial_options(group: pytest.OptionGroup) -> None:
         "with --browser=firefox a Firefox).",
     )
     group.addoption(
-        "--wide",
+        "--concurrency",
         type=width,
         default=None,
         metavar="K",
@@ -195,7 +195,7 @@ def _add_trial_options(group: pytest.OptionGroup) -> None:
         metavar="ADDRESS",
         default=None,
         help="Play trials on the nodes of the Ray cluster at HOST:PORT, which this machine is in; auto: the one that "
-        "`ray start` has begun here. Each node has a browser, its own sites and --wide trials in flight. Needs the "
+        "`ray start` has begun here. Each node has a browser, its own sites and --concurrency trials. Needs the "
         "extra [ray]; not with -n. none: this machine does, where --resume would take a run's cluster over.",
     )
     group.addoption(
@@ -279,7 +279,7 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
         "trials, grading and judge are the run's own unless given; its task files are collected unless others are.",
     )
     group.addoption(
-        "--on-record",
+        "--replay-run",
         type=run_directory,
         default=None,
         metavar="RUN_DIR",
@@ -287,10 +287,10 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
         "until they do something else than was done: a trial passes that stays on the record and meets its checks.",
     )
     group.addoption(
-        "--on-record-of",
+        "--replay-of",
         default="",
         metavar="AGENT",
-        help="With --on-record: whose trials are followed (default: those of the agent's own name, else of the only "
+        help="With --replay-run: whose trials are followed (default: those of the agent's own name, else of the only "
         "agent that tried the task).",
     )
     group.addoption(

@@ -38,12 +38,22 @@ PRESETS: Mapping[str, Preset] = {
     "webarena-paper": Preset(
         about="as WebArena's paper describes its evaluation: its stop rule, 30 steps, all sites in reach, a window of "
         "1280×720 as the accessibility tree, real-looking host names, the original evaluators",
-        options={"--stop-rule": "paper", "--max-steps": 30, "--reach": "environment", "--grading": "original"},
+        options={
+            "--stop-rule": "paper",
+            "--max-steps": 30,
+            "--reachable-sites": "environment",
+            "--grading": "original",
+        },
         agents=_SEEN,
     ),
     "webarena-upstream": Preset(
         about="the same as WebArena's released code does it: with its own early stop",
-        options={"--stop-rule": "upstream", "--max-steps": 30, "--reach": "environment", "--grading": "original"},
+        options={
+            "--stop-rule": "upstream",
+            "--max-steps": 30,
+            "--reachable-sites": "environment",
+            "--grading": "original",
+        },
         agents=_SEEN,
     ),
 }

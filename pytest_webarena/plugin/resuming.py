@@ -49,7 +49,7 @@ _RAW = ("--fetch-images", "--browser-channel", "--device", "--check-timeout")
 """Options that are recorded as they were given, for no other fact tells of them."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
-    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", "--wide",
+    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", "--concurrency",
 )  # fmt: skip
 """Options of no weight for a rate: the run's own hold unless others are given."""
 _LAST = "--lf"
@@ -95,7 +95,7 @@ def take_over(config: pytest.Config) -> None:
         # Played here from now on, or by another cluster: nobody has said that one needs no token.
         options = {name: value for name, value in options.items() if name not in ("--ray", "--ray-insecure")}
         if elsewhere in (None, LOCAL):
-            options.pop("--wide", None)
+            options.pop("--concurrency", None)
     for option, value in options.items():
         given = _option(config, option)
         if not _is_given(given) or given == _DEFAULTS.get(option):
@@ -125,7 +125,7 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
         "--allow-unreset": facts.get("allow_unreset") or None,
         "--site-url": [f"{site}={url}" for site, url in (facts.get("site_urls") or {}).items()] or None,
         "--preset": facts.get("preset") or None,
-        "--reach": reach_words(facts.get("reach")) or None,
+        "--reachable-sites": reach_words(facts.get("reach")) or None,
         "--stop-rule": limits.get("stop_rule"),
         "--grading": graded.get("name"),
         "--without-repair": graded.get("without") or None,
@@ -164,7 +164,7 @@ def _cluster(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Where trials were played, if not on this machine: that is the run's, too, while nobody says otherwise."""
     if not (ray := facts.get("ray")) or not ray.get("address"):
         return {}
-    return {"--ray": ray["address"], "--ray-insecure": ray.get("insecure") or None, "--wide": ray.get("wide")}
+    return {"--ray": ray["address"], "--ray-insecure": ray.get("insecure") or None, "--concurrency": ray.get("wide")}
 
 
 def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) -> None:

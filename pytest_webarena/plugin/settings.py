@@ -183,7 +183,7 @@ def read_settings(config: pytest.Config) -> Settings:
             grading=_grading(config, stored),
             answers=option("--answer-format") or "auto",
             check_timeout=option("--check-timeout"),
-            reach=_reach(option("--reach")),
+            reach=_reach(option("--reachable-sites")),
             fetch_images=option("--fetch-images"),
             write_timeout=option("--write-timeout"),
             quiet_time=option("--quiet-time"),
@@ -192,7 +192,7 @@ def read_settings(config: pytest.Config) -> Settings:
             video=_filming(config, "video"),
         ),
         judge=read_judge(config, stored),
-        equal_errors=option("--equal-errors"),
+        equal_errors=option("--max-consecutive-errors"),
         wide=_wide(config, agents),
         ray=read_cluster(config),
         replicas=option("--replicas"),
@@ -212,12 +212,12 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
-    """``--wide``. `UsageError` for what can't be had beside it."""
+    """``--concurrency``. `UsageError` for what can't be had beside it."""
     from pytest_webarena.plugin.wide_choice import check_width
 
     if (chosen := xdist.read_width(config)) is not None:
         return chosen
-    given: int | None = config.getoption("--wide")
+    given: int | None = config.getoption("--concurrency")
     if config.getoption("--ray") not in (None, LOCAL):
         return max(given or 2, 2)  # items are told as on one machine that has several in flight
     if given in (None, 1) or config.getoption("--rescore"):
@@ -263,7 +263,9 @@ def _reach(given: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(dict.fromkeys(name for part in given.split(",") if (name := part.strip())))
     if not names or (len(names) > 1 and {"task", "environment"} & {*names}):
-        raise UsageError(f"--reach: expected task, environment or names of sites with commas, found {given!r}")
+        raise UsageError(
+            f"--reachable-sites: expected task, environment or names of sites with commas, found {given!r}"
+        )
     return () if names == ("task",) else ("*",) if names == ("environment",) else names
 
 

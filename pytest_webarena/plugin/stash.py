@@ -79,7 +79,7 @@ WORKER: pytest.StashKey[Worker] = pytest.StashKey()
 CLUSTER: pytest.StashKey[Clustered] = pytest.StashKey()
 """With ``--ray``, once trials are to be played: where."""
 BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
-"""On an item whose trial was begun ahead of it (``--wide``), until the item asks for it."""
+"""On an item whose trial was begun ahead of it (``--concurrency``), until the item asks for it."""
 PLAYED: pytest.StashKey[Played] = pytest.StashKey()
 """On such an item from then on: when its trial was."""
 

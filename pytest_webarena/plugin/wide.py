@@ -1,4 +1,4 @@
-"""``--wide``: pytest's loop for trials that are played ahead of their items, which are reported as trials are over."""
+"""``--concurrency``: pytest's loop for trials that start before their items and are reported when they end."""
 
 from __future__ import annotations
 

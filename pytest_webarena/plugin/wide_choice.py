@@ -1,4 +1,4 @@
-"""Which trials ``--wide`` can play ahead of their items."""
+"""Which trials ``--concurrency`` can play ahead of their items."""
 
 from __future__ import annotations
 
@@ -40,20 +40,19 @@ _NOT_BESIDE = {
 
 
 def check_width(config: pytest.Config) -> None:
-    """`UsageError` for what can't be had beside ``--wide``."""
+    """`UsageError` for what can't be had beside ``--concurrency``."""
     if config.getoption("tx", None) and (dist := config.getoption("dist")) != "load":
-        raise UsageError(
-            f"--wide: expected -n to hand trials out one by one (--dist load), found --dist {dist}; leave --dist out"
-        )
+        raise UsageError(f"--concurrency: expected -n with --dist load, found --dist {dist}; leave --dist out")
     for name, told in _NOT_BESIDE.items():
         if config.getoption(name, False):
-            raise UsageError(f"--wide: expected no {told}; leave one of them out")
+            raise UsageError(f"--concurrency: expected no {told}; leave one of them out")
 
 
 def serial_lines(reasons: Mapping[str, int]) -> list[str]:
     """What is told of trials that are played one at a time: ``reasons`` and how many for each."""
     return [
-        f"webarena: --wide: {count} trial{'s' * (count > 1)} one at a time: {why}" for why, count in reasons.items()
+        f"webarena: --concurrency: {count} trial{'s' * (count > 1)} one at a time: {why}"
+        for why, count in reasons.items()
     ]
 
 

@@ -1,4 +1,4 @@
-"""How xdist's controller hands items out to workers that have many trials in flight each (``-n`` with ``--wide``)."""
+"""How xdist's controller hands items out to workers with several trials in flight (``-n`` with ``--concurrency``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--wide`` with ``-n``: the loop of one of xdist's workers, with trials in flight and items that come bit by bit."""
+"""``--concurrency`` with ``-n``: the loop of an xdist worker, whose items arrive while trials run."""
 
 from __future__ import annotations
 

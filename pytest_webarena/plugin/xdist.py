@@ -123,7 +123,7 @@ def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
     few apps run at a time. Other items keep their places.
     """
     if not getattr(config, "workerinput", {}).get(_SPREAD) or config.stash[SETTINGS].until is not None:
-        return  # --until has an order of its own
+        return  # --stop-when-settled has an order of its own
     from pytest_webarena.plugin.items import TaskItem
 
     places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
@@ -195,7 +195,7 @@ def read_refusal(node: Any) -> str:
 
 
 def send_serial(config: pytest.Config, reasons: Mapping[str, int]) -> None:
-    """In a worker: tell the controller why so many trials are played one at a time (``--wide``)."""
+    """In a worker: tell the controller why so many trials are played one at a time (``--concurrency``)."""
     config.workeroutput[_SERIAL] = dict(reasons)  # type: ignore[attr-defined]
 
 

@@ -48,7 +48,7 @@ RESCORED = "rescored.json"
 
 _TOLD = ("env_retries", "overrides", "site_urls", "allow_unreset", "suites", "versions", "python", "platform", "git")
 """Facts of invocations that may differ."""
-_REACH = "--reach"
+_REACH = "--reachable-sites"
 _EACH = "as each task says"
 _PAGE = ("viewport", "locale", "timezone", "geolocation", "device_scale", "observation")
 
@@ -90,7 +90,7 @@ def check_rates(path: Path, facts: Mapping[str, Any]) -> None:
     parts = (facts, *facts.get("merged", ()))
     if source := next((part["on_record"] for part in parts if part.get("on_record")), None):
         raise UsageError(
-            f"{path}: expected trials on sites, found some on the record of {source} (--on-record): they tell where "
+            f"{path}: expected trials on sites, found some on the record of {source} (--replay-run): they tell where "
             "agents left it, and make no rate; name a run of agents on sites"
         )
 

@@ -41,7 +41,7 @@ class PlannedTrial:
     stopped: str = ""
     """Why it was not run, if its agent or its site had been stopped."""
     decided: str = ""
-    """Why it was not needed any more, if ``--until`` left it out."""
+    """Why it was not needed any more, if ``--stop-when-settled`` left it out."""
 
     def named_by(self, names: Collection[str]) -> bool:
         """Whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
@@ -64,7 +64,7 @@ class Coverage:
     allowed: int = 0
     """Skipped as well, by permission (``--allow-skipped``)."""
     decided: int = 0
-    """Not needed any more: what was asked had been settled (``--until``)."""
+    """Not needed any more: what was asked had been settled (``--stop-when-settled``)."""
     not_run: int = 0
     """Never begun; or not by the agent, for the run's budget was spent."""
     stopped: int = 0

@@ -152,8 +152,8 @@ TASK_FIELDS = (
         default="task",
         doc=(
             "What an agent can visit: the task's own `sites` alone, or all sites of the catalogue, as WebArena's paper "
-            "has it ([sites in reach](sites.md#sites-in-reach)). Published suites say `environment`; `--reach` on the "
-            "command line wins."
+            "has it ([sites in reach](sites.md#sites-in-reach)). Published suites say `environment`. The option "
+            "`--reachable-sites` overrides it."
         ),
         example="reach: environment",
     ),

@@ -51,7 +51,7 @@ def recorded_agent(run: Path, *, task: str, agents: tuple[str, ...]) -> str:
         return named
     if len(found) > 1:
         raise UsageError(
-            f"--on-record: {task} was tried by {', '.join(found)} in {run}; say whose trial with --on-record-of"
+            f"--replay-run: {task} was tried by {', '.join(found)} in {run}; say whose trial with --replay-of"
         )
     return found[0] if found else ""
 
@@ -82,7 +82,7 @@ class OnRecord:
         definition = config.agent_of(agent, task) if config.agent_of is not None else self._named(agent)
         if definition.self_driving:
             raise UsageError(
-                f"--on-record: expected an agent that is asked for its next action, found {agent}, which drives a "
+                f"--replay-run: expected an agent that is asked for its next action, found {agent}, which drives a "
                 "browser itself: there is none"
             )
         self._run.describe(self._info.facts)
@@ -136,9 +136,9 @@ class OnRecord:
         for name in sorted(mine, key=lambda each: (each in _SEEN_OTHERWISE, each)):
             if name in told and mine[name] != told[name]:
                 raise UsageError(
-                    f"--on-record: expected {agent.id} to see pages as {whose} did, whose trial is recorded: "
+                    f"--replay-run: expected {agent.id} to see pages as {whose} did, whose trial is recorded: "
                     f"observation.{name} is {mine[name]!r} and was {told[name]!r}; choose another recording "
-                    "(--on-record-of), or set it in the agent's definition"
+                    "(--replay-of), or set it in the agent's definition"
                 )
 
 

@@ -143,7 +143,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[
         "--agent=oracle",
         "--run-dir=old",
         "--sites=sites.yaml",
-        "--wide=4",
+        "--concurrency=4",
         timeout=600,
     )
     checked = subprocess.run(

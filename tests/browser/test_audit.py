@@ -100,7 +100,7 @@ tasks:
 @pytest.mark.exhaustive
 def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None:
     (pytester.path / "bad.tasks.yaml").write_text(TASKS)
-    result = pytester.runpytest_subprocess("--audit", "--run-dir=run", "--wide=4", timeout=600)
+    result = pytester.runpytest_subprocess("--audit", "--run-dir=run", "--concurrency=4", timeout=600)
     data: dict[str, Any] = json.loads((pytester.path / "run" / "audit.json").read_text())
     found = {task["task"]: task for task in data["tasks"]}
     assert {id: task["finding"] for id, task in found.items()} == {

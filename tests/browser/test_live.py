@@ -196,7 +196,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     common = [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     commands = [
         [*common, str(folder / "tea.tasks.yaml"), "--agent=oracle", f"--sites={folder / 'sites.yaml'}",
-         f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}", "--wide=4"],
+         f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}", "--concurrency=4"],
         [sys.executable, "-m", "pytest_webarena.commands.cli", "import", f"mind2web-live:{folder / 'mind2web.json'}",
          "-o", str(imported), "--catalogue", str(catalogue)],
         ["sed", "-i", 's|# options: {contact|options: {proxy: "http://127.0.0.1:3128", region: north, contact|',

@@ -116,7 +116,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
     agents = [f"--agent={name}" for name in AGENTS]
     reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
     with model_server(reckoner) as server:
-        result = run(directory, server, *agents, *reports, "-k", "reckon", "-v", "--wide=4")
+        result = run(directory, server, *agents, *reports, "-k", "reckon", "-v", "--concurrency=4")
         yield Solved(directory=directory, result=result, server=server, requests=server.requests)
 
 

@@ -123,7 +123,7 @@ def trip(tmp_path_factory: pytest.TempPathFactory) -> Trip:
     directory = tmp_path_factory.mktemp("trip")
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "people.py").write_text(AGENT)
-    return Trip(run_pytest(directory, "--agent=people.py:Tourist", "--run-dir=run", "--wide=2"), directory)
+    return Trip(run_pytest(directory, "--agent=people.py:Tourist", "--run-dir=run", "--concurrency=2"), directory)
 
 
 def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
@@ -166,7 +166,7 @@ def test_a_first_visit_waits_and_costs_the_agent_neither_step_nor_page(tmp_path:
     (tmp_path / "people.py").write_text(SLOW_AGENT)
     agents = ("--agent=people.py:Patient", "--agent=people.py:Lost")
     who = ("-k", "(slow and Patient) or (gone and Lost)")
-    result = run_pytest(tmp_path, *agents, *who, "--run-dir=run", "--sites=sites.yaml", "--wide=2")
+    result = run_pytest(tmp_path, *agents, *who, "--run-dir=run", "--sites=sites.yaml", "--concurrency=2")
     trip = Trip(result, tmp_path)
     result.assert_outcomes(passed=1, errors=1)
     slow = trip.record("slow")

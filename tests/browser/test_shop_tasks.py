@@ -34,7 +34,7 @@ def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> No
     run = pytester.path / "run"
     result = pytester.runpytest_subprocess(
         *(_TASKS / task for task in _CHOSEN),
-        *("--agent=oracle", "--agent=null", "--wide=4"),
+        *("--agent=oracle", "--agent=null", "--concurrency=4"),
         *("--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
         timeout=600,
     )

@@ -88,7 +88,7 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
 
 def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
-    result = project.runpytest_subprocess("--suite=mine.json", "--run-dir=run", "--wide=4", *agents, timeout=250)
+    result = project.runpytest_subprocess("--suite=mine.json", "--run-dir=run", "--concurrency=4", *agents, timeout=250)
     result.stdout.no_fnmatch_line("*Traceback*")
     found = records(project)
     passed = {key for key, record in found.items() if record["outcome"] == "passed"}

@@ -222,7 +222,7 @@ def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytes
     result.assert_outcomes(passed=2)
     (pytester.path / "agents").mkdir()
     (pytester.path / "agents" / "goes.yaml").write_text(OF_THE_SUITE)
-    chosen = ("--suite=webarena-verified", "--select=id=8,97", "--reach=task")
+    chosen = ("--suite=webarena-verified", "--select=id=8,97", "--reachable-sites=task")
     result = pytester.runpytest_subprocess(*chosen, "--agent=goes", "--run-dir=run", "--env-retries=0", timeout=300)
     assert result.parseoutcomes()["passed"] == 2
     records = [json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")]

@@ -101,7 +101,7 @@ def test_what_trials_print_on_nodes_is_with_their_tests(project: pytest.Pytester
 
 def test_a_run_is_gone_on_with_where_it_was_played(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "odd")
-    run(project, "--wide=3").assert_outcomes(passed=1, errors=1)
+    run(project, "--concurrency=3").assert_outcomes(passed=1, errors=1)
     assert json.loads((project.path / "run" / "run.json").read_text())["ray"] == {
         "address": "head:6379", "insecure": True, "wide": 3,
     }  # fmt: skip

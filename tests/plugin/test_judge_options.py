@@ -24,7 +24,7 @@ def test_options_win_over_the_ini_file(pytester: pytest.Pytester) -> None:
     (pytester.path / "prompts").mkdir()
     (pytester.path / "prompts" / "own.j2").write_text("--- user\n{{ answer }}")
     pytester.makeini(
-        "[pytest]\nwebarena_judge = kept\nwebarena_judge_prompt = prompts/own.j2\nwebarena_judge_bar = 0.5\n"
+        "[pytest]\nwebarena_judge = kept\nwebarena_judge_prompt = prompts/own.j2\nwebarena_judge_min_kappa = 0.5\n"
         "webarena_judge_cache = verdicts\nwebarena_judge_temperature = none\nwebarena_judge_key_env = none\n"
         "webarena_judge_url = http://127.0.0.1:1/v1\n"
     )
@@ -33,7 +33,7 @@ def test_options_win_over_the_ini_file(pytester: pytest.Pytester) -> None:
     assert settings.identity().prompt.startswith("own@")
     assert settings.cache == pytester.path / "verdicts"
     assert (settings.endpoint.url, settings.endpoint.key_env) == ("http://127.0.0.1:1/v1", None)
-    given = judge(pytester, "--judge=other", "--judge-prompt=teacher", "--judge-temperature=0.3", "--judge-bar=0")
+    given = judge(pytester, "--judge=other", "--judge-prompt=teacher", "--judge-temperature=0.3", "--judge-min-kappa=0")
     assert (given.model, given.prompt, given.temperature, given.bar) == ("other", "teacher", 0.3, 0.0)
     assert judge(pytester, "--judge=none").model == ""
     assert judge(pytester, "--judge-cache=there").cache == Path.cwd() / "there"
@@ -42,8 +42,8 @@ def test_options_win_over_the_ini_file(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--judge-bar=2", "--judge-bar: expected a kappa from 0 to 1"),
-        ("--judge-bar=high", "--judge-bar: expected a kappa from 0 to 1"),
+        ("--judge-min-kappa=2", "--judge-min-kappa: expected a kappa from 0 to 1"),
+        ("--judge-min-kappa=high", "--judge-min-kappa: expected a kappa from 0 to 1"),
         ("--judge-temperature=warm", "--judge-temperature: expected a number from 0 or none"),
     ],
 )

@@ -152,7 +152,7 @@ def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pyt
 def test_a_suites_tasks_are_not_run_signed_out(pytester: pytest.Pytester) -> None:
     (pytester.path / "mine.json").write_text(json.dumps([raw(1), raw(2), raw(3, sites=["map"], start_url="__MAP__")]))
     options = ["--suite=mine.json", "--sites=external", "--site-url=map=http://127.0.0.1:9"]
-    options += ["--site-url=shopping=http://127.0.0.1:9", "--reach=task", "--agent=null"]
+    options += ["--site-url=shopping=http://127.0.0.1:9", "--reachable-sites=task", "--agent=null"]
     result = pytester.runpytest(*options, "-k", "1 or 2")
     result.assert_outcomes(skipped=2, deselected=1)
     said = " ".join(line.strip() for line in result.outlines)

@@ -1,4 +1,4 @@
-"""``--on-record``: agents on recorded trials, without sites or browser; where they leave them, and what it is worth."""
+"""``--replay-run``: agents on recorded trials, without sites or browser; where they diverge, and what it is worth."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
 def test_who_does_what_was_done_is_judged_and_others_leave(pytester: pytest.Pytester, recording: Path) -> None:
     names = ["Same", "OtherAnswer", "OtherWay", "OtherText", "TooEarly", "NoAction", "OnAndOn", "Crashes"]
     agents = [f"--agent=scripted.py:{name}" for name in names]
-    result = pytester.runpytest("--on-record=before", "--run-dir=after", "a.tasks.yaml", *agents, *NOWHERE)
+    result = pytester.runpytest("--replay-run=before", "--run-dir=after", "a.tasks.yaml", *agents, *NOWHERE)
     result.assert_outcomes(passed=1, failed=7, deselected=8)
     found = {name: record for name in names for key, record in records(pytester).items() if key.endswith(name)}
     messages = {name: " ".join(record["message"].split()) for name, record in found.items()}
@@ -103,7 +103,7 @@ def test_who_does_what_was_done_is_judged_and_others_leave(pytester: pytest.Pyte
     text = " ".join(result.stdout.str().split())
     assert "1 of 1 trial on the record to its end, 1 passed, 2 of 3 steps followed" in text
     assert "passed = " not in text  # no rate
-    for arguments in (["--rescore=after"], ["--resume=after"], ["--on-record=after", "--agent=na"]):
+    for arguments in (["--rescore=after"], ["--resume=after"], ["--replay-run=after", "--agent=na"]):
         refused = pytester.runpytest("a.tasks.yaml", *arguments, *NOWHERE)
         assert "on the record of" in refused.stderr.str()
         assert refused.ret == pytest.ExitCode.USAGE_ERROR
@@ -126,7 +126,7 @@ def test_a_damaged_recording_is_an_error(pytester: pytest.Pytester, recording: P
     else:
         file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
     agent = "--agent=scripted.py:Same"
-    result = pytester.runpytest("--on-record=before", "--run-dir=after", "a.tasks.yaml", agent, *NOWHERE)
+    result = pytester.runpytest("--replay-run=before", "--run-dir=after", "a.tasks.yaml", agent, *NOWHERE)
     (record,) = records(pytester).values()
     assert (record["outcome"], record["cause"]) == ("error", "harness")
     assert told in record["message"]
@@ -136,10 +136,10 @@ def test_a_damaged_recording_is_an_error(pytester: pytest.Pytester, recording: P
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--on-record=before"], "expected an agent to run on the record"),
-        (["--on-record=before", "--agent=na", "--min-pass-rate=0.5"], "expected no --min-pass-rate beside it"),
-        (["--on-record=before", "--agent=na", "--audit"], "expected no --a"),
-        (["--on-record-of=clerk", "--agent=na"], "expected --on-record beside it"),
+        (["--replay-run=before"], "expected an agent to run on the record"),
+        (["--replay-run=before", "--agent=na", "--min-pass-rate=0.5"], "expected no --min-pass-rate beside it"),
+        (["--replay-run=before", "--agent=na", "--audit"], "expected no --a"),
+        (["--replay-of=clerk", "--agent=na"], "expected --replay-run beside it"),
     ],
 )
 def test_what_it_can_not_be_combined_with(
@@ -153,10 +153,10 @@ def test_what_it_can_not_be_combined_with(
 def test_it_says_whose_trials_are_followed(pytester: pytest.Pytester, recording: Path) -> None:
     record_trial(pytester.path / "before", "metal", [(SEEN, Stop("lead"), None)], answer="lead", agent="other")
     agent = "--agent=scripted.py:Same"
-    unclear = pytester.runpytest("--on-record=before", "--run-dir=one", "a.tasks.yaml", agent, *NOWHERE)
+    unclear = pytester.runpytest("--replay-run=before", "--run-dir=one", "a.tasks.yaml", agent, *NOWHERE)
     unclear.stdout.fnmatch_lines(["*metal was tried by clerk, other*"])
     named = pytester.runpytest(
-        "--on-record=before", "--on-record-of=clerk", "--run-dir=after", "a.tasks.yaml", agent, *NOWHERE
+        "--replay-run=before", "--replay-of=clerk", "--run-dir=after", "a.tasks.yaml", agent, *NOWHERE
     )
     named.assert_outcomes(passed=1, deselected=1)
 
@@ -168,7 +168,7 @@ def test_agents_that_see_something_else_are_refused(pytester: pytest.Pytester, r
     data["environment"] = {"observation": {"kinds": ["accessibility_tree"]}}
     trial.write_text(json.dumps(data))
     result = pytester.runpytest(
-        "--on-record=before", "--run-dir=after", "a.tasks.yaml", "--agent=reader.yaml", *NOWHERE
+        "--replay-run=before", "--run-dir=after", "a.tasks.yaml", "--agent=reader.yaml", *NOWHERE
     )
     text = " ".join(result.stdout.str().split())
     assert "observation.kinds is ['html'] and was ['accessibility_tree']" in text

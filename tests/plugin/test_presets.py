@@ -28,8 +28,8 @@ def test_it_stands_for_all_of_them(pytester: pytest.Pytester, name: str, rule: s
 
 
 @pytest.mark.parametrize(
-    "other", ["--max-steps=10", "--stop-rule=upstream", "--grading=repaired", "--reach=task", "--observation=html",
-              "--agent-option=viewport=[800, 600]"],
+    "other", ["--max-steps=10", "--stop-rule=upstream", "--grading=repaired", "--reachable-sites=task",
+              "--observation=html", "--agent-option=viewport=[800, 600]"],
 )  # fmt: skip
 def test_nothing_else_is_called_by_its_name(pytester: pytest.Pytester, other: str) -> None:
     with pytest.raises(pytest.UsageError, match=f"--preset=webarena-paper: expected no .*{other.split('=')[0]}"):
@@ -46,10 +46,10 @@ def test_without_one_nothing_changes(pytester: pytest.Pytester) -> None:
     [("task", ()), ("environment", ("*",)), ("wikipedia, homepage", ("wikipedia", "homepage"))],
 )
 def test_reach_takes_a_word_or_names(pytester: pytest.Pytester, given: str, reach: tuple[str, ...]) -> None:
-    assert settings(pytester, f"--reach={given}").options.reach == reach
+    assert settings(pytester, f"--reachable-sites={given}").options.reach == reach
 
 
 @pytest.mark.parametrize("given", ["", ",", "task,wikipedia"])
 def test_what_is_neither_is_told(pytester: pytest.Pytester, given: str) -> None:
-    with pytest.raises(pytest.UsageError, match="--reach: expected task, environment or names of sites"):
-        settings(pytester, f"--reach={given}")
+    with pytest.raises(pytest.UsageError, match="--reachable-sites: expected task, environment or names of sites"):
+        settings(pytester, f"--reachable-sites={given}")

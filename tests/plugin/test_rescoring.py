@@ -350,7 +350,7 @@ def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: St
         result.stdout.fnmatch_lines(["webarena: judge lenient, below the bar of 0.8: kappa*"])
         assert server.requests == measured
         assert record_of(run, "why").outcome == "error"
-        pytester.runpytest_inprocess("--rescore=run", *judge, "--judge-bar=0").assert_outcomes(passed=1)
+        pytester.runpytest_inprocess("--rescore=run", *judge, "--judge-min-kappa=0").assert_outcomes(passed=1)
 
 
 def test_an_unreadable_judge_is_an_error_with_the_cause_judge(pytester: pytest.Pytester, store: Store) -> None:

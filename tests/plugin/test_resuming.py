@@ -92,8 +92,8 @@ def test_a_run_is_gone_on_with_from_another_directory(
     ("given", "reach", "other"),
     [
         (("--preset=webarena-paper",), ["*"], "--preset=webarena-upstream"),
-        (("--reach=task",), [], "--reach=environment"),
-        (("--reach=wikipedia,homepage",), ["wikipedia", "homepage"], "--reach=homepage"),
+        (("--reachable-sites=task",), [], "--reachable-sites=environment"),
+        (("--reachable-sites=wikipedia,homepage",), ["wikipedia", "homepage"], "--reachable-sites=homepage"),
     ],
 )
 def test_its_preset_and_what_is_in_reach_are_taken_too(

@@ -97,7 +97,9 @@ def test_a_judge_below_the_bar_for_rubrics_is_not_asked(
         text = " ".join(result.stdout.str().split())
         assert "judge m on rubrics, below the bar of 0.8" in text
         assert server.requests == 1
-        allowed = pytester.runpytest("--rescore=run", *judged_by(server), "--judge-bar=0", "-p", "no:cacheprovider")
+        allowed = pytester.runpytest(
+            "--rescore=run", *judged_by(server), "--judge-min-kappa=0", "-p", "no:cacheprovider"
+        )
         allowed.assert_outcomes(passed=1)
 
 

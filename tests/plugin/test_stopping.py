@@ -59,14 +59,14 @@ def test_equal_errors_stop_a_site_and_resuming_runs_what_is_missing(
 
 def test_a_stopped_agent_is_not_better_for_it(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", *(f"odd-{n}" for n in range(9)))
-    gate = ("--min-pass-rate=0.3", "--max-errors=9", "--allow-skipped=odd*", "--equal-errors=2")
+    gate = ("--min-pass-rate=0.3", "--max-errors=9", "--allow-skipped=odd*", "--max-consecutive-errors=2")
     result = canned.runpytest(*gate)
     result.stdout.fnmatch_lines(["gate: oracle: 12.5% passed*", "passed: 7 not run after errors in a row)"])
     assert result.ret == STOPPED_EARLY
-    result = canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--equal-errors=2")
+    result = canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--max-consecutive-errors=2")
     result.stdout.fnmatch_lines(["gate: the thresholds hold"])
     assert result.ret == STOPPED_EARLY  # the run has not come to its end
-    assert canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--equal-errors=0").ret == 0
+    assert canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--max-consecutive-errors=0").ret == 0
 
 
 def test_each_error_is_told_when_asked_for(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

@@ -39,7 +39,7 @@ def project(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
 def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    result = project.runpytest(*workers, *BOTH, "--until=decided", "--difference=20", "--min-pass-rate=0.0")
+    result = project.runpytest(*workers, *BOTH, "--stop-when-settled", "--difference=20", "--min-pass-rate=0.0")
     said = " ".join(line.strip() for line in result.outlines)
     assert "echo is worse than null (95% at all times: −" in said
     assert result.ret == 0  # what was not needed is not missing
@@ -49,11 +49,11 @@ def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, worke
     left = [trial for trial in plan.values() if trial.decided]
     assert len(left) == 80 - len(records)
     assert all(trial.decided.startswith("decided after ") for trial in left)
-    assert f"{len(left)} not needed (--until)" in said
+    assert f"{len(left)} not needed (--stop-when-settled)" in said
 
 
 def test_agents_take_turns_and_resuming_runs_the_rest(project: pytest.Pytester) -> None:
-    result = project.runpytest("-v", "-p", "no:randomly", *BOTH, "--until=decided", "--difference=20")
+    result = project.runpytest("-v", "-p", "no:randomly", *BOTH, "--stop-when-settled", "--difference=20")
     ran = [line.split("[")[0].split("::")[1] for line in result.outlines if "::t" in line and "%]" in line][:4]
     assert ran == ["t00", "t00", "t01", "t01"]
     some = len(RunDir(project.path / "run").records())
@@ -66,7 +66,7 @@ def test_agents_take_turns_and_resuming_runs_the_rest(project: pytest.Pytester) 
 
 def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b-wrong", "c", "d-odd")
-    result = canned.runpytest(*BOTH, "--until=decided")
+    result = canned.runpytest(*BOTH, "--stop-when-settled")
     assert "not needed" not in "\n".join(result.outlines)
     assert "until          not decided at 5 points before the trials were over" in result.outlines
     assert len(RunDir(canned.path / "run").records()) == 8
@@ -75,11 +75,14 @@ def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: Ma
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--agent=null", "--until=decided"), "--until: expected two agents to decide between, found null"),
-        (("--until=decided",), "--until: expected two agents to decide between, found none named"),
-        (("--difference=5",), "--difference: expected --until=decided beside it"),
-        ((*BOTH, "--until=decided", "--shard=1/2"), "--until: expected no --shard beside it"),
-        ((*BOTH, "--until=decided", "--difference=0"), "expected percentage points above 0 and below 100"),
+        (
+            ("--agent=null", "--stop-when-settled"),
+            "--stop-when-settled: expected two agents to decide between, found null",
+        ),
+        (("--stop-when-settled",), "--stop-when-settled: expected two agents to decide between, found none named"),
+        (("--difference=5",), "--difference: expected --stop-when-settled beside it"),
+        ((*BOTH, "--stop-when-settled", "--shard=1/2"), "--stop-when-settled: expected no --shard beside it"),
+        ((*BOTH, "--stop-when-settled", "--difference=0"), "expected percentage points above 0 and below 100"),
     ],
 )
 def test_runs_without_such_a_question_are_refused(

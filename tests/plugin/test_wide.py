@@ -1,4 +1,4 @@
-"""``--wide``: trials in flight at a time, whose items pytest reports as they are over."""
+"""``--concurrency``: trials in flight at a time, whose items pytest reports as they are over."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_tests_are_reported_as_trials_are_over_each_with_its_own_output_and_time
         "tasks",
         "test_own.py",
         "--agent=oracle",
-        "--wide=3",
+        "--concurrency=3",
         "-v",
         "--junitxml=out.xml",
         "-ojunit_logging=all",
@@ -123,7 +123,9 @@ def test_what_is_in_flight_when_the_run_stops_has_no_result_and_is_run_by_resume
     in_flight: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("held-one", "held-two", "trailing-wrong", "never", "never-too", "never-three")
-    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=3", "-x", "--run-dir=run", "--equal-errors=0")
+    result = in_flight.runpytest(
+        "tasks", "--agent=oracle", "--concurrency=3", "-x", "--run-dir=run", "--max-consecutive-errors=0"
+    )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     run = in_flight.path / "run"
     for task in ("held-one", "held-two"):
@@ -134,14 +136,14 @@ def test_what_is_in_flight_when_the_run_stops_has_no_result_and_is_run_by_resume
     assert not list(run.glob("trials/never-three*"))
 
     (in_flight.path / "conftest.py").write_text(CANNED_RUNTIME)
-    again = in_flight.runpytest("--resume=run", "--wide=2", "-q")
+    again = in_flight.runpytest("--resume=run", "--concurrency=2", "-q")
     assert again.parseoutcomes()["passed"] in (4, 5)  # "never" may have taken the place of the wrong one meanwhile
     assert record_of(run, "held-one")["outcome"] == "passed"
 
 
 def test_ctrl_c_ends_what_is_in_flight_without_a_result(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("held-one", "held-two", "ctrl")
-    result = in_flight.runpytest_subprocess("tasks", "--agent=oracle", "--wide=3", "--run-dir=run")
+    result = in_flight.runpytest_subprocess("tasks", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     for task in ("held-one", "held-two"):
         assert str(record_of(in_flight.path / "run", task)["message"]).startswith("the run was interrupted during")
@@ -157,7 +159,7 @@ def test_fixtures_of_the_session_outlive_what_is_in_flight_when_the_run_stops(
             "\n@pytest.fixture(scope='session', autouse=True)\ndef theirs(webarena_runtime):\n"
             "    yield\n    print('closed with all of them ended:', webarena_runtime.broken.is_set())\n"
         )
-    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=3", "-x", "-s", "--equal-errors=0")
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--concurrency=3", "-x", "-s", "--max-consecutive-errors=0")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*closed with all of them ended: True*"])
     assert not (in_flight.path / "never-ended").exists()
@@ -208,7 +210,7 @@ def test_what_a_trial_says_while_another_is_told_of_is_its_own(
     pytester.makeconftest(LONG)
     make_tasks("told", "talker")
     result = pytester.runpytest(
-        "tasks", "--agent=oracle", "--wide=2", "--junitxml=out.xml", "-ojunit_logging=all", "--run-dir=run"
+        "tasks", "--agent=oracle", "--concurrency=2", "--junitxml=out.xml", "-ojunit_logging=all", "--run-dir=run"
     )
     result.assert_outcomes(passed=2)
     for case in ET.parse(pytester.path / "out.xml").iter("testcase"):
@@ -222,7 +224,7 @@ def test_what_a_trial_says_while_another_is_told_of_is_its_own(
 def test_a_tests_time_is_its_trials_and_a_reruns_its_own(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
     pytester.makeconftest(LONG)
     make_tasks("flaky", "plain")
-    result = pytester.runpytest("tasks", "--agent=oracle", "--wide=2", "--reruns=1", "-s")
+    result = pytester.runpytest("tasks", "--agent=oracle", "--concurrency=2", "--reruns=1", "-s")
     result.stdout.fnmatch_lines(["*plain* was passed after 1234 s"])
     result.stdout.fnmatch_lines(["*flaky* was rerun after 1234 s"])
     again = [line for line in result.outlines if "flaky" in line and " was failed after " in line]
@@ -241,9 +243,11 @@ def test_what_would_not_be_around_a_trial_makes_it_wait_its_turn(
         "import pytest\n@pytest.fixture(autouse=True)\ndef mine(request):\n"
         "    yield\n    print('torn down after', request.node.name)\n"
     )
-    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=3", "-rA")
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--concurrency=3", "-rA")
     result.assert_outcomes(passed=5)
-    result.stdout.fnmatch_lines(["webarena: --wide: 2 trials one at a time: the fixture mine would not be around it *"])
+    result.stdout.fnmatch_lines(
+        ["webarena: --concurrency: 2 trials one at a time: the fixture mine would not be around it *"]
+    )
     assert result.stdout.str().count("one at a time") == 1
 
 
@@ -256,10 +260,13 @@ def test_hooks_of_a_plugin_beside_the_tests_make_trials_wait_their_turn(
         "@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    return (yield)\n"
     )
     in_flight.syspathinsert()
-    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=2", "-p", "around_tests")
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--concurrency=2", "-p", "around_tests")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
-        ["webarena: --wide: 2 trials one at a time: pytest_pyfunc_call in around_tests.py would not be around it"]
+        [
+            "webarena: --concurrency: 2 trials one at a time: "
+            "pytest_pyfunc_call in around_tests.py would not be around it"
+        ]
     )
 
 
@@ -275,9 +282,11 @@ def test_a_fixture_that_a_hook_adds_makes_its_trial_wait_its_turn(
             "    for item in items:\n"
             "        item.fixturenames.append('around' if 'two' in item.name else 'once')\n"
         )
-    result = in_flight.runpytest("tasks", "--agent=oracle", "--wide=2", "-rA")
+    result = in_flight.runpytest("tasks", "--agent=oracle", "--concurrency=2", "-rA")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["webarena: --wide: 1 trial one at a time: the fixture around would not be around *"])
+    result.stdout.fnmatch_lines(
+        ["webarena: --concurrency: 1 trial one at a time: the fixture around would not be around *"]
+    )
     assert result.outlines.count("set up") == 1
 
 
@@ -331,7 +340,7 @@ def test_trials_that_share_a_memory_come_one_by_one_and_others_take_their_places
         "    def act(self, observation): return None\n    def remember(self, reason): return None\n"
     )
     make_tasks("first", "b", "c")
-    result = pytester.runpytest_subprocess("tasks", "--agent=mem", "--agent=oracle", "--wide=3", "-s", *workers)
+    result = pytester.runpytest_subprocess("tasks", "--agent=mem", "--agent=oracle", "--concurrency=3", "-s", *workers)
     result.assert_outcomes(passed=6)
     if not workers:
         result.stdout.fnmatch_lines(["*in this order: first b c"])
@@ -343,7 +352,9 @@ def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
     make_tasks(*(f"odd-{number}" for number in range(12)))
     with (canned.path / "tasks" / "demo.yaml").open("a") as file:
         file.write("  - id: left\n    sites: []\n    intent: x\n    skip: not now\n    checks: [{answer: x}]\n")
-    result = canned.runpytest("tasks", "--agent=oracle", "--wide=2", "--equal-errors=3", "--run-dir=run")
+    result = canned.runpytest(
+        "tasks", "--agent=oracle", "--concurrency=2", "--max-consecutive-errors=3", "--run-dir=run"
+    )
     outcomes = result.parseoutcomes()
     assert result.ret == 13
     assert 3 <= outcomes["errors"] <= 6
@@ -353,7 +364,7 @@ def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
 @pytest.mark.usefixtures("every_plugin")
 def test_a_rerun_has_a_trial_of_its_own(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("flaky", "a", "b")
-    result = canned.runpytest("tasks", "--agent=oracle", "--wide=2", "--reruns=1", "--run-dir=run")
+    result = canned.runpytest("tasks", "--agent=oracle", "--concurrency=2", "--reruns=1", "--run-dir=run")
     outcomes = result.parseoutcomes()
     assert (outcomes.get("rerun"), outcomes.get("passed")) == (1, 2)
     record = record_of(canned.path / "run", "flaky")
@@ -369,7 +380,7 @@ def test_what_can_not_be_had_beside_it_is_refused(
     canned: pytest.Pytester, make_tasks: MakeTasks, option: str, told: str
 ) -> None:
     make_tasks("a")
-    result = canned.runpytest("tasks", "--agent=oracle", "--wide=4", *option.split())
+    result = canned.runpytest("tasks", "--agent=oracle", "--concurrency=4", *option.split())
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert told in " ".join(line.strip() for line in result.errlines + result.outlines)
 
@@ -396,7 +407,7 @@ def test_trials_of_several_folders_are_over_in_any_order(in_flight: pytest.Pytes
     (in_flight.path / "one" / "conftest.py").write_text(PLACE)
     (in_flight.path / "one" / "__init__.py").write_text("")
     (in_flight.path / "one" / "a_test.py").write_text("def test_own(place):\n    pass\n")
-    result = in_flight.runpytest("one", "tasks", "two", "--agent=oracle", "--wide=3", "--run-dir=run")
+    result = in_flight.runpytest("one", "tasks", "two", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     result.assert_outcomes(passed=6, errors=1)
     assert "torn down" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*RuntimeError: the place did not close"])
@@ -413,6 +424,6 @@ def test_a_mistake_of_ours_does_not_make_trials_come_one_by_one_in_silence(
         "def submit(self, task, agent, trial, *, browser, node_id): raise AssertionError\n"
         "ThreadedExecutor.submit = submit\n"
     )
-    result = canned.runpytest_subprocess("tasks", "--agent=oracle", "--wide=2")
+    result = canned.runpytest_subprocess("tasks", "--agent=oracle", "--concurrency=2")
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     result.stdout.fnmatch_lines(["*TypeError: submit() got *unexpected keyword argument*"])

@@ -74,7 +74,7 @@ class Machines:
 
     def start(self, project: Path, *options: str) -> subprocess.Popen[str]:
         """pytest on ``project``, by the cluster, with two trials in flight on each node."""
-        arguments = ["tasks", f"--ray={self.address}", "--ray-insecure", "--wide=2", "-p", "no:cacheprovider"]
+        arguments = ["tasks", f"--ray={self.address}", "--ray-insecure", "--concurrency=2", "-p", "no:cacheprovider"]
         return subprocess.Popen(
             self.command("-m", "pytest", *arguments, *options), cwd=project, env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -60,7 +60,7 @@ def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(mach
     held = project / "held"
     options = ("--agent", agent(project, seconds=0.1, held_by=held), "--trials=3")
     local = subprocess.run(
-        machines.command("-m", "pytest", "tasks", "--wide=4", "--run-dir=local", *options),
+        machines.command("-m", "pytest", "tasks", "--concurrency=4", "--run-dir=local", *options),
         cwd=project, env=machines.environment, capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert local.returncode == 0, local.stdout[-3000:]
@@ -116,7 +116,8 @@ def test_a_run_that_is_interrupted_has_what_there_was_and_can_be_gone_on_with(
     agent(project, seconds=0)  # an option of it: its digest is another one
     again = subprocess.run(
         machines.command(
-            "-m", "pytest", "--resume=run", f"--ray={machines.address}", "--ray-insecure", "--wide=2", "--allow-mixed"
+            "-m", "pytest", "--resume=run", f"--ray={machines.address}", "--ray-insecure", "--concurrency=2",
+            "--allow-mixed",
         ),
         cwd=project, env=machines.environment, capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
@@ -194,7 +195,12 @@ def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: M
 @pytest.mark.timeout(600)
 def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None:
     process = machines.start(
-        project, "--run-dir=run", "--agent", agent(project, seconds=0.3, cost=1.0), "--max-cost=6", "--equal-errors=0"
+        project,
+        "--run-dir=run",
+        "--agent",
+        agent(project, seconds=0.3, cost=1.0),
+        "--max-cost=6",
+        "--max-consecutive-errors=0",
     )
     said = finish(process)
     records = records_of(project / "run")

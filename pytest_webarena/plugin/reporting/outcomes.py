@@ -36,7 +36,7 @@ STOPPED = "stopped_because"
 """Property of a report: why the trial was not run, although all it needs was thought to be there."""
 
 DECIDED = "decided_because"
-"""Property of a report: why the trial was not needed any more (``--until``)."""
+"""Property of a report: why the trial was not needed any more (``--stop-when-settled``)."""
 
 _ATTRIBUTE = "webarena_error_cause"
 

@@ -285,7 +285,7 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
     rest = {
         "skipped": "skipped",
         "allowed": "skipped (--allow-skipped)",
-        "decided": "not needed (--until)",
+        "decided": "not needed (--stop-when-settled)",
         "not_run": "not run",
     }
     parts += [f"{count} {words}" for name, words in rest.items() if (count := total(name))]

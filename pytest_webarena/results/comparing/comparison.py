@@ -268,7 +268,7 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
             asked_of_both.append(name)
             left_out.setdefault("planned and without a result on one side", []).append(name)
         elif lacking is not None and name in lacking.decided:
-            left_out.setdefault("left out by --until on one side", []).append(name)
+            left_out.setdefault("left out by --stop-when-settled on one side", []).append(name)
         elif one is None or other is None:
             left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)
         elif one.digest and other.digest and one.digest != other.digest:

@@ -94,11 +94,11 @@ class Side:
     tasks: Mapping[str, SideTask]
     traits: tuple[Trait, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
-    """By task: trials that were planned and have no result. Not those that `--until` left out."""
+    """By task: trials that were planned and have no result. Not those that `--stop-when-settled` left out."""
     decided: frozenset[str] = frozenset()
-    """Tasks of which `--until` left out trials."""
+    """Tasks of which `--stop-when-settled` left out trials."""
     looked: bool = False
-    """Whether the run ended early because somebody looked at it (``--until``)."""
+    """Whether the run ended early because somebody looked at it (``--stop-when-settled``)."""
     judge_errors: JudgeErrors | None = None
     """Of the judge that was asked about its trials; None when it was never measured."""
     order: tuple[str, ...] = field(default=(), compare=False)

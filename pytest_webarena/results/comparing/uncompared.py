@@ -26,7 +26,7 @@ class Uncompared:
     deselected: tuple[str, ...] = ()
     """Tasks that the user left out (other files or node ids, ``-k``, ``--select``, ``--shard``, …)."""
     decided: tuple[str, ...] = ()
-    """Tasks that ``--until`` left out: they were planned, and not needed any more."""
+    """Tasks that ``--stop-when-settled`` left out: they were planned, and not needed any more."""
 
     @property
     def lost(self) -> str:
@@ -40,8 +40,8 @@ class Uncompared:
 
     @property
     def left_out(self) -> str:
-        """How many tasks the user or ``--until`` left out, as a sentence; empty where there are none."""
-        counts = {"not selected": len(self.deselected), "left out by --until": len(self.decided)}
+        """How many tasks the user or ``--stop-when-settled`` left out, as a sentence; empty where there are none."""
+        counts = {"not selected": len(self.deselected), "left out by --stop-when-settled": len(self.decided)}
         parts = {reason: count for reason, count in counts.items() if count}
         if len(parts) == 1:
             return f"{self._found(sum(parts.values()))}: {next(iter(parts))}"

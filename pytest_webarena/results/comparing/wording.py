@@ -107,7 +107,9 @@ def headline(each: Comparison) -> str:
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
     if each.first.looked or each.second.looked:
-        said += " The run ended early because it was looked at (--until), which this interval does not know."
+        said += (
+            " The run ended early because it was looked at (--stop-when-settled), which this interval does not know."
+        )
     return said
 
 

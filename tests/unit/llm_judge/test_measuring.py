@@ -148,8 +148,8 @@ def test_the_command_measures_remembers_and_holds_the_bar(
 ) -> None:
     with model_server(noisy(answers, share=0.1)) as server:
         arguments = ["judge", "measure", "some-model", "--judge-url", server.url, "--judge-key-env", "none"]
-        assert main([*arguments, "--judge-bar", "0.6"]) == 0
-        assert main([*arguments, "--judge-bar", "0.99", "--format", "json"]) == 1
+        assert main([*arguments, "--judge-min-kappa", "0.6"]) == 0
+        assert main([*arguments, "--judge-min-kappa", "0.99", "--format", "json"]) == 1
     out = capsys.readouterr().out
     assert "kappa" in out
     data = json.loads(out[out.index("{") :])

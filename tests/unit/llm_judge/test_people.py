@@ -73,7 +73,7 @@ ROWS = ("p,1,1,4", "p,1,2,6", "p,2,1,4", "p,2,2,1", "p,3,1,0", "p,3,2,0", "q,1,1
 
 def test_all_figures_of_the_study(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = points(run, tmp_path / "people.csv", *ROWS)
-    assert main(["judge", "rubric", "compare", str(run.path), str(file), "--format=json", "--judge-bar=0.5"]) == 0
+    assert main(["judge", "rubric", "compare", str(run.path), str(file), "--format=json", "--judge-min-kappa=0.5"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["graded_answers"], data["items"], data["exact"], data["over"], data["under"]) == (4, 7, 5, 1, 1)
     assert data["bias"] == pytest.approx((0 + 0.2 + 0 - 0.2) / 4)
@@ -90,7 +90,7 @@ def test_the_report_fits_and_names_what_is_furthest_off(
     run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = points(run, tmp_path / "people.csv", *ROWS[:-1])
-    assert main(["judge", "rubric", "compare", str(run.path), str(file), "--judge-bar=0.99"]) == 1
+    assert main(["judge", "rubric", "compare", str(run.path), str(file), "--judge-min-kappa=0.99"]) == 1
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.99: NOT reached" in text

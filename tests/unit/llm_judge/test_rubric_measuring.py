@@ -103,6 +103,7 @@ def test_the_command_measures_remembers_and_holds_the_bar(
         arguments = [
             "judge",
             "measure",
+            "measure",
             "some-model",
             "--set=rubrics",
             "--judge-url",
@@ -110,9 +111,9 @@ def test_the_command_measures_remembers_and_holds_the_bar(
             "--judge-key-env",
             "none",
         ]
-        assert main([*arguments, "--judge-bar", "0.3"]) == 0
+        assert main([*arguments, "--judge-min-kappa", "0.3"]) == 0
         text = capsys.readouterr().out
-        assert main([*arguments, "--judge-bar", "0.99", "--format", "json"]) == 1
+        assert main([*arguments, "--judge-min-kappa", "0.99", "--format", "json"]) == 1
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.3: reached" in text
     assert "n = 35" in text
@@ -129,6 +130,7 @@ def test_each_kind_of_question_has_its_own_bar(answers: GradedAnswers) -> None:
             main(
                 [
                     "judge",
+                    "measure",
                     "measure",
                     "some-model",
                     "--set=rubrics",

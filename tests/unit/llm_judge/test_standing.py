@@ -61,7 +61,7 @@ def test_the_bar_decides(share: float, bar: float, asked: bool) -> None:
     state = standing(replace(SETTINGS, bar=bar))
     assert (state.off == "") is asked
     if not asked:
-        assert "is below the bar of 0.8 (--judge-bar)" in state.off
+        assert "is below the bar of 0.8 (--judge-min-kappa)" in state.off
 
 
 def test_a_run_says_which_judge_it_had() -> None:

@@ -1,4 +1,4 @@
-"""What ``--until=decided`` concludes from the records of two agents."""
+"""What ``--stop-when-settled`` concludes from the records of two agents."""
 
 from __future__ import annotations
 

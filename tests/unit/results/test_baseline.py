@@ -311,7 +311,7 @@ def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int
     decided = frozenset(names if change == "decided" else ())
     [found] = compare_all([(replace(then, tasks=tasks), replace(then, run="now", tasks=now, decided=decided))])
     if decided:
-        assert found.left_out == {"left out by --until on one side": tuple(names)}
+        assert found.left_out == {"left out by --stop-when-settled on one side": tuple(names)}
     summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
     gate = Gate(baseline=runs, **how)
     ruling = gate.rule(summaries, against=[found], deselected=names if change == "deselected" else ())
@@ -343,7 +343,7 @@ def test_a_part_that_the_user_selects_is_compared_and_named(runs: Path) -> None:
     assert message.endswith("3 of 20 tasks that passed in then were not compared: not selected")
     code, message = vanished(runs, "decided", lost=3)
     assert code == 0
-    assert message.endswith("3 of 20 tasks that passed in then were not compared: left out by --until")
+    assert message.endswith("3 of 20 tasks that passed in then were not compared: left out by --stop-when-settled")
     code, message = vanished(runs, "deselected", lost=15)
     assert code == UNDECIDED
     assert "5 tasks cannot show even a total collapse" in message

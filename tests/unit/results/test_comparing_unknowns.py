@@ -212,7 +212,7 @@ def test_a_run_that_was_stopped_by_looking_is_no_fixed_one(tmp_path: Path) -> No
     first = by_hand(tmp_path / "a", dict.fromkeys(names, "f"))
     short = dict.fromkeys(names[:10], "p") | dict.fromkeys(names[10:], "-")
     found = of(first, by_hand(tmp_path / "b", short, planned=1, decided="after is better"))
-    assert "ended early because it was looked at (--until)" in " ".join(words(found).split())
+    assert "ended early because it was looked at (--stop-when-settled)" in " ".join(words(found).split())
     assert found.open_trials == (0, 0)  # nobody misses those
 
 

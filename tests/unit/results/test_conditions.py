@@ -64,7 +64,7 @@ def test_what_was_in_reach_is_compared_whoever_said_so(tmp_path: Path, one: Any,
         for name, task, (reach, environment) in (("1", "t", one), ("2", "u", other))
     ]
     if told:
-        with pytest.raises(UsageError, match=f"a: --reach: {told}"):
+        with pytest.raises(UsageError, match=f"a: --reachable-sites: {told}"):
             merge_runs(sources, tmp_path / "out")
     else:
         merge_runs(sources, tmp_path / "out")

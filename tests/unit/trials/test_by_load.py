@@ -1,4 +1,4 @@
-"""``--wide auto``: how many trials begin beside others depends on how long their agents wait; what records say."""
+"""``--concurrency auto``: how many trials run at once depends on how long their agents wait; what records say."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def test_judges_have_a_line_of_their_own_and_so_has_their_absence() -> None:
         usage=Usage(calls=2, cached_calls=1, input_tokens=600, output_tokens=40, cost=0.25),
     )  # fmt: skip
     none = {"cause": "judge", "message": f"no verdict: {NO_JUDGE}\ninconclusive: …"}
-    below = {"cause": "judge", "message": "no verdict: kappa 0.20 is below the bar of 0.8 (--judge-bar)"}
+    below = {"cause": "judge", "message": "no verdict: kappa 0.20 is below the bar of 0.8 (--judge-min-kappa)"}
     records = [
         judged_record("1", "passed", judge=judge),
         judged_record("2", "error", **none),
@@ -280,7 +280,7 @@ def test_judges_have_a_line_of_their_own_and_so_has_their_absence() -> None:
     assert "2 questions on 1 trial, 1 from the cache" in text
     assert "$0.25" in text
     assert "  not judged   2 of 4 trials: it needs a judge, and there is none:" in text
-    assert "  not judged   1 of 4 trials: kappa 0.20 is below the bar of 0.8 (--judge-bar)" in text
+    assert "not judged 1 of 4 trials: kappa 0.20 is below the bar of 0.8 (--judge-min-kappa)" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 

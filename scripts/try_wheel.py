@@ -1,6 +1,6 @@
 """Follow the tutorial with the built wheel in an empty environment, as a user who installs it would: make try-wheel
 
-The environment, ``.venv-wheel``, gets the newest wheel of ``dist/`` and what that requires, and nothing of this checkout.
+The environment, ``.venv-wheel``, gets the newest wheel of ``dist/`` and its requirements, and nothing of this checkout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> int:
     subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
     python = ENVIRONMENT / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheels[-1]], check=True)
-    where = [python, "-P", "-c", "import pytest_webarena; print(pytest_webarena.__file__)"]
+    where = [str(python), "-P", "-c", "import pytest_webarena; print(pytest_webarena.__file__)"]
     imported = Path(subprocess.run(where, check=True, capture_output=True, text=True, cwd="/").stdout.strip())
     if not imported.is_relative_to(ENVIRONMENT):
         print(f"try-wheel: expected the package in {ENVIRONMENT.name}, found it at {imported}", file=sys.stderr)

@@ -30,7 +30,7 @@ def main() -> int:
     if not imported.is_relative_to(ENVIRONMENT):
         print(f"try-wheel: expected the package in {ENVIRONMENT.name}, found it at {imported}", file=sys.stderr)
         return 1
-    tutorial = [sys.executable, "-m", "pytest", "tests/browser/test_docs_run.py", "-k", "tutorial", "-p", "no:xdist", "-q"]
+    tutorial = [sys.executable, "-m", "pytest", "tests/browser/test_docs_run.py", "-k", "tutorial", "-q"]
     return subprocess.run(
         tutorial,
         cwd=ROOT,

@@ -346,14 +346,17 @@ def test_what_failed_before_fails_the_run(
     assert canned.runpytest("--resume=run", "--min-pass-rate=0.9", *workers).ret == 10
 
 
-def test_a_failure_that_was_expected_does_not(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_failure_that_was_expected_does_not(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
     make_tasks("a", "wrong")
     with (canned.path / "conftest.py").open("a") as file:
         file.write("\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n")
         file.write("        if 'wrong' in item.name:\n            item.add_marker(pytest.mark.xfail)\n")
     assert canned.runpytest("--run-dir=run").ret == 0
-    assert canned.runpytest("--resume=run").ret == 0
-    assert canned.runpytest("--resume=run", "-n1").ret == 0
+    assert canned.runpytest("--resume=run", *workers).ret == 0
 
 
 def test_latest_is_the_newest_run(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
@@ -382,7 +385,7 @@ def test_a_run_killed_before_its_first_trial_is_gone_on_with(
     canned.runpytest_subprocess(*workers, "--agent=oracle", "--agent=null", "--trials=2", "--run-dir=run")
     assert not (canned.path / "run" / "trials").exists()
     canned.makeconftest(whole)
-    canned.runpytest_subprocess("--resume=run").assert_outcomes(passed=4, failed=4)
+    canned.runpytest("--resume=run").assert_outcomes(passed=4, failed=4)
     assert {(agent, trial) for _, agent, trial in keys(canned)} == {
         (agent, trial) for agent in ("oracle", "null") for trial in (1, 2)
     }

@@ -25,22 +25,12 @@ def main() -> int:
     subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
     python = ENVIRONMENT / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheels[-1]], check=True)
-    where = [python, "-P", "-c", "import pytest_webarena; print(pytest_webarena.__file__)"]
+    where = [str(python), "-P", "-c", "import pytest_webarena; print(pytest_webarena.__file__)"]
     imported = Path(subprocess.run(where, check=True, capture_output=True, text=True, cwd="/").stdout.strip())
     if not imported.is_relative_to(ENVIRONMENT):
         print(f"try-wheel: expected the package in {ENVIRONMENT.name}, found it at {imported}", file=sys.stderr)
         return 1
-    tutorial = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "tests/browser/test_docs_run.py",
-        "-k",
-        "tutorial",
-        "-p",
-        "no:xdist",
-        "-q",
-    ]
+    tutorial = [sys.executable, "-m", "pytest", "tests/browser/test_docs_run.py", "-k", "tutorial", "-q"]
     return subprocess.run(
         tutorial,
         cwd=ROOT,

@@ -8,17 +8,18 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.base import BackendContext
+from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady
 from pytest_webarena.sites.cleanup.reaper import identity
+from tests.processes import DEADLINE
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -94,10 +95,70 @@ def backend(engine: DockerClient, broker: BackendContext, run: Run[Any]) -> Iter
         yield backend
     finally:
         run(backend.close())
+    _assert_gone(engine, backend)
+
+
+def _assert_gone(engine: DockerClient, backend: DockerBackend) -> None:
     labels = [f"{key}={value}" for key, value in backend.leftovers().items()]
     assert labels
     assert not engine.containers.list(all=True, filters={"label": labels})
     assert not engine.networks.list(filters={"label": labels})
+
+
+@dataclass
+class Shared:
+    """What the tests of a module share where a network and a place for a replica of their own are not the subject."""
+
+    backend: DockerBackend
+    context: BackendContext
+    run: Run[Any]
+
+
+@pytest.fixture(scope="module")
+def shared(engine: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """Closed after the last test, and nothing with its label is left."""
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+    folder = tmp_path_factory.mktemp("backend")
+    context = BackendContext(run=f"test-{uuid.uuid4().hex[:12]}", owner=identity(), directory=folder, environ={})
+    backend = DockerBackend(context)
+    with asyncio.Runner() as runner:
+        try:
+            yield Shared(backend, context, runner.run)
+        finally:
+            runner.run(backend.close())
+    _assert_gone(engine, backend)
+
+
+@pytest.fixture
+def shared_backend(engine: DockerClient, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerBackend]:
+    """The module's backend; what a test has started on it is gone when the next one begins."""
+    backend, started = shared.backend, []
+    start, reset = backend.start, backend.reset
+
+    async def begin(app: AppManifest, replica_id: str) -> Replica:
+        replica = await start(app, replica_id)
+        started.append((app, replica))
+        return replica
+
+    async def again(app: AppManifest, replica: Replica) -> Replica:
+        fresh = await reset(app, replica)
+        started.append((app, fresh))
+        return fresh
+
+    monkeypatch.setattr(backend, "start", begin)
+    monkeypatch.setattr(backend, "reset", again)
+    yield backend
+    labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
+
+    async def end() -> None:
+        for app, replica in started:
+            await backend.stop(app, replica)
+        async with asyncio.timeout(DEADLINE):  # containers are removed in the background
+            while engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
+                await asyncio.sleep(0.02)
+
+    shared.run(end())
 
 
 @pytest.fixture(scope="session")

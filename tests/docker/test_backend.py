@@ -20,11 +20,30 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.backends.docker import DockerBackend
+    from tests.docker.conftest import Shared
 
 pytestmark = pytest.mark.docker
 
 COUNT = "select count(*) from notes"
 SERVER = "import http.server; http.server.test(http.server.SimpleHTTPRequestHandler, port=8080)"
+
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def broker(shared: Shared) -> BackendContext:
+    return shared.context
+
+
+@pytest.fixture
+def run(shared: Shared) -> Run:
+    return shared.run
+
+
+@pytest.fixture
+def backend(shared_backend: DockerBackend) -> DockerBackend:
+    return shared_backend
 
 
 def get(replica: Replica, path: str) -> tuple[int, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +66,12 @@ tasks:
 """
 
 
-@pytest.fixture(scope="module")
-def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
-    """Images under the names of the real ones, for the time of the tests. An engine that has those is left alone."""
+@contextmanager
+def doubles(engine: DockerClient, python_image: str, apps: Sequence[str]) -> Iterator[None]:
+    """Images of these apps under the names of the real ones, for a time. An engine that has those is left alone."""
     names = {
         app: [load_catalogue(name).apps[app].docker.image for name in ("webarena", "webarena-verified")]  # type: ignore[union-attr]
-        for app in APPS
+        for app in apps
     }
     others = [
         image for image in engine.images.list() if DOUBLE not in image.labels
@@ -86,14 +87,16 @@ def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
         made.add(image.id)
         for name in both:
             image.tag(name)
-    yield
-    for app in APPS:
-        for snapshot in engine.images.list(name=f"localhost/pytest-webarena-snapshot-{app}"):
-            if snapshot.attrs["Parent"] in made:
-                engine.images.remove(str(snapshot.id), force=True)
-    for both in names.values():
-        for name in both:
-            engine.images.remove(name, force=True)
+    try:
+        yield
+    finally:
+        for app in apps:
+            for snapshot in engine.images.list(name=f"localhost/pytest-webarena-snapshot-{app}"):
+                if snapshot.attrs["Parent"] in made:
+                    engine.images.remove(str(snapshot.id), force=True)
+        for both in names.values():
+            for name in both:
+                engine.images.remove(name, force=True)
 
 
 HOMEPAGE = """
@@ -151,21 +154,29 @@ def run(pytester: pytest.Pytester, catalogue: str, tasks: str, *more: str, **out
 
 
 def test_manifests_configure_sign_in_query_and_call(
-    pytester: pytest.Pytester, engine: DockerClient, doubles: None
+    pytester: pytest.Pytester, engine: DockerClient, python_image: str, real_names: None
 ) -> None:
-    """Both catalogues in one test: GitLab is signed in before the replicas start, the others in each trial.
+    """Of each catalogue one app: GitLab is signed in before the replicas start, the shop in its trial."""
+    with doubles(engine, python_image, ("shopping", "gitlab")):
+        play(pytester, "webarena", "gitlab", count=2)
+        play(pytester, "webarena-verified", "shopping and not admin", count=1)
 
-    The doubles have the names of the real images, so only one worker can have them.
-    """
-    some = "-k=shopping and not admin or gitlab and not again"
-    for catalogue, which, count in (("webarena", (), 5), ("webarena-verified", (some,), 2)):
-        records = run(pytester, catalogue, TASKS, *which, passed=count)
-        assert all(
-            digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values()
-        )
-        log = (pytester.path / catalogue / "broker.log").read_text()
-        assert ("committing gitlab with its users signed in" in log) == (catalogue == "webarena")
-        # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
-        kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
-        assert kept
-        assert not any(b"Auto-Login" in path.read_bytes() for path in kept if path.name != "broker.log")
+
+@pytest.mark.exhaustive
+def test_so_do_those_of_every_app(
+    pytester: pytest.Pytester, engine: DockerClient, python_image: str, real_names: None
+) -> None:
+    with doubles(engine, python_image, APPS):
+        play(pytester, "webarena", "not none", count=5)
+        play(pytester, "webarena-verified", "shopping and not admin or gitlab and not again", count=2)
+
+
+def play(pytester: pytest.Pytester, catalogue: str, which: str, *, count: int) -> None:
+    records = run(pytester, catalogue, TASKS, "-k", which, passed=count)
+    assert all(digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values())
+    log = (pytester.path / catalogue / "broker.log").read_text()
+    assert ("committing gitlab with its users signed in" in log) == (catalogue == "webarena")
+    # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
+    kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"Auto-Login" in path.read_bytes() for path in kept if path.name != "broker.log")

@@ -141,7 +141,7 @@ def test_closing_while_replicas_start_leaves_nothing(
 
     async def cut_off() -> None:
         await backend.prepare(homepage)
-        starts = [asyncio.ensure_future(backend.start(homepage, f"homepage-{number}")) for number in range(3)]
+        starts = [asyncio.ensure_future(backend.start(homepage, f"homepage-{number}")) for number in range(2)]
         await asyncio.wait(starts, timeout=0.2)
         for start in starts:
             start.cancel()

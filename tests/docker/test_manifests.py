@@ -31,12 +31,23 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.backends.docker import DockerBackend
+    from tests.docker.conftest import Shared
 
 pytestmark = pytest.mark.docker
 
 Run = Callable[..., Any]
 CONFIGURE = ContainerStep(run=("magento", "setup:store-config:set", "--base-url={url}"))
 ORDERS = "select id, item from orders order by id"
+
+
+@pytest.fixture
+def run(shared: Shared) -> Run:
+    return shared.run
+
+
+@pytest.fixture
+def backend(shared_backend: DockerBackend) -> DockerBackend:
+    return shared_backend
 
 
 def get(replica: Replica, path: str = "/", host: str = "shop.test") -> tuple[int, str]:
@@ -283,8 +294,7 @@ def test_volumes_are_shared_or_copied(
         run(backend.stop(shop, second))
         assert not copies & {volume.name for volume in engine.volumes.list()}
     finally:
-        run(backend.close())
-        engine.volumes.get(name).remove()
+        engine.volumes.get(name).remove(force=True)
 
 
 def test_apps_that_need_each_other_meet_and_others_do_not(

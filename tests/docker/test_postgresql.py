@@ -24,6 +24,8 @@ initdb --pgdata=/tmp/pg --username=postmill --auth=trust --no-sync --no-locale -
 exec postgres -D /tmp/pg -k /tmp -c fsync=off -c listen_addresses=localhost
 """
 PROGRAMS = ("postgres", "initdb", "psql", "pg_isready")
+MODULES = ("plpgsql", "dict_snowball")
+"""Those that `initdb` loads; others bring hundreds of megabytes along."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
     if not homes:
         missing("PostgreSQL server", "postgresql")
     home = homes[-1].parents[1]
-    programs = [*(home / "bin" / name for name in PROGRAMS), *(home / "lib").glob("*.so")]
+    programs = [*(home / "bin" / name for name in PROGRAMS), *(home / "lib" / f"{name}.so" for name in MODULES)]
     shared = [folder for folder in (Path("/usr/share/postgresql", home.name), home / "share") if folder.is_dir()]
     with image_with(engine, python_image, programs=programs, folders=shared, path=[home / "bin"]) as image:
         yield image

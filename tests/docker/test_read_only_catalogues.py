@@ -266,7 +266,7 @@ def asked(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
     )
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive  # how a start that fails is told: test_backend.py
 @pytest.mark.usefixtures("doubles")
 @pytest.mark.parametrize(
     ("name", "command", "expected"),

@@ -10,14 +10,25 @@ import pytest
 # A run inside this process forgets what it has imported, and half of its time is spent on importing it again. So what
 # all of them need is imported once, here.
 for _module in (
+    "encodings.utf_16_be",
     "pytest_playwright.pytest_playwright",
+    "pytest_webarena.agents.shipped",
     "pytest_webarena.embedded",
+    "pytest_webarena.plugin.reporting.allure.identity",
     "pytest_webarena.plugin.reporting.allure.result",
     "pytest_webarena.plugin.reporting.allure.run_files",
+    "pytest_webarena.plugin.run_facts",
     "pytest_webarena.results.exchanges",
     "pytest_webarena.sites.backends",
+    "pytest_webarena.sites.broker.memory",
     "pytest_webarena.sites.client.launcher",
     "pytest_webarena.sites.catalogues.loading",
+    "pytest_webarena.sites.protocol.report",
+    "pytest_webarena.trials.breaking_off",
+    "pytest_webarena.trials.executor",
+    "pytest_webarena.trials.stage",
+    "pytest_webarena.trials.threads",
+    "pytest_webarena.trials.width",
     "statistics",
     "xdist.dsession",
 ):

@@ -189,9 +189,14 @@ def test_the_trial_of_a_dead_worker_is_in_the_report(recording: pytest.Pytester,
         assert alive[key] == dead[key]
 
 
-def test_only_the_controlling_process_tells_of_the_run(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    make_tasks("a", "b", "wrong")
-    recording.runpytest("-n1", "--run-dir=run", "--alluredir=allure")
+def test_only_the_controlling_process_tells_of_the_run_and_workers_of_hostile_texts_too(
+    recording: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("a", "wrong-hostile")
+    run = recording.runpytest("-n1", "--run-dir=run", "--alluredir=allure", "--junitxml=junit.xml")
+    run.assert_outcomes(passed=1, failed=1)
+    assert "odd </script> answer" in named(results(recording), "wrong-hostile")["description"]
+    assert (recording.path / "junit.xml").read_text(encoding="utf-8").count("<testcase") == 2
     folder = recording.path / "allure"
     assert "agents=oracle\n" in (folder / "environment.properties").read_text()
     assert json.loads((folder / "executor.json").read_text())["type"] == "local"
@@ -224,12 +229,10 @@ def _attachments(item: Result) -> list[Result]:
     return [*item.get("attachments", ()), *(found for step in item.get("steps", ()) for found in _attachments(step))]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_hostile_texts_reach_every_report(
-    recording: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
-) -> None:
+def test_hostile_texts_reach_every_report(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """From a worker: above."""
     make_tasks("right", "wrong-hostile")
-    run = recording.runpytest(*workers, "--alluredir=allure", "--junitxml=junit.xml")
+    run = recording.runpytest("--alluredir=allure", "--junitxml=junit.xml")
     run.assert_outcomes(passed=1, failed=1)
     assert "odd </script> answer" in named(results(recording), "wrong-hostile")["description"]
     assert (recording.path / "junit.xml").read_text(encoding="utf-8").count("<testcase") == 2

@@ -32,6 +32,7 @@ def test_browsers_multiply_the_items(canned: pytest.Pytester, make_tasks: MakeTa
     )
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
 def test_each_has_its_record_its_row_and_its_threshold(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -76,6 +77,7 @@ def test_each_has_its_record_its_row_and_its_threshold(
     }  # fmt: skip
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
 def test_a_run_is_gone_on_with_in_its_browsers(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]

@@ -84,8 +84,12 @@ def test_tasks_that_were_left_out_are_missed_by_the_gate(baseline: pytest.Pytest
     assert "3 tasks cannot show even a total collapse of oracle in second" in said(result, "gate: ")
 
 
-def test_a_part_that_was_selected_is_compared_and_named(baseline: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    part = baseline.runpytest("-n1", "--baseline=b.json", "--run-dir=second", "-k", "not t0-not")
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "workers"])
+def test_a_part_that_was_selected_is_compared_and_named(
+    baseline: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    part = baseline.runpytest(*workers, "--baseline=b.json", "--run-dir=second", "-k", "not t0-not")
     assert part.ret == 0
     assert "1 of 20 tasks that passed in b.json were not compared: not selected" in said(part, "gate: ")
     nodes = [f"tasks/demo.yaml::t{number}-not-in-firefox" for number in range(2, 20)]

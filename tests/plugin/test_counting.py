@@ -276,7 +276,7 @@ def test_two_items_for_one_trial_are_refused(
 
 def test_a_trial_for_every_worker_is_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a")
-    result = canned.runpytest("--dist=each", "-n2")
+    result = canned.runpytest("--dist=each", "-n1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     said = result.stdout.str() + result.stderr.str()
     assert "--dist: expected each trial to go to one worker, found 'each'" in said

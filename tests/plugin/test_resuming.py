@@ -13,6 +13,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
+from tests.cases import each_case
 
 MakeTasks = Callable[..., None]
 
@@ -133,7 +134,17 @@ def test_other_words_of_the_judge_are_refused(canned: pytest.Pytester, make_task
     canned.runpytest("--resume=run", "--allow-mixed").assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def begun(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
+    """A run of some of the tasks, by two agents, with other settings than the usual ones."""
+    make_tasks("a", "b")
+    make_tasks("stranger", name="outside")
+    options = ("--agent=null", "--agent=na", "--trials=2", "--stop-rule=upstream", "-k", "a or b", "--run-dir=run")
+    canned.runpytest("tasks/demo.yaml", *options).assert_outcomes(passed=8)
+    return canned
+
+
+@each_case(
     ("arguments", "told"),
     [
         (("--agent=null",), "--agent, null, na, found null"),
@@ -148,21 +159,17 @@ def test_other_words_of_the_judge_are_refused(canned: pytest.Pytester, make_task
         (("--audit",), "--audit, none, found True"),
         (("--browser=firefox",), "--browser, chromium, found firefox"),
         (("-k", "b"), "-k, a or b, found b"),
-        (("--shard=2/2",), None),
         (("tasks/outside.yaml",), "tests of the run's own, tasks/demo.yaml, found tasks/outside.yaml"),
         (("tasks",), "tests of the run's own, tasks/demo.yaml, found tasks"),
         (("webarena",), "tests of the run's own, tasks/demo.yaml, found webarena"),
+        (("--shard=2/2",), None),
     ],
 )
 def test_a_contradiction_is_an_error_that_names_both(
-    canned: pytest.Pytester, make_tasks: MakeTasks, arguments: tuple[str, ...], told: str | None
+    begun: pytest.Pytester, arguments: tuple[str, ...], told: str | None
 ) -> None:
-    make_tasks("a", "b")
-    make_tasks("stranger", name="outside")
-    begun = ("--agent=null", "--agent=na", "--trials=2", "--stop-rule=upstream", "-k", "a or b", "--run-dir=run")
-    canned.runpytest("tasks/demo.yaml", *begun).assert_outcomes(passed=8)
-    before = keys(canned)
-    result = canned.runpytest("--resume=run", *arguments)
+    before = keys(begun)
+    result = begun.runpytest("--resume=run", *arguments)
     if told is None:  # a part of what the run is
         assert result.ret == 0
     else:
@@ -170,7 +177,7 @@ def test_a_contradiction_is_an_error_that_names_both(
         result.stderr.fnmatch_lines(
             [f"*--resume: expected {'' if told.startswith('tests') else '*own '}{told}; leave it*"]
         )
-    assert keys(canned) == before
+    assert keys(begun) == before
 
 
 def test_what_had_failed_last_is_what_was_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -195,7 +202,15 @@ def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pyte
     assert keys(canned) == {("wrong", "oracle", 1)}
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def interrupted(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
+    """A run two of whose trials are missing."""
+    make_tasks("alpha", "beta")
+    canned.runpytest("tasks", "--run-dir=run").assert_outcomes(passed=2)
+    return canned
+
+
+@each_case(
     ("arguments", "run"),
     [
         (("tasks/demo.yaml",), 2),
@@ -206,14 +221,10 @@ def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pyte
         (("--env-retries=4", "--max-cost=3", "--lease-timeout=5", "--check-timeout=9"), 2),
     ],
 )
-def test_what_is_the_same_or_less_is_none(
-    canned: pytest.Pytester, make_tasks: MakeTasks, arguments: tuple[str, ...], run: int
-) -> None:
-    make_tasks("alpha", "beta")
-    canned.runpytest("tasks", "--run-dir=run").assert_outcomes(passed=2)
-    forget(canned, "alpha.")
-    forget(canned, "beta.")
-    canned.runpytest("--resume=run", *arguments).assert_outcomes(
+def test_what_is_the_same_or_less_is_none(interrupted: pytest.Pytester, arguments: tuple[str, ...], run: int) -> None:
+    for folder in (interrupted.path / "run" / "trials").iterdir():
+        shutil.rmtree(folder)
+    interrupted.runpytest("--resume=run", *arguments).assert_outcomes(
         passed=run, deselected=2 - run if "::" not in str(arguments) else 0
     )
 
@@ -346,14 +357,17 @@ def test_what_failed_before_fails_the_run(
     assert canned.runpytest("--resume=run", "--min-pass-rate=0.9", *workers).ret == 10
 
 
-def test_a_failure_that_was_expected_does_not(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_failure_that_was_expected_does_not(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
     make_tasks("a", "wrong")
     with (canned.path / "conftest.py").open("a") as file:
         file.write("\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n")
         file.write("        if 'wrong' in item.name:\n            item.add_marker(pytest.mark.xfail)\n")
     assert canned.runpytest("--run-dir=run").ret == 0
-    assert canned.runpytest("--resume=run").ret == 0
-    assert canned.runpytest("--resume=run", "-n1").ret == 0
+    assert canned.runpytest("--resume=run", *workers).ret == 0
 
 
 def test_latest_is_the_newest_run(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
@@ -382,7 +396,7 @@ def test_a_run_killed_before_its_first_trial_is_gone_on_with(
     canned.runpytest_subprocess(*workers, "--agent=oracle", "--agent=null", "--trials=2", "--run-dir=run")
     assert not (canned.path / "run" / "trials").exists()
     canned.makeconftest(whole)
-    canned.runpytest_subprocess("--resume=run").assert_outcomes(passed=4, failed=4)
+    canned.runpytest("--resume=run").assert_outcomes(passed=4, failed=4)
     assert {(agent, trial) for _, agent, trial in keys(canned)} == {
         (agent, trial) for agent in ("oracle", "null") for trial in (1, 2)
     }

@@ -37,9 +37,7 @@ def project(pytester: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytes
 
 @pytest.mark.exhaustive
 def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess(
-        "tasks", "-n1", "-p", "no:cacheprovider", "--agent=mine", "--run-dir", "../run"
-    )
+    result = pytester.runpytest("tasks", "-n1", "-p", "no:cacheprovider", "--agent=mine", "--run-dir", "../run")
     result.assert_outcomes(passed=1)
     (folder,) = (project.parent / "run" / "trials").iterdir()
     assert '"tasks/demo.yaml::a' in (folder / "started.json").read_text()
@@ -47,8 +45,8 @@ def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pyt
 
 @pytest.mark.exhaustive
 def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: pytest.Pytester) -> None:
-    pytester.runpytest_subprocess("tasks", "--agent=mine", "--run-dir", "../run").assert_outcomes(passed=1)
-    result = pytester.runpytest_subprocess("tasks", "--agent=mine", "--resume", "../run")
+    pytester.runpytest("tasks", "--agent=mine", "--run-dir", "../run").assert_outcomes(passed=1)
+    result = pytester.runpytest("tasks", "--agent=mine", "--resume", "../run")
     result.assert_outcomes(deselected=1)
     result.stdout.fnmatch_lines([f"rootdir: {project}"])
     assert not (project.parent / ".pytest_cache").exists()
@@ -58,7 +56,7 @@ def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: 
 @pytest.mark.parametrize("option", ["--model-cache", "--judge-cache", "--alluredir"])
 def test_no_option_with_a_path_does(project: Path, pytester: pytest.Pytester, option: str) -> None:
     (project.parent / "elsewhere").mkdir()
-    result = pytester.runpytest_subprocess("tasks", "--collect-only", "--agent=mine", option, "../elsewhere")
+    result = pytester.runpytest("tasks", "--collect-only", "--agent=mine", option, "../elsewhere")
     result.stdout.fnmatch_lines([f"rootdir: {project}", "*<TaskItem a*"])
 
 
@@ -66,7 +64,7 @@ def test_settings_of_another_project_are_not_mixed_in(project: Path, pytester: p
     other = project.parent / "other"
     other.mkdir()
     (other / "pytest.ini").write_text("[pytest]\n")
-    result = pytester.runpytest_subprocess("tasks", "--collect-only", "--agent=mine", "--model-cache", "../other")
+    result = pytester.runpytest("tasks", "--collect-only", "--agent=mine", "--model-cache", "../other")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [f"ERROR: expected the settings of none, *{other}/pytest.ini, for it takes ../other for*"]
@@ -94,9 +92,9 @@ def settled(project: Path) -> Path:
 def test_a_run_directory_elsewhere_keeps_the_settings(
     settled: Path, pytester: pytest.Pytester, options: list[str]
 ) -> None:
-    result = pytester.runpytest_subprocess(*options, "--run-dir", "../run")
+    result = pytester.runpytest(*options, "--run-dir", "../run")
     result.assert_outcomes(passed=2)
-    result = pytester.runpytest_subprocess("--resume", "../run")
+    result = pytester.runpytest("--resume", "../run")
     result.assert_outcomes(deselected=2)
 
 
@@ -104,7 +102,7 @@ def test_a_run_directory_elsewhere_keeps_the_settings(
 def test_workers_are_not_sent_into_another_project(settled: Path, pytester: pytest.Pytester) -> None:
     (settled.parent / "other").mkdir()
     (settled.parent / "other" / "pytest.ini").write_text("[pytest]\naddopts = --trials=3\n")
-    result = pytester.runpytest_subprocess("-n1", "--run-dir", "../other/run")
+    result = pytester.runpytest("-n1", "--run-dir", "../other/run")
     result.assert_outcomes(passed=2)
 
 
@@ -114,7 +112,7 @@ def test_settings_found_late_hold_in_full(settled: Path, pytester: pytest.Pytest
     (settled / "conftest.py").write_text(
         "import mine\n\ndef pytest_configure(config): print('TRIALS', config.option.trials)\n"
     )
-    result = pytester.runpytest_subprocess("--collect-only", "-s", "--model-cache", "../elsewhere")
+    result = pytester.runpytest("--collect-only", "-s", "--model-cache", "../elsewhere")
     result.stdout.fnmatch_lines(["TRIALS 2", f"rootdir: {settled}", "configfile: pytest.ini"])
 
 

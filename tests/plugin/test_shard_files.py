@@ -14,6 +14,7 @@ import yaml
 
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS
+from tests.inner import NEEDLESS
 
 SHARDS = Path(__file__).parents[2] / "examples" / "shards"
 PARTS = 2
@@ -24,6 +25,7 @@ def environment(project: Path, **more: str) -> dict[str, str]:
     """Programs of this environment, agents that need no key."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     given = {"PATH": path, "AGENT": "oracle", "WIDE": "1", "RUNS": str(project / "runs"), "MIN_PASS_RATE": "0.9"}
+    given["PYTEST_ADDOPTS"] = NEEDLESS
     return (
         {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "PYTEST"))} | given | more
     )

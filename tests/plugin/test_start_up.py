@@ -24,20 +24,17 @@ def pytest_unconfigure(config):
 WOKEN = {"pytest_webarena.plugin.hooks", "pytest_webarena.plugin.settings", "pytest_webarena.plugin.controller"}
 
 
-def test_a_session_without_tasks_wakes_neither_controller_nor_worker(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(TELLS)
-    pytester.makepyfile("def test_it(): pass")
-    pytester.runpytest_subprocess("-n1").assert_outcomes(passed=1)
-    for process in ("controller", "worker"):
-        assert not WOKEN & set((pytester.path / f"{process}.txt").read_text().split())
-
-
-def test_a_task_file_beside_the_test_that_was_named_does_not_wake_it(pytester: pytest.Pytester) -> None:
+def test_neither_a_folder_without_tasks_nor_a_test_with_a_task_file_at_its_side_wakes_controller_or_worker(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest(TELLS)
     test = pytester.makepyfile("def test_it(): pass")
     (pytester.path / "one.tasks.yaml").write_text(task_file("a"))
-    pytester.runpytest_subprocess(test.name).assert_outcomes(passed=1)
-    assert not WOKEN & set((pytester.path / "controller.txt").read_text().split())
+    folder = pytester.mkdir("folder")
+    (folder / "test_other.py").write_text("def test_other(): pass\n")
+    pytester.runpytest_subprocess("-n1", folder.name, test.name).assert_outcomes(passed=2)
+    for process in ("controller", "worker"):
+        assert not WOKEN & set((pytester.path / f"{process}.txt").read_text().split())
 
 
 def test_task_files_are_found_however_they_are_named(
@@ -58,7 +55,7 @@ def test_task_files_are_found_however_they_are_named(
 
 def test_the_first_task_file_wakes_it(canned: pytest.Pytester) -> None:
     (canned.path / "one.tasks.yaml").write_text(task_file("a"))
-    result = canned.runpytest_subprocess("-n1")
+    result = canned.runpytest("-n1")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["oracle: 1/1 passed*"])
 

@@ -87,7 +87,7 @@ def test_nobody_at_the_endpoint_is_seen_before_the_first_trial(
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound and not listening
         agents.joinpath("dead.yaml").write_text(MODEL % unused.getsockname()[1])
-        result = pytester.runpytest_subprocess("--agent=dead", "--agent=oracle", "--run-dir=run", *workers)
+        result = pytester.runpytest("--agent=dead", "--agent=oracle", "--run-dir=run", *workers)
     result.assert_outcomes(passed=4, skipped=4)
     assert result.ret == STOPPED_EARLY
     result.stdout.fnmatch_lines(
@@ -99,7 +99,7 @@ def test_nobody_at_the_endpoint_is_seen_before_the_first_trial(
     )
     agents.joinpath("mine.py").write_text("class Agent:\n    def act(self, seen):\n        return '```stop [x]```'\n")
     agents.joinpath("dead.yaml").write_text("python: mine.py:Agent\n")
-    again = pytester.runpytest_subprocess("--resume=run", "--allow-mixed")
+    again = pytester.runpytest("--resume=run", "--allow-mixed")
     again.assert_outcomes(passed=4, deselected=4)
     assert again.ret == 0
 
@@ -110,7 +110,7 @@ def test_a_missing_browser_is_one_sentence(
     make_tasks("a", "b", "c", sites="[homepage]")
     make_tasks("question", name="other")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
-    result = pytester.runpytest_subprocess("--browser=webkit")
+    result = pytester.runpytest("--browser=webkit")
     result.assert_outcomes(skipped=3, passed=1)
     assert result.ret == STOPPED_EARLY
     result.stdout.fnmatch_lines(["not run        3 trials; oracle: what it needs is not there (browser):*"])
@@ -126,6 +126,7 @@ def test_a_missing_price_table_is_told_at_once(canned: pytest.Pytester, make_tas
     result.stderr.fnmatch_lines(["ERROR: price table *none.yaml: expected a readable file: No such file*"])
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_a_trial_that_somebody_cuts_off_is_an_error_for_pytest_too(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]

@@ -212,6 +212,7 @@ def test_workers_collect_the_same(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2, skipped=1)
 
 
+@pytest.mark.exhaustive  # without workers: test_wrong_words_end_the_run_with_a_sentence
 def test_wrong_words_are_told_with_workers_too(project: pytest.Pytester) -> None:
     result = project.runpytest("--suite=webarena", "-n1", "--select=site=gitlba")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED

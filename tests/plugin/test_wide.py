@@ -340,7 +340,7 @@ def test_trials_that_share_a_memory_come_one_by_one_and_others_take_their_places
         "    def act(self, observation): return None\n    def remember(self, reason): return None\n"
     )
     make_tasks("first", "b", "c")
-    result = pytester.runpytest_subprocess("tasks", "--agent=mem", "--agent=oracle", "--concurrency=3", "-s", *workers)
+    result = pytester.runpytest("tasks", "--agent=mem", "--agent=oracle", "--concurrency=3", "-s", *workers)
     result.assert_outcomes(passed=6)
     if not workers:
         result.stdout.fnmatch_lines(["*in this order: first b c"])

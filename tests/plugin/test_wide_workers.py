@@ -54,7 +54,7 @@ def test_each_worker_has_trials_in_flight_and_every_trial_is_played_once(
     pytester.makeconftest(IN_FLIGHT)
     make_tasks(*(f"met-{number}" for number in range(12)), *(f"plain-{number}" for number in range(20)), "met-wrong")
     pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): assert False\n")
-    result = pytester.runpytest_subprocess(
+    result = pytester.runpytest(
         "tasks",
         "test_own.py",
         "-n1",
@@ -72,22 +72,20 @@ def test_each_worker_has_trials_in_flight_and_every_trial_is_played_once(
 
 
 def test_two_workers_share_the_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    make_tasks(*(f"t{number}" for number in range(40)), "wrong", "odd")
-    result = canned.runpytest_subprocess(
-        "tasks", "-n2", "--agent=oracle", "--trials=2", "--concurrency=4", "--run-dir=run", "-v"
-    )
-    result.assert_outcomes(passed=80, failed=2, errors=2)
+    make_tasks(*(f"t{number}" for number in range(10)), "wrong", "odd")
+    result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--trials=2", "--concurrency=4", "--run-dir=run", "-v")
+    result.assert_outcomes(passed=20, failed=2, errors=2)
     workers = {line.partition("]")[0] for line in result.outlines if line.startswith("[gw")}
     assert workers == {"[gw0", "[gw1"}
-    assert len(RunDir(canned.path / "run").records()) == 84
-    result.stdout.fnmatch_lines(["trials         84 planned, 84 run (82 judged, 2 errors)"])
+    assert len(RunDir(canned.path / "run").records()) == 24
+    result.stdout.fnmatch_lines(["trials         24 planned, 24 run (22 judged, 2 errors)"])
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive  # the first tier has it of the schedule: tests/unit/plugin/test_wide_scheduling.py
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_fewer_trials_than_room_come_to_an_end(canned: pytest.Pytester, make_tasks: MakeTasks, count: int) -> None:
     make_tasks(*(f"t{number}" for number in range(count)))
-    result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--concurrency=8")
+    result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--concurrency=8")
     result.assert_outcomes(passed=count)
 
 
@@ -96,7 +94,7 @@ def test_what_can_not_be_played_ahead_is_told_once(canned: pytest.Pytester, make
     make_tasks(*(f"t{number}" for number in range(9)))
     conftest = canned.path / "conftest.py"
     conftest.write_text(conftest.read_text() + "\n@pytest.fixture(autouse=True)\ndef mine():\n    yield\n")
-    result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--concurrency=4")
+    result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--concurrency=4")
     result.assert_outcomes(passed=9)
     assert result.stdout.str().count("9 trials one at a time: the fixture mine would not be around it") == 1
 
@@ -105,16 +103,16 @@ def test_a_worker_that_dies_takes_what_was_in_flight_and_nothing_else(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     pytester.makeconftest(DYING)
-    make_tasks("beside-one", "beside-two", "fatal", *(f"t{number}" for number in range(20)))
-    result = pytester.runpytest_subprocess("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
+    make_tasks("beside-one", "beside-two", "fatal", *(f"t{number}" for number in range(6)))
+    result = pytester.runpytest("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     told = [line for line in result.outlines if line.startswith("FAILED")]
     assert sorted(line.partition("::")[2].partition("[")[0] for line in told) == ["beside-one", "beside-two", "fatal"]
     assert {name for name, record in records(pytester).items() if record.outcome == "passed"} == {
-        f"t{number}" for number in range(20)
+        f"t{number}" for number in range(6)
     }
 
     pytester.makeconftest(CANNED_RUNTIME)
-    again = pytester.runpytest_subprocess("--resume=run", "--concurrency=1")
+    again = pytester.runpytest("--resume=run", "--concurrency=1")
     again.assert_outcomes(passed=3)
 
 
@@ -126,9 +124,7 @@ def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
     pytester.makeconftest(DYING)
     make_tasks("beside-one", "beside-two", "fatal", "t0", "t1")
     pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): pass\n")
-    result = pytester.runpytest_subprocess(
-        "test_own.py", "tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run"
-    )
+    result = pytester.runpytest("test_own.py", "tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     result.assert_outcomes(passed=4, failed=3)
     told = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
     assert sorted(told) == ["beside-one", "beside-two", "fatal"]
@@ -149,7 +145,7 @@ def test_a_test_that_is_told_of_at_once_and_kills_its_worker_is_not_run_again(
     make_tasks("beside-one", "beside-two", "doomed", "t0")
     file = pytester.path / "tasks" / "demo.yaml"
     file.write_text(file.read_text().replace("intent: Say doomed", "intent: Say doomed\n    skip: not now"))
-    result = pytester.runpytest_subprocess("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
+    result = pytester.runpytest("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     told = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
     assert sorted(told) == ["beside-one", "beside-two", "doomed"]
     assert records(pytester)["t0"].outcome == "passed"
@@ -161,13 +157,13 @@ def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytest
     pytester.makeconftest(IN_FLIGHT)
     make_tasks("met-0", "met-1", "met-2")
     pytester.makepyfile(test_own="import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_own(n): pass\n")
-    result = pytester.runpytest_subprocess("test_own.py", "tasks", "-n1", "--agent=oracle", "--concurrency=3")
+    result = pytester.runpytest("test_own.py", "tasks", "-n1", "--agent=oracle", "--concurrency=3")
     result.assert_outcomes(passed=11)
 
 
 @pytest.mark.exhaustive
 def test_a_rule_that_ends_the_run_ends_it_for_all_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(300)))
-    result = canned.runpytest_subprocess("tasks", "-n2", "--agent=oracle", "--concurrency=4", "-x", "--run-dir=run")
+    result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--concurrency=4", "-x", "--run-dir=run")
     assert result.parseoutcomes()["failed"] == 1
     assert len(records(canned)) < 301

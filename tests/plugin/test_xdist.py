@@ -10,18 +10,37 @@ import pytest
 MakeTasks = Callable[..., None]
 
 
-def test_two_workers_share_a_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    make_tasks("a", "b", "c", "wrong", "odd")
+SHOWS_ORDER = """
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        with open("order", "w") as file:
+            print("ORDER", *[item.name for item in items], file=file)
+"""
+
+
+def test_two_workers_share_a_run_and_tasks_of_the_same_sites_come_together(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("wrong", "odd", name="last")
+    sites = ["[shopping]", "[homepage]", "[shopping, homepage]", "[]", "[homepage]", "[shopping]"]
+    tasks = "".join(
+        f"  - id: t{number}\n    sites: {names}\n    intent: Say it\n    checks: [{{answer: it}}]\n"
+        for number, names in enumerate(sites)
+    )
+    (canned.path / "mixed.tasks.yaml").write_text(f"tasks:\n{tasks}")
+    canned.makepyfile(test_other="def test_other(): pass")
+    with (canned.path / "conftest.py").open("a") as conftest:
+        conftest.write(SHOWS_ORDER)
     result = canned.runpytest("-n2", "--run-dir=run")
-    result.assert_outcomes(passed=3, failed=1, errors=1)
-    result.stdout.fnmatch_lines(["oracle: 3/4 passed*"])
-    assert len(list((canned.path / "run" / "trials").iterdir())) == 5
-
-
-def test_last_failed_and_exit_first_work_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    make_tasks("a", "b", "wrong")
-    canned.runpytest("-n1").assert_outcomes(passed=2, failed=1)
-    canned.runpytest("-n1", "--lf").assert_outcomes(failed=1)
+    result.assert_outcomes(passed=7, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["oracle: 6/7 passed*"])
+    assert len(list((canned.path / "run" / "trials").iterdir())) == 8
+    shown = (canned.path / "order").read_text().split()
+    names = [name.partition("[")[0] for name in shown[1:]]
+    assert names == ["t0", "t5", "t2", "t1", "t4", "t3", "wrong", "odd", "test_other"]
+    canned.runpytest("-n1", "--lf").assert_outcomes(failed=1, errors=1)
 
 
 @pytest.mark.exhaustive
@@ -69,28 +88,3 @@ def test_a_late_worker_does_not_delete_what_others_wrote(canned: pytest.Pytester
         )
     canned.runpytest("-n2", "--output=art").assert_outcomes(passed=2)
     assert [path.name for path in (canned.path / "art").rglob("*.txt")] == ["early.txt"]
-
-
-SHOWS_ORDER = """
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    if hasattr(config, "workerinput"):
-        with open("order", "w") as file:
-            print("ORDER", *[item.name for item in items], file=file)
-"""
-
-
-def test_workers_get_tasks_of_the_same_sites_together(canned: pytest.Pytester) -> None:
-    sites = ["[shopping]", "[homepage]", "[shopping, homepage]", "[]", "[homepage]", "[shopping]"]
-    tasks = "".join(
-        f"  - id: t{number}\n    sites: {names}\n    intent: Say it\n    checks: [{{answer: it}}]\n"
-        for number, names in enumerate(sites)
-    )
-    (canned.path / "mixed.tasks.yaml").write_text(f"tasks:\n{tasks}")
-    canned.makepyfile(test_other="def test_other(): pass")
-    with (canned.path / "conftest.py").open("a") as conftest:
-        conftest.write(SHOWS_ORDER)
-    canned.runpytest("-n1").assert_outcomes(passed=7)
-    shown = (canned.path / "order").read_text().replace("[null-0]", "").split()
-    assert [name.partition("[")[0] for name in shown[1:]] == ["t0", "t5", "t2", "t1", "t4", "t3", "test_other"]

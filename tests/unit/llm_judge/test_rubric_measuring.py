@@ -103,7 +103,6 @@ def test_the_command_measures_remembers_and_holds_the_bar(
         arguments = [
             "judge",
             "measure",
-            "measure",
             "some-model",
             "--set=rubrics",
             "--judge-url",
@@ -130,7 +129,6 @@ def test_each_kind_of_question_has_its_own_bar(answers: GradedAnswers) -> None:
             main(
                 [
                     "judge",
-                    "measure",
                     "measure",
                     "some-model",
                     "--set=rubrics",

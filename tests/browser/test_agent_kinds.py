@@ -355,7 +355,7 @@ def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(pytester:
         uses = [(record["memory"], record["outcome"]) for record in found.values()]
         return sorted((use["trials"], outcome, before[use["after"]] == use["trials"] - 1) for use, outcome in uses)
 
-    first = run_pytest(pytester.path, "--agent=learner", "--trials=3", "-n2", "--run-dir=run")
+    first = pytester.runpytest_inprocess("--agent=learner", "--trials=3", "-n2", "--run-dir=run")
     first.assert_outcomes(passed=2, failed=1)
     assert memories() == [(0, "failed", True), (1, "passed", True), (2, "passed", True)]
     more = pytester.runpytest_inprocess("--agent=learner", "--trials=4", "-n0", "--resume=run", "--allow-mixed")

@@ -51,14 +51,19 @@ tasks:
       - click: role=button[name="Delete note"]
       - stop
   - id: sum
-    sites: [homepage]
-    intent: What is 12 times 34?
-    checks: [{answer: {number: 408}}]
+    sites: []
+    intent: &sum What is 12 times 34?
+    checks: &answer [{answer: {number: 408}}]
     solution: [{stop: "408"}]
+  - id: product
+    sites: [homepage]
+    intent: *sum
+    checks: *answer
 """
 TASK_OF: Mapping[str, str] = {
     "task_files": "secret", "records": "secret", "process_table": "secret", "file_address": "secret", "files": "secret",
     "endpoints": "secret", "signed_out": "gone", "broker": "note", "ports": "note", "honest": "note",
+    "dialog": "product",
 }  # fmt: skip
 """Cheat to the task it is for; the others answer ``sum``."""
 LOOKING_AROUND = ("task_files", "records", "process_table", "broker", "ports")
@@ -113,7 +118,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project in which somebody has solved the tasks: the records hold the answer."""
     directory = tmp_path_factory.mktemp("project")
     word = furnish(directory)
-    run_pytest(directory, "--agent=oracle", "--run-dir=solved").assert_outcomes(passed=4)
+    run_pytest(directory, "--agent=oracle", "--run-dir=solved", "-k", "not product").assert_outcomes(passed=4)
     (solved,) = (directory / "solved" / "trials").glob("secret.*/trial.json")
     assert word in solved.read_text()
     return directory

@@ -244,11 +244,16 @@ def test_agents_outside_solve_a_task_step_by_step(everybody: Path) -> None:
     assert (attempt(everybody, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
 
 
-@pytest.fixture(scope="module")
-def again(everybody: Path) -> Path:
-    """The same directory, after a run that repeats what two agents did that drive themselves."""
-    agents = ("--agent=again", "--agent=again-by-script")
-    run_pytest(everybody, *agents, "-k", "note", "--run-dir=again").assert_outcomes(passed=2)
+@pytest.fixture
+def again(everybody: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same directory, after a run that repeats what two agents did that drive themselves.
+
+    The first test makes the run, in this process; all look at it.
+    """
+    if not (everybody / "again").exists():
+        monkeypatch.chdir(everybody)
+        agents = ("--agent=again", "--agent=again-by-script")
+        pytester.runpytest_inprocess(*agents, "-k", "note", "--run-dir=again").assert_outcomes(passed=2)
     return everybody
 
 

@@ -140,22 +140,30 @@ def write_docs(folder: Path) -> None:
             )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcomes]:
-    """The same tasks on the site, recorded, and on what was recorded; there with more tasks."""
-    folder = tmp_path_factory.mktemp("archived")
-    (folder / "tasks.yaml").write_text(TASKS)
-    (folder / "sum.yaml").write_text(SUM_TASK)
-    (folder / "astray.yaml").write_text(ASTRAY + visiting(*BEYOND, "advert"))
-    (folder / "sites.yaml").write_text(SITES)
-    run_pytest(
-        folder, "tasks.yaml", "sum.yaml", "--agent=oracle", "--run-dir=live", "--record-archive=recorded.warc.gz"
-    )
-    assert Checker(SimpleNamespace(inputs=[str(folder / "recorded.warc.gz")], verbose=False)).process_all() == 0
-    write_docs(folder)
-    options = ("--run-dir=old", "--sites=sites.yaml", "--wide=4", "--env-retries=0")  # what lacks, lacks again
-    run_pytest(folder, "tasks.yaml", "sum.yaml", "astray.yaml", "--agent=oracle", *options, timeout=600)
-    return {"live": outcomes(folder / "live"), "old": outcomes(folder / "old")}
+MADE: list[dict[str, Outcomes]] = []
+
+
+@pytest.fixture
+def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
+    """The same tasks on the site, recorded, and on what was recorded; there with more tasks.
+
+    The first test makes the runs, in this process; all look at them.
+    """
+    if not MADE:
+        folder = pytester.path
+        (folder / "tasks.yaml").write_text(TASKS)
+        (folder / "sum.yaml").write_text(SUM_TASK)
+        (folder / "astray.yaml").write_text(ASTRAY + visiting(*BEYOND, "advert"))
+        (folder / "sites.yaml").write_text(SITES)
+        write_docs(folder)
+        recorded = folder / "recorded.warc.gz"
+        both = ("tasks.yaml", "sum.yaml", "--agent=oracle")
+        pytester.runpytest_inprocess(*both, "--run-dir=live", f"--record-archive={recorded.name}")
+        assert Checker(SimpleNamespace(inputs=[str(recorded)], verbose=False)).process_all() == 0
+        options = ("--run-dir=old", "--sites=sites.yaml", "--wide=4", "--env-retries=0")  # what lacks, lacks again
+        pytester.runpytest_inprocess(*both, "astray.yaml", *options)
+        MADE.append({"live": outcomes(folder / "live"), "old": outcomes(folder / "old")})
+    return MADE[0]
 
 
 def test_verdicts_are_those_of_the_site(runs: dict[str, Outcomes]) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.inner import run_pytest
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
@@ -71,23 +70,19 @@ def _act(body: dict[str, Any], verb: str, **arguments: Any) -> Answer:
 ENVIRON = {"OPENAI_API_KEY": KEY, "PLANTED": PLANTED}
 
 
-def options(server: ModelServer, into: str = "run") -> tuple[str, ...]:
-    """What all runs are given."""
-    return (f"--run-dir={into}", "--secret-env=PLANTED", f"--agent-option=endpoint.base_url={server.url}")
-
-
 RunHere = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
 def run_here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunHere:
-    """The same in this process, which has imported the SDK before."""
+    """Runs pytest in a directory and in this process, which has imported the SDK before."""
     for name, value in ENVIRON.items():
         monkeypatch.setenv(name, value)
 
     def run_here(directory: Path, server: ModelServer, *args: str, into: str = "run") -> pytest.RunResult:
         monkeypatch.chdir(directory)
-        return pytester.runpytest_inprocess(*options(server, into), *args)
+        options = (f"--run-dir={into}", "--secret-env=PLANTED", f"--agent-option=endpoint.base_url={server.url}")
+        return pytester.runpytest_inprocess(*options, *args)
 
     return run_here
 
@@ -116,7 +111,7 @@ def records(directory: Path, run: str = "run") -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A run of all agents on a task that they solve, and the endpoint they asked, which still answers."""
+    """A run of all agents on a task that they solve, and the endpoint that they asked."""
 
     directory: Path
     result: pytest.RunResult
@@ -126,15 +121,25 @@ class Solved:
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
-    directory = tmp_path_factory.mktemp("solved")
-    furnish(directory)
-    agents = [f"--agent={name}" for name in AGENTS]
-    reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
+def endpoint() -> Iterator[ModelServer]:
+    """Answers to the agents of all tests that look at what was solved."""
     with model_server(reckoner) as server:
-        arguments = (*options(server), *agents, *reports, "-k", "reckon", "-v", "--wide=4")
-        result = run_pytest(directory, *arguments, environ=ENVIRON)
-        yield Solved(directory=directory, result=result, server=server, requests=server.requests)
+        yield server
+
+
+MADE: list[Solved] = []
+
+
+@pytest.fixture
+def solved(endpoint: ModelServer, run_here: RunHere, pytester: pytest.Pytester) -> Solved:
+    """The first test makes the run; all look at it."""
+    if not MADE:
+        furnish(pytester.path)
+        agents = [f"--agent={name}" for name in AGENTS]
+        reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
+        result = run_here(pytester.path, endpoint, *agents, *reports, "-k", "reckon", "-v", "--wide=4")
+        MADE.append(Solved(directory=pytester.path, result=result, server=endpoint, requests=endpoint.requests))
+    return MADE[0]
 
 
 def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(solved: Solved) -> None:

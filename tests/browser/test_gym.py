@@ -96,7 +96,7 @@ def env(tasks: Path, browser: str | None) -> Iterator[TasksEnv]:
     env.close()
 
 
-def test_episodes(env: TasksEnv) -> None:
+def test_an_episode_ends_with_the_score_of_the_checks_as_its_reward(env: TasksEnv) -> None:
     observation, info = env.reset(seed=1, options={"task": "say-yes"})
     assert env.observation_space.contains(observation)
     assert observation["goal"] == "Answer with yes."
@@ -193,7 +193,7 @@ def test_gymnasiums_own_check(tmp_path: Path) -> None:
     env.close()
 
 
-def test_pictures(tasks: Path, browser: str | None) -> None:
+def test_pictures_are_arrays_of_the_size_that_was_asked_for(tasks: Path, browser: str | None) -> None:
     env = gymnasium.make(
         ENV_ID,
         tasks=tasks,
@@ -214,7 +214,7 @@ def test_pictures(tasks: Path, browser: str | None) -> None:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
-def test_vectors(tasks: Path, browser: str | None, kind: Any) -> None:
+def test_environments_are_stepped_together_as_a_vector(tasks: Path, browser: str | None, kind: Any) -> None:
     def make() -> gymnasium.Env[Any, Any]:
         return gymnasium.make(ENV_ID, tasks=tasks, browser_executable=browser)
 

@@ -244,7 +244,7 @@ def test_the_runs_budget_holds_over_workers(tmp_path: Path, run_here: RunHere) -
     result.stdout.fnmatch_lines(["models *spent of $0.02*(--max-cost)*"])
 
 
-def test_what_is_missing_is_told_before_anything_runs(
+def test_what_is_missing_is_named_before_anything_runs(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     furnish(pytester.path)

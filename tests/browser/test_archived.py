@@ -158,10 +158,11 @@ def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
         write_docs(folder)
         recorded = folder / "recorded.warc.gz"
         both = ("tasks.yaml", "sum.yaml", "--agent=oracle")
-        pytester.runpytest_inprocess(*both, "--run-dir=live", f"--record-archive={recorded.name}")
+        pytester.runpytest_inprocess(*both, "--run-dir=live", "--record=minimal", f"--record-archive={recorded.name}")
         assert Checker(SimpleNamespace(inputs=[str(recorded)], verbose=False)).process_all() == 0
-        options = ("--run-dir=old", "--sites=sites.yaml", "--wide=4", "--env-retries=0")  # what lacks, lacks again
-        pytester.runpytest_inprocess(*both, "astray.yaml", *options)
+        options = ("--run-dir=old", "--sites=sites.yaml", "--wide=4", "--record=minimal")
+        # What lacks, lacks again.
+        pytester.runpytest_inprocess(*both, "astray.yaml", *options, "--env-retries=0")
         MADE.append({"live": outcomes(folder / "live"), "old": outcomes(folder / "old")})
     return MADE[0]
 

@@ -102,7 +102,7 @@ def run(directory: Path, name: str, *agents: str, solved: bool = False) -> dict[
     pairs = [f"({task} and {agent})" if len(agents) > 1 else task for agent, task in tasks.items()]
     chosen = [f"--agent={agent}" for agent in (("oracle", *agents) if solved else agents)]
     wanted = " or ".join([*pairs, *(["(oracle and (secret or gone or sum))"] if solved else [])])
-    run_pytest(directory, *chosen, "-k", wanted, f"--run-dir={name}", "--time-limit=60")
+    run_pytest(directory, *chosen, "-k", wanted, f"--run-dir={name}", "--record=minimal", "--time-limit=60")
     found = [json.loads(file.read_text()) for file in (directory / name / "trials").glob("*/trial.json")]
     cheats = {record["key"]["agent"]: record for record in found if record["key"]["agent"] != "oracle"}
     honest = [record for record in found if record["key"]["agent"] == "oracle"]

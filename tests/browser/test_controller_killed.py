@@ -42,7 +42,16 @@ class Agent:
 def test_no_trial_is_lost_to_a_controller_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text(TASKS)
     (tmp_path / "agent.py").write_text(AGENT)
-    command = (sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Agent", "--run-dir=run", "-n2")
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "tasks.yaml",
+        "--agent=agent.py:Agent",
+        "--run-dir=run",
+        "--record=minimal",
+        "-n2",
+    )
     with (tmp_path / "output").open("w") as output:
         assert subprocess.run(command, cwd=tmp_path, stdout=output, stderr=output, timeout=120).returncode == -9
     left = [int(pid) for pid in (tmp_path / "killed").read_text().split()]

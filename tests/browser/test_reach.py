@@ -129,7 +129,9 @@ def trip(pytester: pytest.Pytester) -> Trip:
     if not MADE:
         (pytester.path / "demo.tasks.yaml").write_text(TASKS)
         (pytester.path / "people.py").write_text(AGENT)
-        result = pytester.runpytest_inprocess("--agent=people.py:Tourist", "--run-dir=run", "--wide=2")
+        result = pytester.runpytest_inprocess(
+            "--agent=people.py:Tourist", "--run-dir=run", "--wide=2", "--record=minimal"
+        )
         MADE.append(Trip(result, pytester.path))
     return MADE[0]
 

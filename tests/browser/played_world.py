@@ -28,7 +28,7 @@ NAMES = {
     "slow.teahouse.com": SHOP, "loop.teahouse.com": SHOP, "wall.teahouse.com": SHOP, "geo.teahouse.com": SHOP,
     "consent.teahouse.com": SHOP, "cut.teahouse.com": SHOP, "frame.teahouse.com": SHOP, "script.teahouse.com": SHOP,
     "robots.teahouse.com": SHOP, "stall.teahouse.com": SHOP, "stuck.teahouse.com": SHOP,
-    "www.teahouse.de": OTHER, "cdn.leafcdn.net": CDN, "agency.org": OTHER,
+    "www.leafhouse.com": SHOP, "www.teahouse.de": OTHER, "cdn.leafcdn.net": CDN, "agency.org": OTHER,
     "broken.teahouse.com": BROKEN, "h2.teahouse.com": H2,
     "meta.evil.org": "169.254.169.254", "home.evil.org": "127.0.0.1", "lan.evil.org": "10.0.0.5",
     "mixed.evil.org": f"{EVIL} 127.0.0.1", "six.evil.org": "fd00::5", "redirect.evil.org": EVIL,

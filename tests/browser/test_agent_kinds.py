@@ -145,9 +145,6 @@ async def _page(playwright, url):
     return (await playwright.chromium.connect_over_cdp(url)).contexts[0].pages[0]
 
 async def crash(task, cdp_url):
-    async with async_playwright() as playwright:
-        page = await _page(playwright, cdp_url)
-        await page.goto(task.sites["homepage"] + "/manuals/")
     raise RuntimeError("no idea")
 
 async def endless(task, cdp_url):
@@ -189,6 +186,7 @@ def furnish(directory: Path) -> None:
         "by_script.yaml": "kind: cdp\npython: by_script.py:solve\n",
         "script.yaml": SCRIPT,
         "again.yaml": "kind: replay\nrun: run\nagent: driver\n",
+        "again-by-script.yaml": "kind: replay\nrun: run\nagent: by_script\n",
         "bad.py": BAD,
         **{f"{name}.yaml": f"kind: cdp\npython: bad.py:{name}\n" for name in ("crash", "endless", "number")},
         "mute.yaml": f"kind: process\ncommand: [{python}, -c, 'import time; time.sleep(600)']\n",
@@ -246,41 +244,51 @@ def test_agents_outside_solve_a_task_step_by_step(everybody: Path) -> None:
     assert (attempt(everybody, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
 
 
-def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(everybody: Path) -> None:
-    found = records(everybody)
+@pytest.fixture
+def again(everybody: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same directory, after a run that repeats what two agents did that drive themselves.
+
+    The first test makes the run, in this process; all look at it.
+    """
+    if not (everybody / "again").exists():
+        monkeypatch.chdir(everybody)
+        agents = ("--agent=again", "--agent=again-by-script")
+        pytester.runpytest_inprocess(*agents, "-k", "note", "--run-dir=again").assert_outcomes(passed=2)
+    return everybody
+
+
+def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(again: Path) -> None:
+    found = records(again)
     names = {"driver": "in-process", "driving": "process"}
     assert {name: (found[name]["outcome"], found[name]["isolation"]) for name in names} == {
         name: ("passed", isolation) for name, isolation in names.items()
     }
     for name in names:
-        recorded = steps(everybody, name)
+        recorded = steps(again, name)
         assert [step["action"]["kind"] for step in recorded] == ["goto", "type", "type", "click", "stop"]
         assert [step["action"]["text"] for step in recorded[1:3]] == ["Rye", "and butter"]
         assert [step["at_once"] for step in recorded[1:3]] == [[[0, 3]] if name == "driver" else [], [[0, 10]]]
         assert (recorded[3]["target"]["role"], recorded[3]["target"]["name"]) == ("button", "Save note")
         assert recorded[3]["url_before"] != recorded[3]["url_after"]
-        assert all((attempt(everybody, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)
+        assert all((attempt(again, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)
 
-    again = run_pytest(everybody, "--agent=again", "-k", "note", "--run-dir=again")
-    again.assert_outcomes(passed=1)  # step by step, without a model
-    repeated = steps(everybody, "again", "again")
+    assert records(again, "again")["again"]["outcome"] == "passed"  # step by step, without a model
+    repeated = steps(again, "again", "again")
     assert [step["action"]["kind"] for step in repeated] == ["goto", "type", "type", "click", "stop"]
     assert "no divergence" in repeated[-1]["thought"]
-    told = (attempt(everybody, "again", "again") / "replay.txt").read_text().splitlines()
+    told = (attempt(again, "again", "again") / "replay.txt").read_text().splitlines()
     assert told[3] == "step 3 of 5 (click button 'Save note'): as recorded"
     assert told[-1] == "the replay's verdict is the recorded one: passed"
 
 
-def test_what_an_agent_did_by_script_alone_can_be_repeated(everybody: Path) -> None:
-    recorded = steps(everybody, "by_script")
+def test_what_an_agent_did_by_script_alone_can_be_repeated(again: Path) -> None:
+    recorded = steps(again, "by_script")
     assert [step["action"]["kind"] for step in recorded] == ["goto", "goto", "stop"]
     acts = [(act["event"], act["target"]["selector"], act["value"]) for act in recorded[1]["by_script"]]
     assert acts[:2] == [("set", "#title", "Rye"), ("set", "#body", "and butter")]
     assert acts[2][0] == "sent"
 
-    options = ("--agent-option", "agent=by_script", "--agent=again", "-k", "note", "--run-dir=again-by-script")
-    run_pytest(everybody, *options).assert_outcomes(passed=1)
-    told = (attempt(everybody, "again", "again-by-script") / "replay.txt").read_text().splitlines()
+    told = (attempt(again, "again-by-script", "again") / "replay.txt").read_text().splitlines()
     by_itself = "as recorded, the page went there by itself"
     assert [line.rpartition(": ")[2] for line in told[:-2]] == [*["as recorded"] * 4, by_itself]
     assert told[-1] == "the replay's verdict is the recorded one: passed"
@@ -333,16 +341,16 @@ class Learner:
 """
 
 
-def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(tmp_path: Path) -> None:
-    (tmp_path / "demo.tasks.yaml").write_text(
+def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(pytester: pytest.Pytester) -> None:
+    (pytester.path / "demo.tasks.yaml").write_text(
         "tasks: [{id: sum, sites: [], intent: What is 12 times 34?, checks: [{answer: {number: 408}}]}]"
     )
-    (tmp_path / "agents").mkdir()
-    (tmp_path / "agents" / "learner.py").write_text(LEARNER)
-    (tmp_path / "agents" / "learner.yaml").write_text("python: learner.py:Learner\nmemory: task\n")
+    (pytester.path / "agents").mkdir()
+    (pytester.path / "agents" / "learner.py").write_text(LEARNER)
+    (pytester.path / "agents" / "learner.yaml").write_text("python: learner.py:Learner\nmemory: task\n")
 
     def finished() -> dict[str, Any]:
-        trials = (tmp_path / "run" / "trials").glob("*/trial.json")
+        trials = (pytester.path / "run" / "trials").glob("*/trial.json")
         return {file.parent.name: json.loads(file.read_text()) for file in trials}
 
     def memories() -> list[tuple[int, str, bool]]:
@@ -352,12 +360,11 @@ def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(tmp_path:
         uses = [(record["memory"], record["outcome"]) for record in found.values()]
         return sorted((use["trials"], outcome, before[use["after"]] == use["trials"] - 1) for use, outcome in uses)
 
-    first = run_pytest(tmp_path, "--agent=learner", "--trials=3", "-n2", "--run-dir=run")
+    first = pytester.runpytest_inprocess("--agent=learner", "--trials=3", "-n2", "--run-dir=run")
     first.assert_outcomes(passed=2, failed=1)
     assert memories() == [(0, "failed", True), (1, "passed", True), (2, "passed", True)]
-    run_pytest(tmp_path, "--agent=learner", "--trials=4", "-n0", "--resume=run", "--allow-mixed").assert_outcomes(
-        passed=1
-    )
+    more = pytester.runpytest_inprocess("--agent=learner", "--trials=4", "-n0", "--resume=run", "--allow-mixed")
+    more.assert_outcomes(passed=1)
     assert memories()[3:] == [(3, "passed", True)]
 
 
@@ -427,10 +434,10 @@ def test_a_human_types_actions(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_without_a_terminal_a_human_is_refused_at_once(tmp_path: Path) -> None:
+def test_without_a_terminal_a_human_is_refused_at_once(pytester: pytest.Pytester) -> None:
     if os.isatty(0):
         pytest.skip("there is a terminal here")
-    furnish(tmp_path)
-    result = run_pytest(tmp_path, "--agent=person", "--run-dir=run")
+    furnish(pytester.path)
+    result = pytester.runpytest_inprocess("--agent=person", "--run-dir=run")
     assert result.ret != 0
     assert "expected a terminal to type at" in result.stderr.str() + result.stdout.str()

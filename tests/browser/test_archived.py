@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from warcio.checker import Checker
 
 from pytest_webarena.archives.writing import WarcFile
 from tests.inner import SUM_TASK, run_pytest
@@ -58,24 +58,33 @@ tasks:
     intent: What is there?
     checks: [{answer: "42"}, {state: {sql: select 1, equals: 1}}]
     solution: [{stop: "42"}]
+"""
+SECURE = """
   - id: secure
     sites: [docs]
     intent: Is it secure?
     checks: [{answer: "yes"}, {page: {locate: "css=#secure", exact: "true"}}, {url: "docs:/more?a=1&b=2"}]
     solution: [{click: "css=a"}, {stop: "yes"}]
 """
-BEYOND = ("script", "plain", "frame", "moved", "refresh", "cut", "circle")
+BEYOND = ("script", "moved", "cut")
+MORE_BEYOND = ("plain", "frame", "refresh", "circle")
 """Pages that need what the archive has not: of other hosts, or their own rest."""
-ASTRAY += "".join(
-    f"""
+
+
+def visiting(*pages: str) -> str:
+    """A task for each of the pages."""
+    return "".join(
+        f"""
   - id: {name}
     sites: [docs]
     intent: What is there?
     checks: [{{answer: "42"}}]
     solution: [{{goto: /{name}}}, {{wait: 1}}, {{stop: "41"}}]
 """
-    for name in (*BEYOND, "advert")
-)
+        for name in pages
+    )
+
+
 SITES = """
 apps:
   old:
@@ -90,22 +99,16 @@ apps:
 MORE = b"<p id=secure></p><script src='http://docs.example/more.js?_=1747213200000'></script>"
 
 
-def outcomes(run: Path) -> dict[str, tuple[str, str | None, str]]:
+Outcomes = dict[str, tuple[str, str | None, str]]
+
+
+def outcomes(run: Path) -> Outcomes:
     records = [json.loads(file.read_text()) for file in run.rglob("trial.json")]
     return {each["key"]["task"]: (each["outcome"], each["cause"], each["shortfall"]) for each in records}
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[str, str | None, str]]]:
-    """The same tasks on the site, recorded, and on what was recorded; there with more tasks."""
-    folder = tmp_path_factory.mktemp("archived")
-    (folder / "tasks.yaml").write_text(TASKS)
-    (folder / "sum.yaml").write_text(SUM_TASK)
-    (folder / "astray.yaml").write_text(ASTRAY)
-    (folder / "sites.yaml").write_text(SITES)
-    run_pytest(
-        folder, "tasks.yaml", "sum.yaml", "--agent=oracle", "--run-dir=live", "--record-archive=recorded.warc.gz"
-    )
+def write_docs(folder: Path) -> None:
+    """An archive of the site ``docs``."""
     with WarcFile(folder / "docs.warc", sites={}) as docs:
         for url, kind, got in (
             ("https://docs.example/", "text/html", b"<a href='/more?b=2&a=1'>more</a>"),
@@ -135,31 +138,42 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[
                 answered=f"HTTP/1.1 {301 if b'moved' in got else 200} x\r\nContent-Type: text/html\r\n{fields}",
                 got=got, time=1,
             )  # fmt: skip
-    run_pytest(
-        folder,
-        "tasks.yaml",
-        "sum.yaml",
-        "astray.yaml",
-        "--agent=oracle",
-        "--run-dir=old",
-        "--sites=sites.yaml",
-        "--concurrency=4",
-        timeout=600,
-    )
-    checked = subprocess.run(
-        [sys.executable, "-m", "warcio.cli", "check", folder / "recorded.warc.gz"], check=False, capture_output=True
-    )
-    assert checked.returncode == 0, checked.stdout
-    return {"live": outcomes(folder / "live"), "old": outcomes(folder / "old")}
 
 
-def test_verdicts_are_those_of_the_site(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
+MADE: list[dict[str, Outcomes]] = []
+
+
+@pytest.fixture
+def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
+    """The same tasks on the site, recorded, and on what was recorded; there with more tasks.
+
+    The first test makes the runs, in this process; all look at them.
+    """
+    if not MADE:
+        folder = pytester.path
+        (folder / "tasks.yaml").write_text(TASKS)
+        (folder / "sum.yaml").write_text(SUM_TASK)
+        (folder / "astray.yaml").write_text(ASTRAY + visiting(*BEYOND, "advert"))
+        (folder / "sites.yaml").write_text(SITES)
+        write_docs(folder)
+        recorded = folder / "recorded.warc.gz"
+        both = ("tasks.yaml", "sum.yaml", "--agent=oracle")
+        pytester.runpytest_inprocess(*both, "--run-dir=live", "--record=minimal", f"--record-archive={recorded.name}")
+        assert Checker(SimpleNamespace(inputs=[str(recorded)], verbose=False)).process_all() == 0
+        options = ("--run-dir=old", "--sites=sites.yaml", "--concurrency=4", "--record=minimal")
+        # What lacks, lacks again.
+        pytester.runpytest_inprocess(*both, "astray.yaml", *options, "--env-retries=0")
+        MADE.append({"live": outcomes(folder / "live"), "old": outcomes(folder / "old")})
+    return MADE[0]
+
+
+def test_verdicts_are_those_of_the_site(runs: dict[str, Outcomes]) -> None:
     live, old = runs["live"], runs["old"]
     assert live == {"right": ("passed", None, ""), "wrong": ("failed", None, ""), "sum": ("passed", None, "")}
     assert {name: old[name] for name in live} == live
 
 
-def test_what_lacks_is_nobodys_failure(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
+def test_what_lacks_is_nobodys_failure(runs: dict[str, Outcomes]) -> None:
     old = runs["old"]
     assert old["astray"] == old["misled"] == ("error", "site", "lacking")
     assert old["gap"] == ("error", "site", "lacking")
@@ -171,5 +185,10 @@ def test_what_lacks_is_nobodys_failure(runs: dict[str, dict[str, tuple[str, str 
 
 
 @pytest.mark.exhaustive
-def test_https_pages_of_an_archive(runs: dict[str, dict[str, tuple[str, str | None, str]]]) -> None:
-    assert runs["old"]["secure"] == ("passed", None, "")
+def test_https_pages_of_an_archive_are_secure_and_more_that_lacks_is_nobodys_failure(tmp_path: Path) -> None:
+    (tmp_path / "docs.yaml").write_text("defaults: {mutates: false}\ntasks:" + SECURE + visiting(*MORE_BEYOND))
+    (tmp_path / "sites.yaml").write_text(f"apps:\n  docs:\n{SITES.partition('  docs:')[2].lstrip(chr(10))}")
+    write_docs(tmp_path)
+    run_pytest(tmp_path, "--agent=oracle", "--run-dir=old", "--sites=sites.yaml", "--concurrency=4")
+    lacking = dict.fromkeys(MORE_BEYOND, ("error", "site", "lacking"))
+    assert outcomes(tmp_path / "old") == {"secure": ("passed", None, ""), **lacking}

@@ -51,14 +51,19 @@ tasks:
       - click: role=button[name="Delete note"]
       - stop
   - id: sum
-    sites: [homepage]
-    intent: What is 12 times 34?
-    checks: [{answer: {number: 408}}]
+    sites: []
+    intent: &sum What is 12 times 34?
+    checks: &answer [{answer: {number: 408}}]
     solution: [{stop: "408"}]
+  - id: product
+    sites: [homepage]
+    intent: *sum
+    checks: *answer
 """
 TASK_OF: Mapping[str, str] = {
     "task_files": "secret", "records": "secret", "process_table": "secret", "file_address": "secret", "files": "secret",
     "endpoints": "secret", "signed_out": "gone", "broker": "note", "ports": "note", "honest": "note",
+    "dialog": "product",
 }  # fmt: skip
 """Cheat to the task it is for; the others answer ``sum``."""
 LOOKING_AROUND = ("task_files", "records", "process_table", "broker", "ports")
@@ -67,8 +72,8 @@ EVERYWHERE = ("broker", "file_address", "signed_out", "numbers", "choice", "nois
 """Cheats of which none needs the sandbox to be worth nothing."""
 
 
-def furnish(directory: Path) -> str:
-    """Write the tasks, the cheats, and a file with the answer; the answer."""
+def furnish(directory: Path) -> None:
+    """Write the tasks, the cheats, and a file with the answer."""
     word = f"rye-{secrets.token_hex(6)}"
     (directory / "demo.tasks.yaml").write_text(TASKS.replace("WORD", word))
     (directory / "answer.txt").write_text(f"the code word is {word}")
@@ -86,18 +91,29 @@ def furnish(directory: Path) -> str:
         options = json.dumps({"cheat": cheat, "file": str(directory / "answer.txt")})
         text = f"kind: cdp\ncommand: [{json.dumps(sys.executable)}, ./driving.py]\noptions: {options}\n"
         (agents / f"{cheat}-driving.yaml").write_text(f"{text}sandbox: bubblewrap\n")
-    return word
 
 
-def run(directory: Path, name: str, *agents: str) -> dict[str, dict[str, Any]]:
-    """Records by agent, of one run in which each does the task that it is for."""
+def run(directory: Path, name: str, *agents: str, solved: bool = False) -> dict[str, dict[str, Any]]:
+    """Records by agent, of one run in which each does the task that it is for.
+
+    ``solved``: before them somebody solves tasks, so that records of the run hold the answer.
+    """
     tasks = {agent: TASK_OF.get(agent.rpartition("-")[0], "sum") for agent in agents}
-    wanted = " or ".join(f"({task} and {agent})" if len(agents) > 1 else task for agent, task in tasks.items())
-    chosen = (f"--agent={agent}" for agent in agents)
-    run_pytest(directory, *chosen, "-k", wanted, f"--run-dir={name}", "--time-limit=60")
+    pairs = [f"({task} and {agent})" if len(agents) > 1 else task for agent, task in tasks.items()]
+    chosen = [f"--agent={agent}" for agent in (("oracle", *agents) if solved else agents)]
+    wanted = " or ".join([*pairs, *(["(oracle and (secret or gone or sum))"] if solved else [])])
+    run_pytest(directory, *chosen, "-k", wanted, f"--run-dir={name}", "--record=minimal", "--time-limit=60")
     found = [json.loads(file.read_text()) for file in (directory / name / "trials").glob("*/trial.json")]
-    assert len(found) == len(agents)
-    return {record["key"]["agent"]: record for record in found}
+    cheats = {record["key"]["agent"]: record for record in found if record["key"]["agent"] != "oracle"}
+    honest = [record for record in found if record["key"]["agent"] == "oracle"]
+    assert set(cheats) == set(agents)
+    assert len(found) == len(agents) + 3 * solved
+    assert {record["outcome"] for record in honest} <= {"passed"}
+    for record in honest:
+        if record["key"]["task"] == "secret":
+            assert (directory / "answer.txt").read_text().removeprefix("the code word is ") in record["answer"]
+            assert record["started"] < min(cheat["started"] for cheat in cheats.values())
+    return cheats
 
 
 def reached(directory: Path, name: str, agent: str) -> list[str]:
@@ -110,12 +126,9 @@ def reached(directory: Path, name: str, agent: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project in which somebody has solved the tasks: the records hold the answer."""
+    """Tasks and cheats."""
     directory = tmp_path_factory.mktemp("project")
-    word = furnish(directory)
-    run_pytest(directory, "--agent=oracle", "--run-dir=solved").assert_outcomes(passed=4)
-    (solved,) = (directory / "solved" / "trials").glob("secret.*/trial.json")
-    assert word in solved.read_text()
+    furnish(directory)
     return directory
 
 
@@ -124,7 +137,7 @@ def boxed(project: Path) -> dict[str, dict[str, Any]]:
     """All cheats in the sandbox, beside an agent that does its task honestly."""
     need_sandbox()
     agents = [f"{each.__name__}-boxed" for each in CHEATS] + [f"{each}-driving" for each in DRIVING]
-    return run(project, "boxed", *agents)
+    return run(project, "boxed", *agents, solved=True)
 
 
 def test_in_the_sandbox_no_cheat_scores_and_an_honest_agent_does(boxed: dict[str, dict[str, Any]]) -> None:
@@ -168,7 +181,7 @@ def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, An
 @pytest.mark.exhaustive
 def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
     """No promise, but the reason why only the sandbox counts as isolation."""
-    looking = run(project, "open", "task_files-open", "records-open")
+    looking = run(project, "open", "task_files-open", "records-open", solved=True)
     writing = run(project, "open-ports", "ports-open")  # alone: it writes wherever a gateway of its run leads
     for cheat, folder in (("task_files", "open"), ("records", "open"), ("ports", "open-ports")):
         record = (looking | writing)[f"{cheat}-open"]

@@ -13,7 +13,7 @@ from pytest_webarena.results import RunDir
 from tests.inner import run_pytest
 
 TASK = "  - {{id: t{0}, sites: [homepage], intent: Say {0}, checks: [{{answer: said}}]}}\n"
-TASKS = "tasks:\n" + "".join(map(TASK.format, range(8)))
+TASKS = "tasks:\n" + "".join(map(TASK.format, range(4)))
 AGENT = """
 import os, signal
 from pathlib import Path
@@ -42,7 +42,16 @@ class Agent:
 def test_no_trial_is_lost_to_a_controller_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text(TASKS)
     (tmp_path / "agent.py").write_text(AGENT)
-    command = (sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Agent", "--run-dir=run", "-n2")
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "tasks.yaml",
+        "--agent=agent.py:Agent",
+        "--run-dir=run",
+        "--record=minimal",
+        "-n2",
+    )
     with (tmp_path / "output").open("w") as output:
         assert subprocess.run(command, cwd=tmp_path, stdout=output, stderr=output, timeout=120).returncode == -9
     left = [int(pid) for pid in (tmp_path / "killed").read_text().split()]
@@ -53,6 +62,6 @@ def test_no_trial_is_lost_to_a_controller_that_was_killed(tmp_path: Path) -> Non
     assert "t0" not in before  # its broker ended under it
     assert set(before.values()) <= {"passed"}
 
-    resumed = run_pytest(tmp_path, "--resume=run", "-n2")
-    resumed.stdout.fnmatch_lines(["trials         8 planned, 8 run (8 judged)"])
+    resumed = run_pytest(tmp_path, "--resume=run", "-n0")
+    resumed.stdout.fnmatch_lines(["trials         4 planned, 4 run (4 judged)"])
     assert resumed.ret == 0

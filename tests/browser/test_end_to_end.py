@@ -105,8 +105,10 @@ def test_sites_must_be_named(webarena):
     pass
 """
 WHO_DOES_WHAT = (
-    "(Vandal and note) or (Escaping and sum) or (hang and brief) or not (Vandal or Escaping or hang or brief)"
+    "(Vandal and note) or (Escaping and sum) or (hang and brief) or test_pages"
+    " or not (Vandal or Escaping or hang or brief) and (sum or oracle or null)"
 )
+IDLE = ("null", "na", "echo", "dump")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | No
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "people.py").write_text(AGENTS)
     (directory / "test_pages.py").write_text(PYTHON_TESTS)
-    agents = ["people.py:Vandal", "oracle", "people.py:Escaping", "people.py:hang", "null", "na", "echo", "dump"]
+    agents = ["people.py:Vandal", "oracle", "people.py:Escaping", "people.py:hang", *IDLE]
     arguments = [*(f"--agent={agent}" for agent in agents), "-k", WHO_DOES_WHAT, "--run-dir=run", "-v"]
     marker = None
     if browser_executable:
@@ -141,15 +143,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | No
         wrapper.write_text(f'#!/bin/sh\ntouch "{marker}"\nexec "{browser_executable}" "$@"\n')
         wrapper.chmod(0o755)
         arguments.append(f"--browser-executable={wrapper}")
-    result = run_pytest(directory, *arguments, "--alluredir=allure")
+    result = run_pytest(directory, *arguments)
     found = [json.loads(file.read_text()) for file in (directory / "run" / "trials").glob("*/trial.json")]
     records = {(record["key"]["task"], record["key"]["agent"]): record for record in found}
     return Whole(directory=directory, result=result, records=records, browser_marker=marker)
 
 
 def test_everything_is_counted(whole: Whole) -> None:
-    whole.result.assert_outcomes(passed=3 + 4, failed=4 * 3 + 3, errors=1)
-    assert len(whole.records) == 5 * 3 + 3
+    whole.result.assert_outcomes(passed=3 + 4, failed=6 + 3, errors=1)
+    tasks = ("sum", "note", "prepared")
+    idle = {*((task, "null") for task in tasks), *(("sum", agent) for agent in IDLE)}
+    others = {("note", "people.py-Vandal"), ("sum", "people.py-Escaping"), ("brief", "people.py-hang")}
+    assert set(whole.records) == idle | others | {(task, "oracle") for task in tasks}
 
 
 def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(whole: Whole) -> None:
@@ -178,8 +183,8 @@ def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(whole: Whole) -> N
 
 
 def test_agents_that_do_nothing_fail(whole: Whole) -> None:
-    idle = {key: record for key, record in whole.records.items() if key[1] in ("null", "na", "echo", "dump")}
-    assert len(idle) == 12
+    idle = {key: record for key, record in whole.records.items() if key[1] in IDLE}
+    assert len(idle) == 6
     assert {record["outcome"] for record in idle.values()} == {"failed"}
     assert not any("Traceback" in record["message"] for record in idle.values())
     whole.result.stdout.no_fnmatch_line("*Traceback*")

@@ -79,15 +79,24 @@ def flattened(tree: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@pytest.fixture(scope="module")
+def browser(browser_executable: str | None) -> Iterator[str | None]:
+    """The browser to name, or None for the one that is found; it and the broker stay from one test to the next."""
+    named = os.environ.get("WEBARENA_TEST_BROWSER")
+    guest = houses.enter(houses.HouseKey("embedded", named, False), SessionConfig())
+    yield named
+    guest.leave()
+
+
 @pytest.fixture
-def env(tasks: Path, browser_executable: str | None) -> Iterator[TasksEnv]:
+def env(tasks: Path, browser: str | None) -> Iterator[TasksEnv]:
     """An environment of these tasks."""
-    env = TasksEnv(tasks, browser_executable=browser_executable, render_mode="ansi")
+    env = TasksEnv(tasks, browser_executable=browser, render_mode="ansi")
     yield env
     env.close()
 
 
-def test_episodes(env: TasksEnv) -> None:
+def test_an_episode_ends_with_the_score_of_the_checks_as_its_reward(env: TasksEnv) -> None:
     observation, info = env.reset(seed=1, options={"task": "say-yes"})
     assert env.observation_space.contains(observation)
     assert observation["goal"] == "Answer with yes."
@@ -130,10 +139,10 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser_executable: str | None) -> None:
+def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser: str | None) -> None:
     (tmp_path / "look.png").write_bytes(picture())
     (tmp_path / "tasks.yaml").write_text(FORM)
-    env = TasksEnv(tmp_path, grammar="playwright", browser_executable=browser_executable, axtree_object=True)
+    env = TasksEnv(tmp_path, grammar="playwright", browser_executable=browser, axtree_object=True)
     try:
         first, _ = env.reset(seed=1)
         assert flattened(first["axtree_object"]) == first["text"].partition("\n\n")[2]
@@ -178,20 +187,18 @@ def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser_
         env.close()
 
 
-def test_gymnasiums_own_check(tmp_path: Path, browser_executable: str | None) -> None:
-    env = gymnasium.make(
-        ENV_ID, tasks=without_sites(tmp_path), browser_executable=browser_executable, render_mode="ansi"
-    )
+def test_gymnasiums_own_check(tmp_path: Path) -> None:
+    env = gymnasium.make(ENV_ID, tasks=without_sites(tmp_path), browser_executable="/there/is/none", render_mode="ansi")
     check_env(env.unwrapped)
     env.close()
 
 
-def test_pictures(tasks: Path, browser_executable: str | None) -> None:
+def test_pictures_are_arrays_of_the_size_that_was_asked_for(tasks: Path, browser: str | None) -> None:
     env = gymnasium.make(
         ENV_ID,
         tasks=tasks,
         observation={"kinds": ["accessibility_tree", "screenshot"], "screenshot_size": [320, 180]},
-        browser_executable=browser_executable,
+        browser_executable=browser,
         limits=EpisodeLimits(steps=1),
         render_mode="rgb_array",
     )
@@ -207,12 +214,12 @@ def test_pictures(tasks: Path, browser_executable: str | None) -> None:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
-def test_vectors(tasks: Path, browser_executable: str | None, kind: Any) -> None:
+def test_environments_are_stepped_together_as_a_vector(tasks: Path, browser: str | None, kind: Any) -> None:
     def make() -> gymnasium.Env[Any, Any]:
-        return gymnasium.make(ENV_ID, tasks=tasks, browser_executable=browser_executable)
+        return gymnasium.make(ENV_ID, tasks=tasks, browser_executable=browser)
 
     options = {"context": "spawn", "shared_memory": False} if kind is AsyncVectorEnv else {}
-    vector = kind([_Make(str(tasks), browser_executable)] * 2 if options else [make] * 2, **options)
+    vector = kind([_Make(str(tasks), browser)] * 2 if options else [make] * 2, **options)
     try:
         observations, infos = vector.reset(seed=[5, 5], options={"task": "say-yes"})
         assert observations["goal"] == ("Answer with yes.",) * 2
@@ -237,18 +244,19 @@ class _Make:
         return gymnasium.make(pytest_webarena.gym.ENV_ID, tasks=self.tasks, browser_executable=self.executable)
 
 
-def test_the_last_one_out_ends_everything(tmp_path: Path, browser_executable: str | None) -> None:
-    tasks = without_sites(tmp_path)
-    first, second = (TasksEnv(tasks, browser_executable=browser_executable) for _ in range(2))
+def test_the_last_one_out_ends_everything(tmp_path: Path) -> None:
+    tasks, before = without_sites(tmp_path), set(houses._houses)
+    first, second = (TasksEnv(tasks, browser_executable="/there/is/none") for _ in range(2))
     first.reset(seed=1)
     second.reset(seed=2)
-    (house,) = houses._houses.values()
+    (key,) = set(houses._houses) - before
+    house = houses._houses[key]
     broker = Path(house.launcher.address)
     first.close()
     assert second.step("```noop```")[2:4] == (False, False)
     second.close()
     second.close()
-    assert not houses._houses
+    assert set(houses._houses) == before
     assert not house.directory.exists()
     assert not broker.exists()
 
@@ -367,6 +375,7 @@ def test_a_forked_process_is_told_that_the_environment_is_not_its_own(blank: Tas
     assert blank.step("```stop [yes]```")[1] == 1.0
 
 
+@pytest.mark.usefixtures("browser")
 def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
@@ -378,6 +387,7 @@ def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], mo
     assert "failed" in printed
 
 
+@pytest.mark.usefixtures("browser")
 def test_the_documented_calls_of_browsergym(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.results import RunDir, TrialRecord
+from pytest_webarena.results import RunDir
 from tests.inner import run_pytest
 
 TASKS = "tasks:\n" + "".join(
@@ -64,26 +64,38 @@ def play(project: Path, *options: str) -> pytest.RunResult:
     return run_pytest(project, "tasks.yaml", "--run-dir=run", *options)
 
 
-def records(project: Path) -> dict[str, TrialRecord]:
-    return {record.key.task: record for record in RunDir(project / "run").records()}
+def outcomes(project: Path) -> dict[tuple[str, str], tuple[str, str | None, str | None]]:
+    """Outcome, reason of the end, and cause, by task and agent."""
+    records = RunDir(project / "run").records()
+    return {(each.key.task, each.key.agent): (each.outcome, each.stop_reason, each.cause) for each in records}
 
 
 def test_without_workers_the_trial_has_failed_and_the_run_can_go_on(project: Path) -> None:
-    result = play(project, "--agent=agent.py:Holds", "--time-limit=2")
+    """And timers of an agent before it have ended nothing."""
+    result = play(project, "--agent=agent.py:Alarmed", "--agent=agent.py:Sleeps", "--time-limit=2")
     assert result.ret == -9
-    result.stderr.fnmatch_lines([HELD % "Holds"])
-    record = records(project)["bad"]
-    assert (record.outcome, record.stop_reason, record.cause) == ("failed", "time", None)
+    result.stderr.fnmatch_lines([HELD % "Sleeps"])
+    assert outcomes(project) == {
+        ("bad", "agent.py-Alarmed"): ("passed", "answered", None),
+        ("bad", "agent.py-Sleeps"): ("failed", "time", None),
+    }
     resumed = run_pytest(project, "--resume=run", "--min-pass-rate=0.5")
     assert resumed.ret == 0
-    resumed.stdout.fnmatch_lines(["*: 1/2 passed = 50.0% *", "trials         2 planned, 2 run (2 judged)"])
+    resumed.stdout.fnmatch_lines(
+        [
+            "agent.py-Alarmed: 2/2 passed = 100.0% *",
+            "agent.py-Sleeps: 1/2 passed = 50.0% *",
+            "trials         4 planned, 4 run (4 judged)",
+        ]
+    )
 
 
 @pytest.mark.exhaustive
 def test_with_workers_the_others_go_on(project: Path) -> None:
-    result = play(project, "--agent=agent.py:Sleeps", "--time-limit=2", "-n1", "--min-pass-rate=0.9", "--alluredir=a")
+    """Here with an agent that takes all of a processor."""
+    result = play(project, "--agent=agent.py:Holds", "--time-limit=2", "-n1", "--min-pass-rate=0.9", "--alluredir=a")
     assert result.ret == 10
-    result.stderr.fnmatch_lines([HELD % "Sleeps"])
+    result.stderr.fnmatch_lines([HELD % "Holds"])
     result.stdout.fnmatch_lines(["*: 1/2 passed = 50.0% *", "trials         2 planned, 2 run (2 judged)"])
     told = [file.read_text() for file in (project / "a").glob("*-result.json")]
     assert any("the agent held the interpreter" in each for each in told)
@@ -92,11 +104,5 @@ def test_with_workers_the_others_go_on(project: Path) -> None:
 def test_a_process_that_ends_in_the_middle_does_not_do_so_in_silence(project: Path) -> None:
     result = play(project, "--agent=agent.py:Dies")
     assert result.ret == -9
-    assert set(records(project)) <= {"good"}
+    assert {task for task, _ in outcomes(project)} <= {"good"}
     result.stderr.fnmatch_lines(["*ended in the middle of bad (agent.py-Dies, trial 1)*"])
-
-
-def test_timers_of_an_agent_end_nothing(project: Path) -> None:
-    result = play(project, "--agent=agent.py:Alarmed")
-    assert result.ret == 0
-    assert [record.outcome for record in records(project).values()] == ["passed", "passed"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.ideas.drafts import draft_text
@@ -48,12 +48,19 @@ def test_a_model_is_shown_what_a_visitor_sees(
     assert "1 request, cost unknown" in capsys.readouterr().err
 
 
-@pytest.fixture
-def page(browser_executable: str) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def browser(browser_executable: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_executable)
-        yield browser.new_page()
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    yield page
+    page.close()
 
 
 @pytest.fixture

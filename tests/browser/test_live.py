@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.commands.cli import main
 from tests.browser.played_world import CDN, SHOP
+from tests.cases import each_case
 from tests.inner import NEEDLESS
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
@@ -79,50 +81,45 @@ tasks:
     live: {domains: [agency.org]}
     checks: [{answer: nothing}, {page: {includes: Tea house}}]
     solution: [{goto: "https://agency.org/"}, {stop: nothing}]
-""" + "".join(
-    f"""
+"""
+TURNING_AWAY = ("captcha", "robots", "script")
+MORE_TURNING_AWAY = ("busy", "wall", "geo")
+OUT_OF_ORDER = ("broken", "nowhere", "cut", "frame")
+MORE_OUT_OF_ORDER = ("slow", "loop", "h2", "stall", "stuck")
+"""Hosts of the tea house, and the ids of tasks that begin there."""
+
+
+def begun_at(*names: str) -> str:
+    """Tasks that begin at these hosts."""
+    return "".join(
+        f"""
   - id: {name}
     intent: What does it cost?
     start: https://{name}.teahouse.com/{"closed" if name == "robots" else ""}
     checks: [{{answer: right}}]
     solution: [{{stop: wrong}}]
 """
-    for name in (
-        "captcha",
-        "busy",
-        "slow",
-        "loop",
-        "wall",
-        "geo",
-        "robots",
-        "broken",
-        "h2",
-        "nowhere",
-        "cut",
-        "stall",
-        "stuck",
-        "frame",
-        "script",
+        for name in names
     )
-)
+
 
 MIND2WEB = {
     "index": 1,
-    "task": "Find out what Assam costs at the tea house",
+    "task": "Find out what Assam costs at the leaf house",
     "reference_task_length": 2,
     "evaluation": [
         {
             "match_function_name": "url_included_match",
-            "content": {"key": "", "reference_answer": "teahouse.", "url": "https://www.teahouse.com/"},
+            "content": {"key": "", "reference_answer": "leafhouse.", "url": "https://www.leafhouse.com/"},
         },
         {
             "match_function_name": "element_path_exactly_match",
             "method": "selector",
-            "content": {"netloc": "teahouse", "reference_answer": "#price", "url": "https://www.teahouse.com/"},
+            "content": {"netloc": "leafhouse", "reference_answer": "#price", "url": "https://www.leafhouse.com/"},
         },
         {
             "match_function_name": "final_answer_exact_match",
-            "content": {"reference_answer": "8.50", "url": "https://www.teahouse.com/"},
+            "content": {"reference_answer": "8.50", "url": "https://www.leafhouse.com/"},
         },
     ],
 }
@@ -137,7 +134,7 @@ def webarena_context_args():
 VISITOR = """
 kind: scripted
 tasks:
-  "*": [{goto: "https://www.teahouse.com/"}, {click: "css=#price"}, {stop: "8.50"}]
+  "*": [{goto: "https://www.leafhouse.com/"}, {click: "css=#price"}, {stop: "8.50"}]
 """
 
 
@@ -184,38 +181,61 @@ def in_world(
     return done, json.loads(report.read_text())
 
 
+def furnish(folder: Path, tasks: str) -> None:
+    """Write the tasks, the catalogue and how long is waited."""
+    (folder / "tea.tasks.yaml").write_text(tasks)
+    (folder / "sites.yaml").write_text(SITES)
+    (folder / "conftest.py").write_text(PATIENCE)
+
+
+def played(folder: Path, *arguments: str) -> list[str]:
+    """Runs the tasks in ``folder``, its working directory."""
+    common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
+    return [*common, f"--basetemp={folder / 'base'}", "--run-dir=runs", "--concurrency=4", *arguments]
+
+
+def outcomes(folder: Path) -> dict[str, dict[str, Any]]:
+    """Records by task."""
+    records = [json.loads(file.read_text()) for file in (folder / "runs").rglob("trial.json")]
+    return {each["key"]["task"]: each for each in records}
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The tasks of the tea house and, with the catalogue of its import beside the other, the one of Mind2Web-Live."""
     folder = tmp_path_factory.mktemp("live")
-    (folder / "sites.yaml").write_text(SITES)
-    (folder / "tea.tasks.yaml").write_text(TASKS)
+    furnish(folder, TASKS + begun_at(*TURNING_AWAY, *OUT_OF_ORDER))
     (folder / "mind2web.json").write_text(json.dumps([MIND2WEB]))
     (folder / "visitor.yaml").write_text(VISITOR)
-    (folder / "conftest.py").write_text(PATIENCE)
     imported, catalogue = folder / "mind2web.tasks.yaml", folder / "live.sites.yaml"
-    common = [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
+    suite = f"mind2web-live:{folder / 'mind2web.json'}"
+    assert main(["tasks", "import", suite, "-o", str(imported), "--catalogue", str(catalogue)]) == 0
+    proposed = catalogue.read_text()
+    text = proposed.replace("# options: {contact", 'options: {proxy: "http://127.0.0.1:3128", region: north, contact')
+    assert text != proposed
+    catalogue.write_text(text + SITES.partition("apps:\n")[2])
+    agents = ("--agent=oracle", "--agent=visitor.yaml", "-k", "(oracle and not mind2web) or (visitor and mind2web)")
     commands = [
-        [*common, str(folder / "tea.tasks.yaml"), "--agent=oracle", f"--sites={folder / 'sites.yaml'}",
-         f"--run-dir={folder / 'runs'}", f"--basetemp={folder / 'base'}", "--concurrency=4"],
-        [sys.executable, "-m", "pytest_webarena.commands.cli", "import", f"mind2web-live:{folder / 'mind2web.json'}",
-         "-o", str(imported), "--catalogue", str(catalogue)],
-        ["sed", "-i", 's|# options: {contact|options: {proxy: "http://127.0.0.1:3128", region: north, contact|',
-         str(catalogue)],
-        [*common, str(imported), f"--agent={folder / 'visitor.yaml'}", f"--sites={catalogue}",
-         f"--run-dir={folder / 'mind2web'}", f"--basetemp={folder / 'base2'}"],
-        [sys.executable, "-m", "pytest_webarena.commands.cli", "check", str(imported), f"--sites={catalogue}",
-         f"--folder={folder / 'upkeep'}"],
+        played(folder, "tea.tasks.yaml", imported.name, "--record=minimal", *agents, f"--sites={catalogue.name}"),
+        [sys.executable, "-m", "pytest_webarena.commands.cli", "check", imported.name, f"--sites={catalogue.name}",
+         "--folder=upkeep"],
     ]  # fmt: skip
     done, world = in_world(folder, commands)
-    records = [
-        json.loads(file.read_text()) for name in ("runs", "mind2web") for file in (folder / name).rglob("trial.json")
-    ]
     return Run(
-        records={each["key"]["task"]: each for each in records},
+        records=outcomes(folder),
         world=world,
         checked=json.loads((folder / "upkeep" / "report.json").read_text()),
         told=done.stdout,
     )
+
+
+@pytest.fixture(scope="module")
+def rest(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """More hosts that are not as they should be."""
+    folder = tmp_path_factory.mktemp("rest")
+    furnish(folder, "defaults: {sites: [teahouse]}\ntasks:" + begun_at(*MORE_TURNING_AWAY, *MORE_OUT_OF_ORDER))
+    done, world = in_world(folder, [played(folder, "--agent=oracle", "--sites=sites.yaml")])
+    return Run(records=outcomes(folder), world=world, checked={}, told=done.stdout)
 
 
 def test_nothing_arrives_where_nobody_may_be_asked(run: Run) -> None:
@@ -245,16 +265,32 @@ def test_what_the_browser_has_kept_of_a_frame_is_no_way_there(run: Run) -> None:
     assert run.world["asked"]["agency.org"].count("GET /kept") == 1  # by the frame
 
 
-@pytest.mark.parametrize("task", ["captcha", "busy", "wall", "geo", "robots", "script"])
-def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) -> None:
+def assert_turned_away(run: Run, task: str) -> None:
     assert run.outcome(task) == ("error", "blocked", ""), run.records[task]["message"]
     assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
 
 
-@pytest.mark.parametrize("task", ["slow", "loop", "broken", "h2", "nowhere", "cut", "stall", "stuck", "frame"])
-def test_sites_that_cannot_be_had(run: Run, task: str) -> None:
+def assert_out_of_order(run: Run, task: str) -> None:
     assert run.outcome(task)[:2] == ("error", "site"), run.records[task]["message"]
     assert run.records[task]["environment"]["obstacles"]
+
+
+@each_case("task", TURNING_AWAY)
+def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) -> None:
+    assert_turned_away(run, task)
+
+
+@each_case("task", OUT_OF_ORDER)
+def test_a_site_that_cannot_be_had_is_an_error_of_the_site(run: Run, task: str) -> None:
+    assert_out_of_order(run, task)
+
+
+@pytest.mark.exhaustive
+def test_whoever_turns_visitors_away_or_cannot_be_had_is_no_failure_of_theirs(rest: Run) -> None:
+    for task in MORE_TURNING_AWAY:
+        assert_turned_away(rest, task)
+    for task in MORE_OUT_OF_ORDER:
+        assert_out_of_order(rest, task)
 
 
 def test_what_stood_in_the_way_of_a_first_page_is_told(run: Run) -> None:
@@ -274,7 +310,7 @@ def test_the_terms_are_in_the_record(run: Run) -> None:
 def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(run: Run) -> None:
     assert run.outcome("mind2web.1") == ("passed", None, ""), run.records["mind2web.1"]["message"]
     told = run.records["mind2web.1"]["environment"]["live"]
-    assert (told["domains"], told["region"], told["proxy"]) == (["teahouse.com"], "north", "http://127.0.0.1:3128")
+    assert (told["domains"], told["region"], told["proxy"]) == (["leafhouse.com"], "north", "http://127.0.0.1:3128")
 
 
 def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
@@ -285,5 +321,5 @@ def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
 def test_key_nodes_are_checked_on_live_sites(run: Run) -> None:
     (task,) = run.checked["tasks"]
     assert {part["name"]: part["status"] for part in task["parts"]} == {
-        'url includes "teahouse."': "valid", "action on css=#price": "valid", 'answer is "8.50"': "untried",
+        'url includes "leafhouse."': "valid", "action on css=#price": "valid", 'answer is "8.50"': "untried",
     }  # fmt: skip

@@ -24,6 +24,7 @@ from pytest_webarena.sites.protocol.messages import SiteAccess, StoredSession
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.sign_in_checks import examine_sign_in
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Reply, Request, Web
@@ -111,11 +112,11 @@ def test_what_is_said_of_a_session_that_is_refused_ends_with_why(engine: Browser
     assert str(caught.value).endswith("expected http://a.test/account to open, found http://a.test/login instead")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "message"),
     [
         (
-            {"steps": (Click(Selector("css=#missing")),)},
+            {"path": "/login", "steps": (Click(Selector("css=#missing")),)},
             "step 1 of 1 (click css=#missing): No element matches 'css=#missing' on http://a.test/login",
         ),
         (
@@ -130,9 +131,10 @@ def test_what_is_said_of_a_session_that_is_refused_ends_with_why(engine: Browser
         ({"check": LoginCheck(path="/nowhere")}, "expected http://a.test/nowhere to open, found HTTP status 404"),
     ],
 )
-def test_what_failed_is_said(sign_in: SignIn, change: dict[str, Any], message: str) -> None:
+def test_what_failed_is_said(sign_in: SignIn, forum: Web, change: dict[str, Any], message: str) -> None:
+    forum.put("/enter", forum.reply("Welcome back", Set_Cookie="user=ada; Path=/"))
     with pytest.raises(SiteError) as caught:
-        sign_in(recipe=replace(RECIPE, **change))
+        sign_in(recipe=replace(RECIPE, **{"path": "/enter", "steps": (), **change}))
     assert message in str(caught.value)
     assert "\nthe page is http://a.test/" in str(caught.value)
 
@@ -283,7 +285,7 @@ def test_sites_may_give_a_new_session_id_with_each_answer(
     assert made_anew["cookies"][0]["value"] == str(now["id"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("page", "check", "doubts"),
     [
         ("<p>Hello <b>a&amp;d</b>\n a", CHECK, False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.inner import run_pytest
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
@@ -71,9 +70,21 @@ def _act(body: dict[str, Any], verb: str, **arguments: Any) -> Answer:
 ENVIRON = {"OPENAI_API_KEY": KEY, "PLANTED": PLANTED}
 
 
-def run(directory: Path, server: ModelServer, *args: str, into: str = "run") -> pytest.RunResult:
-    options = (f"--run-dir={into}", "--secret-env=PLANTED", f"--agent-option=endpoint.base_url={server.url}")
-    return run_pytest(directory, *options, *args, environ=ENVIRON)
+RunHere = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run_here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunHere:
+    """Runs pytest in a directory and in this process, which has imported the SDK before."""
+    for name, value in ENVIRON.items():
+        monkeypatch.setenv(name, value)
+
+    def run_here(directory: Path, server: ModelServer, *args: str, into: str = "run") -> pytest.RunResult:
+        monkeypatch.chdir(directory)
+        options = (f"--run-dir={into}", "--secret-env=PLANTED", f"--agent-option=endpoint.base_url={server.url}")
+        return pytester.runpytest_inprocess(*options, *args)
+
+    return run_here
 
 
 def furnish(directory: Path) -> None:
@@ -100,7 +111,7 @@ def records(directory: Path, run: str = "run") -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A run of all agents on a task that they solve, and the endpoint they asked, which still answers."""
+    """A run of all agents on a task that they solve, and the endpoint that they asked."""
 
     directory: Path
     result: pytest.RunResult
@@ -110,14 +121,25 @@ class Solved:
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
-    directory = tmp_path_factory.mktemp("solved")
-    furnish(directory)
-    agents = [f"--agent={name}" for name in AGENTS]
-    reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
+def endpoint() -> Iterator[ModelServer]:
+    """Answers to the agents of all tests that look at what was solved."""
     with model_server(reckoner) as server:
-        result = run(directory, server, *agents, *reports, "-k", "reckon", "-v", "--concurrency=4")
-        yield Solved(directory=directory, result=result, server=server, requests=server.requests)
+        yield server
+
+
+MADE: list[Solved] = []
+
+
+@pytest.fixture
+def solved(endpoint: ModelServer, run_here: RunHere, pytester: pytest.Pytester) -> Solved:
+    """The first test makes the run; all look at it."""
+    if not MADE:
+        furnish(pytester.path)
+        agents = [f"--agent={name}" for name in AGENTS]
+        reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
+        result = run_here(pytester.path, endpoint, *agents, *reports, "-k", "reckon", "-v", "--concurrency=4")
+        MADE.append(Solved(directory=pytester.path, result=result, server=endpoint, requests=endpoint.requests))
+    return MADE[0]
 
 
 def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(solved: Solved) -> None:
@@ -173,8 +195,10 @@ def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(solved: S
         assert KEY not in text
 
 
-def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(solved: Solved) -> None:
-    again = run(solved.directory, solved.server, "--agent=fast", "--model-cache=cache", "-k", "reckon", into="again")
+def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(solved: Solved, run_here: RunHere) -> None:
+    again = run_here(
+        solved.directory, solved.server, "--agent=fast", "--model-cache=cache", "-k", "reckon", into="again"
+    )
     again.assert_outcomes(passed=1)
     assert solved.server.requests == solved.requests
     again.stdout.fnmatch_lines(
@@ -184,41 +208,32 @@ def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(solved: Solved) -
     assert (second["answer"], second["steps"], second["usage"]["saved"]) == (first["answer"], 3, first["usage"]["cost"])
 
 
-@pytest.fixture(scope="module")
-def unsolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pytest.RunResult]:
-    """The directory and the outcome of a run of two agents that come to nothing."""
-    directory = tmp_path_factory.mktemp("unsolved")
-    furnish(directory)
+def test_an_endpoint_that_keeps_failing_is_an_error_and_a_limit_of_money_ends_a_trial_that_is_judged(
+    tmp_path: Path, run_here: RunHere
+) -> None:
+    furnish(tmp_path)
 
     def answer(body: dict[str, Any]) -> Answer:
         return fail(401, f"Incorrect API key provided: {KEY}") if body["model"] == REFUSED else say("```noop```")
 
     with model_server(answer) as server:
-        result = run(directory, server, "--agent=cot", "--agent=refused", "--max-trial-cost=0.005", "-k", "blank")
+        result = run_here(tmp_path, server, "--agent=cot", "--agent=refused", "--max-trial-cost=0.005", "-k", "blank")
     result.assert_outcomes(failed=1, errors=1)
-    return directory, result
-
-
-def test_an_endpoint_that_keeps_failing_is_an_error_with_its_cause(unsolved: tuple[Path, pytest.RunResult]) -> None:
-    directory, result = unsolved
-    record = records(directory)["refused"]
-    assert (record["outcome"], record["cause"], len(record["attempts"])) == ("error", "model", 1)
-    assert "HTTP 401: Incorrect API key provided: [secret]" in record["message"]
+    found = records(tmp_path)
+    refused, limited = found["refused"], found["cot"]
+    assert (refused["outcome"], refused["cause"], len(refused["attempts"])) == ("error", "model", 1)
+    assert "HTTP 401: Incorrect API key provided: [secret]" in refused["message"]
     result.stdout.fnmatch_lines(["refused: no trial was judged, 1 error beside", "*errors by*model 1*"])
+    assert (limited["stop_reason"], limited["steps"], limited["outcome"]) == ("cost", 2, "failed")
+    assert "1 of 2 checks holds (stopped: cost)" in limited["message"]
 
 
-def test_a_limit_of_money_ends_the_trial_and_the_checks_are_judged(unsolved: tuple[Path, pytest.RunResult]) -> None:
-    record = records(unsolved[0])["cot"]
-    assert (record["stop_reason"], record["steps"], record["outcome"]) == ("cost", 2, "failed")
-    assert "1 of 2 checks holds (stopped: cost)" in record["message"]
-
-
-def test_the_runs_budget_holds_over_workers(tmp_path: Path) -> None:
+def test_the_runs_budget_holds_over_workers(tmp_path: Path, run_here: RunHere) -> None:
     furnish(tmp_path)
     budget, call, workers = 0.02, 0.0035, 2
-    options = ("--trials=5", f"--max-cost={budget}", f"-n{workers}", "--max-steps=4")
+    limits = ("--trials=5", f"--max-cost={budget}", f"-n{workers}", "--max-steps=4")
     with model_server([say("```noop```")]) as server:
-        result = run(tmp_path, server, "--agent=cot", *options, "-k", "blank")
+        result = run_here(tmp_path, server, "--agent=cot", *limits, "-k", "blank")
         requests = server.requests
     spent = requests * call
     assert budget - workers * call <= spent <= budget + workers * call
@@ -229,20 +244,20 @@ def test_the_runs_budget_holds_over_workers(tmp_path: Path) -> None:
     result.stdout.fnmatch_lines(["models *spent of $0.02*(--max-cost)*"])
 
 
-def test_what_is_missing_is_told_before_anything_runs(
+def test_what_is_missing_is_named_before_anything_runs(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     furnish(pytester.path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with model_server([say("x")]) as server:
-        options = ("--run-dir=run", f"--agent-option=endpoint.base_url={server.url}", "--agent=cot")
-        result = pytester.runpytest_inprocess(*options, "--model=brand-new", "--max-cost=1")
+        arguments = ("--run-dir=run", f"--agent-option=endpoint.base_url={server.url}", "--agent=cot")
+        result = pytester.runpytest_inprocess(*arguments, "--model=brand-new", "--max-cost=1")
         result.stderr.fnmatch_lines(["*expected a price for model 'brand-new', because --max-cost is to be held*"])
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         monkeypatch.delenv("OPENAI_API_KEY")
-        result = pytester.runpytest_inprocess(*options)
+        result = pytester.runpytest_inprocess(*arguments)
         result.stderr.fnmatch_lines(["*expected an API key in the environment variable OPENAI_API_KEY*"])
-        result = pytester.runpytest_inprocess(*options, "--collect-only", "-q")
+        result = pytester.runpytest_inprocess(*arguments, "--collect-only", "-q")
         assert result.ret == 0
         assert server.requests == 0
     assert not Path(pytester.path / "run").exists()

@@ -9,6 +9,7 @@ import pytest
 from pytest_webarena.actions import Check, Click, Select, Selector
 from pytest_webarena.agents.neighbour import otherwise
 from pytest_webarena.browser.session import Session
+from tests.cases import each_case
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
@@ -39,8 +40,7 @@ def page(show: Callable[[str], Session]) -> Session:
     return show(PAGE)
 
 
-@pytest.mark.matrix(4)
-@pytest.mark.parametrize(
+@each_case(
     ("selector", "neighbour"),
     [
         ('role=link[name="Clock"s]', "link 'Bees'"),
@@ -85,7 +85,7 @@ def test_the_next_row_is_acted_on(page: Session) -> None:
     assert page.element_of("css=input[value=l]:checked") is not None
 
 
-@pytest.mark.parametrize(("chosen", "other"), [("1", "2"), ("2", "1")])
+@each_case(("chosen", "other"), [("1", "2"), ("2", "1")])
 def test_another_option_is_chosen_that_can_be(page: Session, chosen: str, other: str) -> None:
     step = Select(Selector("css=#score"), (chosen,))
     assert otherwise(step, page.beside) == (

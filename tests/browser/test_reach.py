@@ -117,13 +117,23 @@ class Trip:
         return found
 
 
-@pytest.fixture(scope="module")
-def trip(tmp_path_factory: pytest.TempPathFactory) -> Trip:
-    """Two tasks with the same words: one whose environment is in reach, one that has its own sites alone."""
-    directory = tmp_path_factory.mktemp("trip")
-    (directory / "demo.tasks.yaml").write_text(TASKS)
-    (directory / "people.py").write_text(AGENT)
-    return Trip(run_pytest(directory, "--agent=people.py:Tourist", "--run-dir=run", "--concurrency=2"), directory)
+MADE: list[Trip] = []
+
+
+@pytest.fixture
+def trip(pytester: pytest.Pytester) -> Trip:
+    """Two tasks with the same words: one whose environment is in reach, one that has its own sites alone.
+
+    The first test makes the trip, in this process; all look at it.
+    """
+    if not MADE:
+        (pytester.path / "demo.tasks.yaml").write_text(TASKS)
+        (pytester.path / "people.py").write_text(AGENT)
+        result = pytester.runpytest_inprocess(
+            "--agent=people.py:Tourist", "--run-dir=run", "--concurrency=2", "--record=minimal"
+        )
+        MADE.append(Trip(result, pytester.path))
+    return MADE[0]
 
 
 def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import shutil
 import sys
@@ -13,29 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from pytest_webarena.commands import (
-    annotate,
-    archive,
-    compare,
-    contamination,
-    gate,
-    generate,
-    guide,
-    heal,
-    images,
-    judge,
-    monitor,
-    query,
-    record,
-    results,
-    rubric,
-    side_effects,
-    sites,
-    starter,
-    tables,
-    task_files,
-    view,
-)
 from pytest_webarena.commands.project import fill_in
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
@@ -51,27 +29,27 @@ _GROUPS = {
     "judge": "measure judge models against people",
 }
 _COMMANDS = (
-    ("tasks", "generate", generate, "have a model propose tasks for sites"),
-    ("tasks", "record", record, "write a task by doing it"),
-    ("tasks", "monitor", monitor, "check that tasks can still be done"),
-    ("tasks", "heal", heal, "replay solutions and repair their selectors"),
-    ("tasks", "side-effects", side_effects, "list what solutions change on sites"),
-    ("tasks", "contamination", contamination, "test whether a model knows the tasks"),
-    ("compare", "tables", tables, "print success rates as the papers tabulate them"),
-    ("sites", "query", query, "run SQL on a fresh site's database"),
-    ("sites", "archive", archive, "record, list, check and join archives"),
-    ("judge", "measure", judge, "measure a judge on labelled answers"),
-    ("judge", "rubric", rubric, "write rubrics and grade answers by them"),
-    ("judge", "annotate", annotate, "compare people's verdicts with those of checks"),
-    ("judge", "guide", guide, "write guides for reward models"),
+    ("tasks", "generate", "generate", "have a model propose tasks for sites"),
+    ("tasks", "record", "record", "write a task by doing it"),
+    ("tasks", "monitor", "monitor", "check that tasks can still be done"),
+    ("tasks", "heal", "heal", "replay solutions and repair their selectors"),
+    ("tasks", "side-effects", "side_effects", "list what solutions change on sites"),
+    ("tasks", "contamination", "contamination", "test whether a model knows the tasks"),
+    ("compare", "tables", "tables", "print success rates as the papers tabulate them"),
+    ("sites", "query", "query", "run SQL on a fresh site's database"),
+    ("sites", "archive", "archive", "record, list, check and join archives"),
+    ("judge", "measure", "judge", "measure a judge on labelled answers"),
+    ("judge", "rubric", "rubric", "write rubrics and grade answers by them"),
+    ("judge", "annotate", "annotate", "compare people's verdicts with those of checks"),
+    ("judge", "guide", "guide", "write guides for reward models"),
 )
-"""Group, name, the module that declares its arguments, help."""
+"""Group, name, the module of this package that declares its arguments, help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
-    parser = make_parser()
-    options = parser.parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = make_parser(arguments[:2]).parse_args(arguments)
     try:
         fill_in(options)
         with _shown_plainly(getattr(options, "format", "")):
@@ -112,15 +90,24 @@ def _shown_plainly(form: str) -> AbstractContextManager[Any]:
     return redirect_stdout(cast("TextIO", _Plainly(sys.stdout)))
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
+def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        chosen: the group and the command that will be parsed: only they get their arguments, and only their modules are
+            imported. Empty: all.
+    """
     parser = argparse.ArgumentParser(
         prog="webarena", description="Companion CLI: write and debug tasks, merge and inspect runs."
     )
     parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    starter.add_command(commands)
-    view.add_command(commands)
+
+    def module(name: str) -> Any:
+        return importlib.import_module(f"pytest_webarena.commands.{name}")
+
+    module("starter").add_command(commands)
+    module("view").add_command(commands)
     groups = {
         name: commands.add_parser(name, help=help).add_subparsers(dest="verb", required=True, metavar="COMMAND")
         for name, help in _GROUPS.items()
@@ -128,16 +115,25 @@ def make_parser() -> argparse.ArgumentParser:
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
 
-    task_files.add_commands(groups["tasks"])
-    _add_try_arguments(groups["tasks"].add_parser("try", help="debug a task by hand, action by action"))
-    results.add_commands(groups["runs"], groups["compare"])
-    _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
-    gate.add_command(groups["runs"])
-    compare.add_commands(groups["compare"])
-    sites.add_commands(groups["sites"])
-    images.add_image_commands(groups["sites"])
-    for group, name, module, help in _COMMANDS:
-        module.add_arguments(groups[group].add_parser(name, help=help))
+    wanted = [name for name in _GROUPS if not chosen or chosen[0] == name]
+    if "tasks" in wanted:
+        module("task_files").add_commands(groups["tasks"])
+        _add_try_arguments(groups["tasks"].add_parser("try", help="debug a task by hand, action by action"))
+    if "runs" in wanted:
+        module("results").add_commands(groups["runs"])
+        _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
+        module("gate").add_command(groups["runs"])
+    if "compare" in wanted:
+        module("compare").add_commands(groups["compare"])
+        module("results").add_gradings(groups["compare"])
+    if "sites" in wanted:
+        module("sites").add_commands(groups["sites"])
+        module("images").add_image_commands(groups["sites"])
+    for group, name, file, help in _COMMANDS:
+        if group in wanted:
+            command = groups[group].add_parser(name, help=help)
+            if len(chosen) < 2 or chosen[1] == name:
+                module(file).add_arguments(command)
     _name_themselves(parser)
     return parser
 

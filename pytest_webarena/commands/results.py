@@ -17,7 +17,7 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.results.har import Exported
 
-__all__ = ["RUN_DIR", "add_commands", "run_asked_for"]
+__all__ = ["RUN_DIR", "add_commands", "add_gradings", "run_asked_for"]
 
 _NAMED = 5
 """Files that a message names."""
@@ -36,8 +36,8 @@ def run_asked_for(options: argparse.Namespace) -> Path:
     return path
 
 
-def add_commands(runs: Any, compare: Any) -> None:
-    """Add the commands to the sub-parsers of ``webarena runs`` and ``webarena compare``."""
+def add_commands(runs: Any) -> None:
+    """Add the commands to the sub-parsers of ``webarena runs``."""
     listing = runs.add_parser("list", help="list the runs of this project, newest first")
     listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
     listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
@@ -49,12 +49,6 @@ def add_commands(runs: Any, compare: Any) -> None:
     times.add_argument("--agent", metavar="NAME", help="of this agent only")
     times.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
     times.set_defaults(run=_times)
-
-    gradings = compare.add_parser("gradings", help="list where the gradings of a run disagree")
-    gradings.add_argument("run_dir", **RUN_DIR)
-    gradings.add_argument("--agent", metavar="NAME", help="of this agent only")
-    gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    gradings.set_defaults(run=_gradings)
 
     explain = runs.add_parser("explain", help="show where failed trials left passed ones")
     explain.add_argument("run_dir", **RUN_DIR)
@@ -86,6 +80,15 @@ def add_commands(runs: Any, compare: Any) -> None:
     verified.add_argument("run_dir", **RUN_DIR)
     verified.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new directory")
     verified.set_defaults(run=_export_verified)
+
+
+def add_gradings(compare: Any) -> None:
+    """Add ``gradings`` to the sub-parsers of ``webarena compare``."""
+    gradings = compare.add_parser("gradings", help="list where the gradings of a run disagree")
+    gradings.add_argument("run_dir", **RUN_DIR)
+    gradings.add_argument("--agent", metavar="NAME", help="of this agent only")
+    gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    gradings.set_defaults(run=_gradings)
 
 
 def _runs(options: argparse.Namespace) -> int:

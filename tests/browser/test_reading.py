@@ -221,7 +221,7 @@ def test_faults_of_a_task_are_named(session: Session, page: str | None, locate: 
 
 
 def test_a_page_that_hangs_is_told_as_one_and_leaves_nothing(open_session: Callable[..., Session], web: Web) -> None:
-    session = open_session(deadlines=replace(QUICK, hang=0.7))
+    session = open_session(deadlines=replace(QUICK, hang=1.0))
     web.put("/", "<p>x<script>setTimeout(() => { while (true) {} }, 0)</script>")
     session.open_tabs(["about:blank"])
     reading = session.read_page(open="http://a.test/", locate="css=p")

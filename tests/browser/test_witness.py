@@ -172,7 +172,7 @@ def test_conditions_say_what_the_account_would_see(desk: Desk, acts: tuple[str, 
     assert ("signing in again failed: signing in to board as emma" in results[0].why) is ("password" in acts)
 
 
-@pytest.mark.matrix(3)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("how", ["plain", "header", "locate", "renewing"])
 def test_cookies_of_other_addresses_are_looked_at_however_the_account_is_signed_in(desk: Desk, how: str) -> None:
     """What a site itself has set for some of its addresses speaks against nobody."""

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 def test_trials_find_their_users_signed_in(pytester: pytest.Pytester) -> None:
     for name, text in (("forum.py", FORUM), ("sites.yaml", SITES), ("forum.tasks.yaml", TASKS)):
         (pytester.path / name).write_text(text)
-    result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", "--wide=2", timeout=250)
+    result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", "-n2", timeout=250)
     result.assert_outcomes(passed=5)
     # Hers live in memory. All else goes on as if nobody had tried.
     result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe by itself, for that can't be kept:*"])

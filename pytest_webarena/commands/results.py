@@ -37,7 +37,7 @@ def run_asked_for(options: argparse.Namespace) -> Path:
 
 
 def add_commands(runs: Any) -> None:
-    """Add the commands to the sub-parsers of ``webarena runs``."""
+    """Add the commands to the sub-parsers of ``webarena runs list``."""
     listing = runs.add_parser("list", help="list the runs of this project, newest first")
     listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
     listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")

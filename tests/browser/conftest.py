@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from pytest_webarena.actions import Goto
 from pytest_webarena.browser.config import BrowserName, Deadlines, EngineConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.launching.finding import find_browser
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext
 
 BROWSER: BrowserName = "firefox" if os.environ.get("WEBARENA_TEST_BROWSER_NAME") == "firefox" else "chromium"
 """Firefox is for trying things out: tests of Chromium's protocol and of its own ways fail there."""
@@ -182,6 +186,44 @@ def engine(browser_executable: str | None, tmp_path_factory: pytest.TempPathFact
         yield engine
 
 
+class PeoplesBrowser:
+    """A browser for pages of ours that people open, which are no sites: no gateway is in its way. It is started once.
+
+    It has the driver and the loop of the tests' engine, so it has a steady network as well.
+    """
+
+    def __init__(self, engine: BrowserEngine, executable: str | None) -> None:
+        self._engine, self._executable = engine, executable
+        self._browser: Browser | None = None
+
+    def use(self, work: Callable[[BrowserContext], Coroutine[Any, Any, None]], **how: Any) -> None:
+        """Run ``work`` with a context of its own, made with the options ``how``; what it raises is raised."""
+        self._engine.run(self._use(work, how), timeout=280, what="using a page of ours")
+
+    async def _use(self, work: Callable[[BrowserContext], Coroutine[Any, Any, None]], how: dict[str, Any]) -> None:
+        if self._browser is None:
+            playwright = await self._engine.playwright()
+            arguments = ["--no-sandbox", "--disable-background-networking"]
+            self._browser = await playwright.chromium.launch(executable_path=self._executable, args=arguments)
+        context = await self._browser.new_context(**how)
+        try:
+            await work(context)
+        finally:
+            await context.close()
+
+    def close(self) -> None:
+        if self._browser is not None:
+            self._engine.run(self._browser.close(), timeout=20, what="closing a browser")
+
+
+@pytest.fixture(scope="session")
+def peoples_browser(engine: BrowserEngine, browser_executable: str | None) -> Iterator[PeoplesBrowser]:
+    """What the tests of a worker open pages of ours in."""
+    browser = PeoplesBrowser(engine, browser_executable)
+    yield browser
+    browser.close()
+
+
 @pytest.fixture
 def web() -> Iterator[Web]:
     """Sites of one test."""
@@ -225,10 +267,16 @@ def calm(open_session: OpenSession) -> Session:
 
 @pytest.fixture
 def show(session: Session, web: Web) -> Callable[[str], Session]:
-    """Shows HTML at ``http://a.test/`` in the session."""
+    """Shows HTML at ``http://a.test/`` in the session. For the next page of a test, which cases of a table may be, the
+    agent goes there: that is a third of what another tab costs."""
+    shown: list[str] = []
 
     def show(html: str) -> Session:
-        session.open_tabs([web.put("/", html)])
+        shown.append(web.put("/", html))
+        if len(shown) == 1:
+            session.open_tabs(shown)
+        else:
+            assert session.execute(Goto(shown[-1])).error == ""
         return session
 
     return show

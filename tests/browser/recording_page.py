@@ -17,10 +17,10 @@ from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks import Task
 from pytest_webarena.trials.runtime import Runtime
 from pytest_webarena.trials.tryout import Tryout, tryout
-from tests.browser.steady import run_steadily
+from tests.browser.conftest import PeoplesBrowser
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import BrowserContext, Page
 
 __all__ = ["Person", "at_the_page", "sit_down"]
 
@@ -124,7 +124,7 @@ def at_the_page(
     runtime: Runtime,
     act: Callable[[Person], Awaitable[None]],
     *,
-    executable: str | None,
+    browser: PeoplesBrowser,
     monkeypatch: Any,
     size: tuple[int, int] = (1280, 800),
     **options: Any,
@@ -156,15 +156,15 @@ def at_the_page(
     try:
         assert there.wait(PATIENCE)
         assert opened
-        run_steadily(sit_down(executable, opened[0], size, stages.find, act, sees=given.live, stages=stages.set))
+        sit_down(browser, opened[0], size, stages.find, act, sees=given.live, stages=stages.set)
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"
     return ended[0], told
 
 
-async def sit_down(
-    executable: str | None,
+def sit_down(
+    browser: PeoplesBrowser,
     address: str,
     size: tuple[int, int],
     find: Callable[[str, float], TargetRecord | None],
@@ -174,13 +174,11 @@ async def sit_down(
     stages: Sequence[Tryout] = (),
 ) -> None:
     """Open the page, let ``act`` use it, and leave it. A fault of the page fails. ``sees``: the browser is on it."""
-    from playwright.async_api import async_playwright
+    faults: list[str] = []
 
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        page = await browser.new_page(viewport={"width": size[0], "height": size[1]})
+    async def use(context: BrowserContext) -> None:
+        page = await context.new_page()
         page.set_default_timeout(PATIENCE * 1000)
-        faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         await page.goto(address)
         person = Person(page, find, stages)
@@ -190,5 +188,6 @@ async def sit_down(
             await act(person)
         finally:
             await page.evaluate(_LEAVE)
-            await browser.close()
+
+    browser.use(use, viewport={"width": size[0], "height": size[1]})
     assert faults == []

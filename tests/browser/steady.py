@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_webarena.browser.launching.steady_network import steady_command
 
-__all__ = ["SteadyLoop", "run_steadily"]
-
-T = TypeVar("T")
+__all__ = ["SteadyLoop"]
 
 
 class SteadyLoop(asyncio.SelectorEventLoop):
@@ -20,9 +17,3 @@ class SteadyLoop(asyncio.SelectorEventLoop):
         self, factory: Any, *command: Any, **options: Any
     ) -> Any:
         return await super().subprocess_exec(factory, *steady_command(list(map(str, command))), **options)
-
-
-def run_steadily(work: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`."""
-    with asyncio.Runner(loop_factory=SteadyLoop) as runner:
-        return runner.run(work)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pytest_webarena.actions import Action, Click, Element, Goto, Hover, Noop, Point, Scroll, Selector, Target
 from pytest_webarena.browser.session import Session
 
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Web
 
 from tests.browser.acting import LOG, by_id, done, logged
+from tests.cases import each_case
 
 Show = Callable[[str], Session]
 
@@ -34,7 +33,7 @@ def test_a_click_hits_its_element_and_is_recorded(show: Show) -> None:
     assert set(outcome.seconds) == {"act", "settle"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("click", "events"),
     [
         (Click(Selector("css=#b"), count=2), ("click", "click", "dblclick")),
@@ -51,6 +50,7 @@ def test_kinds_of_clicks(show: Show, click: Action, events: tuple[str, ...]) -> 
     )
     done(session, click)
     assert logged(session) == events
+    done(session, Hover(Point(600, 600)))  # where no element is
 
 
 def test_an_element_out_of_view_is_scrolled_to(show: Show) -> None:
@@ -107,7 +107,7 @@ def test_elements_in_frames_are_hit(show: Show) -> None:
 # --- what can't be hit is said, and nothing else is hit instead
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "message"),
     [
         ("<button id=t disabled>T</button>", "is disabled"),
@@ -197,7 +197,7 @@ def test_a_page_that_goes_elsewhere_while_an_element_is_looked_for_is_followed(c
     assert logged(calm) == ("hit",)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "message"),
     [
         (Selector("css=.missing"), "No element matches 'css=.missing' on http://a.test/ (waited 0.8 s)."),

@@ -122,7 +122,7 @@ def test_an_environment_on_a_site_that_broke_gives_no_reward(tmp_path: Path, bro
         env.close()
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     "check",
     ["{page: {open: 'http://elsewhere.test/', CONDITION}}", "{page: {open: 'https://elsewhere.test/', CONDITION}}"],
@@ -141,10 +141,13 @@ def test_a_site_that_leads_elsewhere_without_an_agent_is_a_site_that_fails(attem
 
 
 def test_what_the_gateway_says_in_the_agents_tab_is_no_page(attempt: Try) -> None:
-    for condition in ("includes: reached", "excludes: notes", "locate: css=form, count: 0"):
-        record = attempt(f"[{{page: {{{condition}}}}}]", Goto("http://elsewhere.test/"))
-        assert record.outcome == "failed", record.message
-        assert "no page of a site" in record.message
+    conditions = ("includes: reached", "excludes: notes", "locate: css=form, count: 0")
+    checks = ", ".join(f"{{page: {{{condition}}}}}" for condition in conditions)
+    record = attempt(f"[{checks}]", Goto("http://elsewhere.test/"))
+    assert record.outcome == "failed", record.message
+    assert record.verdict is not None
+    for condition, result in zip(conditions, record.verdict["results"], strict=True):
+        assert (result["score"], "no page of a site" in str(result)) == (0, True), (condition, result)
 
 
 @pytest.mark.matrix(1)
@@ -158,6 +161,7 @@ def test_an_agent_that_breaks_its_site_every_time_has_failed(attempt: Try, path:
     assert record.message.startswith("the agent broke the site: ")
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("check", ["{page: {open: /closed, includes: notes}}", "{url: /closed}"])
 def test_an_address_that_answers_nobody_is_nobodys_failure(attempt: Try, check: str) -> None:
     """Without the agent the answer is missing, too, which fails the task: that says nothing of the address."""
@@ -179,7 +183,7 @@ def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
     assert "it runs, but does not answer; it was asked for 2 s" in record.attempts[0].message
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     "page",
     [

@@ -16,9 +16,8 @@ from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
-from tests.browser.steady import run_steadily
 
-from .conftest import OpenSession, Web
+from .conftest import OpenSession, PeoplesBrowser, Web
 from .recording_page import Person, sit_down
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -34,7 +33,7 @@ def shown(open_session: OpenSession, quick: Any) -> Session:
 
 
 @pytest.fixture
-def use(shown: Session, web: Web, browser_executable: str | None, tmp_path: Path) -> Use:
+def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Path) -> Use:
     """Shows HTML in the view, has somebody use it, and gives what was recorded."""
 
     def use(html: str, act: Callable[[Person], Awaitable[None]]) -> list[Any]:
@@ -44,7 +43,7 @@ def use(shown: Session, web: Web, browser_executable: str | None, tmp_path: Path
         with PageServer(panel, live=True) as server:
             server.hand = Hand(shown.by_hand(), tmp_path / "files", lambda typed: typed)
             panel.begin()
-            run_steadily(sit_down(browser_executable, server.address, (1280, 800), shown.element_of, act))
+            sit_down(peoples_browser, server.address, (1280, 800), shown.element_of, act)
         return [as_step(step.action) for step in steps_of(shown.signals.since(shown.signals.before))]
 
     return use

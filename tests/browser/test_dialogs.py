@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, CloseTab, FocusTab, NewTab, Press, Scroll, Selector
 from pytest_webarena.browser.session import Session
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -21,6 +23,12 @@ PAGE = """<title>Main</title><p id=out>-</p>
 <button onclick="out.textContent = prompt('Name?', 'Ada')">prompt</button>"""
 
 
+@pytest.fixture
+def open_session(open_session: OpenSession) -> OpenSession:
+    """One session for each policy: cases of a table share it, and each has a tab of its own."""
+    return functools.cache(open_session)
+
+
 def open_page(open_session: OpenSession, web: Web, policy: str) -> Session:
     session = open_session(dialogs=policy)
     session.open_tabs([web.put("/", PAGE)])
@@ -31,7 +39,7 @@ def out(session: Session) -> str:
     return session.read_page(open=None, locate="css=#out").texts[0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("policy", "kind", "result", "note"),
     [
         ("accept", "alert", "done", "An alert said 'Saved'; it was accepted."),
@@ -53,7 +61,7 @@ def test_answered_at_once_and_reported(
     assert session.observe().notes == ()  # told once
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "key", "shown", "result"),
     [
         ("alert", "Enter", "alert 'Saved'", "done"),

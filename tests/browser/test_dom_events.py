@@ -292,6 +292,7 @@ SUGGESTIONS = """<ul id=list style="margin: 0"><li data-v=one><b>One</b></li><li
 })</script>"""
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("how", ["list.innerHTML = ''", "list.hidden = true", "list.innerHTML += ''"])
 @pytest.mark.parametrize("kind", ["pointerdown", "mousedown", "mouseup", "click"])
 def test_what_goes_when_it_is_pressed_was_clicked_all_the_same(show: Show, kind: str, how: str) -> None:

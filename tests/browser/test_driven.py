@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Playwright
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from pytest_webarena.actions import Action, PressFocused, Selector, TypeFocused
+from pytest_webarena.actions import Action, Goto, PressFocused, Selector, TypeFocused
 from pytest_webarena.browser.config import EngineConfig, Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.browser.driven import open_driven
 from pytest_webarena.browser.engine import BrowserEngine
@@ -20,6 +20,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 from tests.browser.conftest import CALM, QUICK, Web
 from tests.browser.watched import Raw, Watched, client, driven_processes, page, playwright, raw, watched, web
+from tests.cases import each_case
 from tests.processes import descendants, kill, name_of, of_command, still_running, wait_until
 
 __all__ = ["client", "page", "playwright", "raw", "watched", "web"]
@@ -285,7 +286,7 @@ for (const type of ['keydown', 'input', 'click'])
 BODY, FIELD = Selector("css=div"), Selector("css=input")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("actions", "heard", "url"),
     [
         ([PressFocused("Tab", Selector("css=button")), PressFocused("Tab", Selector("css=a"))],
@@ -312,13 +313,14 @@ def test_a_replay_presses_keys_where_the_focus_is_and_clicks_nothing(
 ) -> None:
     web.put("/keys", KEYS)
     web.put("/gone", "<title></title>")
-    session.open_tabs(["http://a.test/keys"])
-    assert [session.execute(action).error for action in actions] == [""] * len(actions)
+    assert [session.execute(action).error for action in (Goto("http://a.test/keys"), *actions)] == [""] * (
+        1 + len(actions)
+    )
     page = session.observe()
     assert (page.title.strip(), page.url) == (heard, f"http://a.test{url}")
 
 
-@pytest.mark.parametrize("action", [PressFocused("Enter", Selector("css=#text")), TypeFocused(Selector("css=p"), "a")])
+@each_case("action", [PressFocused("Enter", Selector("css=#text")), TypeFocused(Selector("css=p"), "a")])
 def test_what_can_not_have_the_focus_gets_no_keys_and_no_click(session: Session, web: Web, action: Action) -> None:
     web.put("/keys", KEYS)
     session.open_tabs(["http://a.test/keys"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page
 
-from pytest_webarena.actions import AcceptDialog, ByScript, DismissDialog, Element, Selector
+from pytest_webarena.actions import AcceptDialog, ByScript, DismissDialog, Element, Goto, Selector
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import DomEvent
 from tests.browser.conftest import OpenSession, Web
 from tests.browser.watched import Watched, client, page, playwright, watched, web
+from tests.cases import each_case
 from tests.processes import wait_until
 
 __all__ = ["client", "page", "playwright", "watched", "web"]
@@ -141,7 +141,7 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_what_a_script_of_the_agents_does_is_told(page: Page, watched: Watched, web: Web, case: str) -> None:
     before, script, expected = CASES[case]
     web.put("/form", f"{FORM}<script>{before}</script>")
@@ -154,7 +154,7 @@ def test_what_a_script_of_the_agents_does_is_told(page: Page, watched: Watched, 
     assert [(*each[:3], each[0] in ("set", "put") or each[3]) for each in told()] == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "expected"),
     [
         ("note.value = 'x'; document.forms[0].submit()", [("set", "#note", "x"), ("sent", "#form", None)]),
@@ -184,16 +184,17 @@ def test_a_form_of_which_values_are_only_read_is_not_sent(page: Page, watched: W
     wait_until(lambda: [each[0] for each in told()] == ["click"])
 
 
-@pytest.mark.parametrize(
-    ("page_does", "agent_does"),
+@each_case(
+    ("page_does", "agent_does", "method"),
     [
-        ("plain.onclick = () => setTimeout(() => text.click(), 150)", "page.locator('#plain').click()"),
-        ("plain.onclick = () => setTimeout(() => text.click(), 150)", "page.evaluate('() => plain.click()')"),
-        ("box.onchange = () => form.submit()", "page.evaluate('() => box.click()')"),
-        ("note.onchange = () => form.submit()", "page.evaluate(ANNOUNCED)"),
+        ("plain.onclick = () => setTimeout(() => text.click(), 150)", "page.locator('#plain').click()", "get"),
+        ("plain.onclick = () => setTimeout(() => text.click(), 150)", "page.evaluate('() => plain.click()')", "get"),
+        ("box.onchange = () => form.submit()", "page.evaluate('() => box.click()')", "get"),
+        ("box.onchange = () => form.submit()", "page.evaluate('() => box.click()')", "post"),
+        ("note.onchange = () => form.submit()", "page.evaluate(ANNOUNCED)", "get"),
+        ("note.onchange = () => form.submit()", "page.evaluate(ANNOUNCED)", "post"),
     ],
 )
-@pytest.mark.parametrize("method", ["get", "post"])
 def test_what_a_page_does_of_it_later_is_not_the_agents(
     page: Page, watched: Watched, web: Web, page_does: str, agent_does: str, method: str
 ) -> None:
@@ -234,7 +235,7 @@ def test_what_a_mask_made_of_a_text_is_what_was_entered(page: Page, watched: Wat
     wait_until(lambda: told() == [("input", "5551234"), ("change", "555-1234")])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("event", "selector", "value", "expected"),
     [
         ("change", "#size", "Large", "size: Large input change"),
@@ -266,7 +267,7 @@ def test_a_replay_does_it_as_a_script_does(
             else log += ` ${type}${event.key ? ` ${event.key} ${event.ctrlKey}` : ''}`;
           });</script>""",
     )
-    session.open_tabs([f"http://a.test/fields{selector}"])
+    assert session.execute(Goto(f"http://a.test/fields?{event}-{selector[1:]}{selector}")).error == ""
     assert session.execute(ByScript(Selector(f"css={selector}"), event, value)).error == ""
     assert session.execute(ByScript(Selector("css=#report"), "click")).error == ""
     assert session.observe().title == expected

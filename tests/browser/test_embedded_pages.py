@@ -17,10 +17,10 @@ from werkzeug.test import Client
 
 from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
-from tests.browser.steady import run_steadily
+from tests.browser.conftest import PeoplesBrowser
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page, Route
+    from playwright.async_api import BrowserContext, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -109,19 +109,17 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def look(site: tuple[str, Client], browser_executable: str | None) -> Look:
+def look(site: tuple[str, Client], peoples_browser: PeoplesBrowser) -> Look:
     """Hands a page on a telephone's screen to a coroutine; what pages complain of, or ask others for, is a fault."""
     name, client = site
 
     def look(act: Callable[[Page], Awaitable[None]]) -> None:
-        run_steadily(_look(client, f"http://{name}.test/", browser_executable, act))
+        _look(client, f"http://{name}.test/", peoples_browser, act)
 
     return look
 
 
-async def _look(client: Client, base: str, executable: str | None, act: Callable[[Page], Awaitable[None]]) -> None:
-    from playwright.async_api import async_playwright
-
+def _look(client: Client, base: str, browser: PeoplesBrowser, act: Callable[[Page], Awaitable[None]]) -> None:
     faults: list[str] = []
 
     async def answer(route: Route) -> None:
@@ -132,16 +130,15 @@ async def _look(client: Client, base: str, executable: str | None, act: Callable
         with client.get(route.request.url.removeprefix(base[:-1]), follow_redirects=True) as said:
             await route.fulfill(status=said.status_code, headers=dict(said.headers), body=said.get_data())
 
-    async with async_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        browser = await playwright.chromium.launch(executable_path=executable, args=arguments)
-        page = await browser.new_page(viewport={"width": 390, "height": 844}, base_url=base)
+    async def use(context: BrowserContext) -> None:
+        page = await context.new_page()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
         page.on("console", lambda said: faults.append(f"{page.url}: {said.text}") if said.type == "error" else None)
         await page.route("**/*", answer)
         await act(page)
-        await browser.close()
+
+    browser.use(use, viewport={"width": 390, "height": 844}, base_url=base)
     assert [fault for fault in faults if "status of 404" not in fault] == []
 
 

@@ -15,6 +15,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import BrowserError, SiteError
 from tests.browser.conftest import CALM
+from tests.cases import each_case
 from tests.processes import wait_until
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def test_downloads_are_recorded_not_shown(show: Show, web: Web) -> None:
         assert file.read() == "a,b\n1,2\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url", ["data:text/html,<p>data</p>", "file:///etc/passwd", "chrome://version", "javascript:document.title='js'"]
 )
 def test_links_to_other_schemes_lead_nowhere(show: Show, url: str) -> None:
@@ -227,6 +228,9 @@ def test_links_to_other_schemes_lead_nowhere(show: Show, url: str) -> None:
         assert observation.url.startswith(("http://a.test/", "about:blank"))
         assert "root:" not in observation.text
         session.execute(FocusTab(0))
+    while len(session.observe().tabs) > 1:
+        session.execute(FocusTab(1))
+        session.execute(CloseTab())
 
 
 def test_an_address_that_must_not_be_shown_is_left(show: Show) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pytest_webarena.actions import Click, Point, Selector, Type
 from pytest_webarena.browser.session import Session
 from tests.browser.acting import LOG, done, logged, value_of
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -51,7 +50,7 @@ def test_a_text_that_was_added_is_an_error_and_not_sent(show: Show) -> None:
     assert value_of(session, "css=#sent") == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "holds"),
     [
         ("<input value=old oninput='value = value.toUpperCase()'>", "'NEW TEXT' now, not 'new text'"),
@@ -109,7 +108,7 @@ def test_a_text_that_no_field_took_is_reported(show: Show) -> None:
     assert logged(session) == ("x",)
 
 
-@pytest.mark.parametrize("inner", ["<input value=old>", '<iframe srcdoc="<input value=old>"></iframe>'])
+@each_case("inner", ["<input value=old>", '<iframe srcdoc="<input value=old>"></iframe>'])
 def test_a_field_that_a_click_opens_later_is_filled(show: Show, inner: str) -> None:
     late = "setTimeout(() => (this.firstChild.contentDocument || document).querySelector('input').focus(), 150)"
     session = show(
@@ -134,7 +133,7 @@ draw();
 </script>"""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("style", "parts", "shows"),
     [("opacity:.01", "['old ', 'text']", "old newtext"), ("color:transparent", "['', 'old text']", "newold text")],
 )

@@ -88,8 +88,8 @@ def test_a_video_that_can_not_be_made_keeps_trials_from_being_run(tmp_path: Path
     assert "playwright install ffmpeg" in " ".join(str(result.stdout).split())
 
 
-def test_agents_that_drive_their_browser_have_none_and_the_header_says_so(tmp_path: Path) -> None:
-    (tmp_path / "sum.yaml").write_text(SUM_TASK)
-    (tmp_path / "driver.yaml").write_text(DRIVER)
-    result = run_pytest(tmp_path, "sum.yaml", "--agent=driver.yaml", "--tracing=on", "--collect-only")
+def test_agents_that_drive_their_browser_have_none_and_the_header_says_so(pytester: pytest.Pytester) -> None:
+    (pytester.path / "sum.yaml").write_text(SUM_TASK)
+    (pytester.path / "driver.yaml").write_text(DRIVER)
+    result = pytester.runpytest_inprocess("sum.yaml", "--agent=driver.yaml", "--tracing=on", "--collect-only")
     result.stdout.fnmatch_lines(["webarena: no traces or videos of driver.yaml, which drives its browser itself"])

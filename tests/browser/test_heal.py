@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.commands import playing
 from pytest_webarena.commands.cli import main
+from pytest_webarena.trials.runtime import Runtime
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
 
 APP = """
-PAGE = {page!r}
-NOTES = []
+from pathlib import Path
 
 def create_app(data_dir):
     def app(environ, start_response):
@@ -23,7 +26,8 @@ def create_app(data_dir):
             return [b""]
         said = "<p>" + environ["QUERY_STRING"] + "</p>"
         start_response("200 OK", [("Content-Type", "text/html")])
-        return [("<title>Notes</title>" + PAGE + said).encode()]
+        page = Path(__file__).with_name("page.html").read_text()
+        return [("<title>Notes</title>" + page + said).encode()]
     return app
 """
 SITES = """
@@ -71,19 +75,48 @@ COVERED = OLD + (
 )
 
 
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a site whose page is that in a file."""
+    folder = tmp_path_factory.mktemp("notes")
+    (folder / "notes.py").write_text(APP)
+    (folder / "sites.yaml").write_text(SITES)
+    return folder / "sites.yaml"
+
+
+@pytest.fixture(scope="module")
+def runtime(catalogue: Path) -> Iterator[Runtime]:
+    """What the command starts, for all tests here."""
+    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for a button that is covered
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(playing, "SessionConfig", lambda: session)
+        with playing.open_runtime(str(catalogue), headed=False, executable=None) as runtime:
+            yield runtime
+
+
 @pytest.fixture
-def heal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
+def heal(
+    runtime: Runtime,
+    catalogue: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> object:
     monkeypatch.chdir(tmp_path)
     # Its pages are plain and at rest when they are looked at: nothing comes later, however long one waits.
     monkeypatch.setattr("pytest_webarena.recorder.replaying._PATIENCE", 1.0)
-    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for a button that is covered
-    monkeypatch.setattr("pytest_webarena.commands.playing.SessionConfig", lambda: session)
-    (tmp_path / "sites.yaml").write_text(SITES)
 
-    def run(page: str, *arguments: str, tasks: str = TASKS) -> tuple[int, str, str]:
-        (tmp_path / "notes.py").write_text(APP.format(page=page))
+    @contextmanager
+    def opened(sites: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
+        assert (sites, headed, executable) == (str(catalogue), False, None)
+        yield runtime
+
+    monkeypatch.setattr(playing, "open_runtime", opened)
+
+    def run(page: str, *arguments: str, tasks: str = TASKS, name: str = "a.tasks.yaml") -> tuple[int, str, str]:
+        (catalogue.parent / "page.html").write_text(page)
         (tmp_path / "a.tasks.yaml").write_text(tasks)
-        code = main(["tasks", "heal", "a.tasks.yaml", "--sites=sites.yaml", *arguments])
+        code = main(["tasks", "heal", name, f"--sites={catalogue}", *arguments])
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -113,7 +146,7 @@ def test_reworded_labels_are_healed_in_the_file(heal: object) -> None:
         .replace("""click: role=button[name="Save"s]""", """click: role=button[name="Keep"s]""")
         .replace("""['text="Save"', css=#save,""", "[css=#save,")
     )  # fmt: skip
-    assert main(["tasks", "heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
+    assert heal(REWORDED, tasks=text)[0] == 0  # type: ignore[operator]
 
 
 @pytest.mark.exhaustive
@@ -151,7 +184,7 @@ def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
     assert "a dialog that lay over the page was closed" in said
     text = Path("a.tasks.yaml").read_text()
     assert text.count('      - click: role=dialog >> role=button[name="Close"s]\n') == 2
-    assert main(["tasks", "heal", "a.tasks.yaml", "--sites=sites.yaml"]) == 0
+    assert heal(COVERED, tasks=text)[0] == 0  # type: ignore[operator]
 
 
 BY_PLACE = TASKS.replace(
@@ -215,6 +248,5 @@ def test_an_instance_alone_does_not_change_its_template(heal: object) -> None:
     code, said, told = heal(REWORDED, "--write", tasks=both)  # type: ignore[operator]
     assert code == 0, said + told
     assert Path("a.tasks.yaml").read_text().count("Keep") == 1
-    Path("a.tasks.yaml").write_text(both)
-    assert main(["tasks", "heal", "a.tasks.yaml::save.a", "--write", "--sites=sites.yaml"]) == 1
+    assert heal(REWORDED, "--write", tasks=both, name="a.tasks.yaml::save.a")[0] == 1  # type: ignore[operator]
     assert Path("a.tasks.yaml").read_text() == both

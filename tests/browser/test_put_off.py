@@ -42,11 +42,13 @@ def test_a_save_put_off_is_waited_for_whoever_acts(run_patiently: Run) -> None:
         assert record.outcome == "passed", record.message
 
 
-@pytest.mark.parametrize("check", [SAVED.replace("equals: 1", "equals: 0"), f"[{{not: {POSTED}}}]"])
-def test_what_an_agent_leaves_to_a_timer_is_its_own(run_patiently: Run, check: str) -> None:
+def test_what_an_agent_leaves_to_a_timer_is_its_own(run_patiently: Run) -> None:
     late = script("setTimeout(() => fetch('/save?after=0', {method: 'POST'}), 800)")
-    record = run_patiently(task(check), make=lambda: Driver(late))
+    checks = f"""[{{state: {{sql: "select count(*) from saves", equals: 0}}}}, {{not: {POSTED}}}]"""
+    record = run_patiently(task(checks), make=lambda: Driver(late))
     assert record.outcome == "failed", record.message
+    assert record.verdict is not None
+    assert [result["score"] for result in record.verdict["results"]] == [0, 0]
 
 
 BY = {

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.actions import Back, Click, Goto, NewTab, Scroll, Selector
+from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.reading import page_reading
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError, TaskError
-from tests.browser.conftest import CALM, QUICK
+from tests.browser.conftest import CALM, QUICK, Web
+from tests.cases import each_case
 from tests.processes import wait_until
 
 if TYPE_CHECKING:
-    from tests.browser.conftest import Request, Web
+    from pytest_webarena.browser.engine import BrowserEngine
+    from tests.browser.conftest import Request
 
 Show = Callable[[str], Session]
 PAGE = """<title>T</title><h1>Head &amp; line</h1><p class=x>One</p><p class=x>Two <b>bold</b></p><p hidden>Hidden</p>
@@ -46,55 +49,64 @@ TEXTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def test_locators_in_the_current_tab(show: Show) -> None:
-    session = show(PAGE)
+@pytest.fixture(scope="module")
+def standing(engine: BrowserEngine) -> Iterator[Session]:
+    """A session at `PAGE`, for what only reads it: that leaves it as it is."""
+    web = Web()
+    with engine.session(SessionConfig(proxy=web.proxy, deadlines=QUICK)) as session:
+        session.open_tabs([web.put("/", PAGE)])
+        yield session
+    web.close()
+
+
+def test_locators_in_the_current_tab(standing: Session) -> None:
+    session = standing
     readings = {locate: session.read_page(open=None, locate=locate) for locate in TEXTS}
     assert {locate: reading.texts for locate, reading in readings.items()} == TEXTS
     assert {(each.url, each.status, each.error) for each in readings.values()} == {("http://a.test/", 200, "")}
 
 
-@pytest.mark.parametrize("locate", ["css=.x", "js=document.title"])
-def test_locators_in_a_fresh_page(show: Show, locate: str) -> None:
-    reading = show(PAGE).read_page(open="http://a.test/", locate=locate)
+@each_case("locate", ["css=.x", "js=document.title"])
+def test_locators_in_a_fresh_page(standing: Session, locate: str) -> None:
+    reading = standing.read_page(open="http://a.test/", locate=locate)
     assert reading.texts == TEXTS[locate]
     assert (reading.url, reading.status, reading.error) == ("http://a.test/", 200, "")
 
 
-def test_values_keep_their_type(show: Show) -> None:
-    session = show(PAGE)
-    assert session.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
-    assert session.read_page(open=None, locate="js=undefined").value is None
+def test_values_keep_their_type(standing: Session) -> None:
+    assert standing.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
+    assert standing.read_page(open=None, locate="js=undefined").value is None
 
 
-def test_the_whole_page(show: Show) -> None:
-    reading = show(PAGE).read_page(open=None, locate=None)
+def test_the_whole_page(standing: Session) -> None:
+    reading = standing.read_page(open=None, locate=None)
     assert "Two bold" in reading.texts[0]
     assert "Hidden" not in reading.texts[0]
     assert "<p hidden" in reading.html
 
 
-def test_what_a_script_throws_is_recorded(show: Show) -> None:
-    session = show(PAGE)
-    reading = session.read_page(open=None, locate="js=document.querySelector('.none').innerText")
+def test_what_a_script_throws_is_recorded(standing: Session) -> None:
+    reading = standing.read_page(open=None, locate="js=document.querySelector('.none').innerText")
     assert reading.texts == ()
     assert reading.error.startswith("TypeError: Cannot read properties of null")
     assert reading.invalid == ""
-    broken = session.read_page(open=None, locate="js=((")
+    broken = standing.read_page(open=None, locate="js=((")
     assert "SyntaxError" in broken.error
     assert broken.invalid == f"expected JavaScript, found '((': {broken.error}"
-    forged = session.read_page(open=None, locate="js=JSON.parse(document.title)")  # the page's fault, not the locator's
+    forged = standing.read_page(
+        open=None, locate="js=JSON.parse(document.title)"
+    )  # the page's fault, not the locator's
     assert (forged.error[:11], forged.invalid) == ("SyntaxError", "")
-    prepared = session.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
+    prepared = standing.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
     assert prepared.invalid.startswith("expected JavaScript, found 'return 1': SyntaxError")
 
 
-def test_a_result_that_the_browser_cannot_return_is_a_script_that_throws(show: Show) -> None:
-    session = show(PAGE)
+def test_a_result_that_the_browser_cannot_return_is_a_script_that_throws(standing: Session) -> None:
     for source in ("window", "(a => a.a = a)({})", "Symbol('x')", "({get a() { throw new Error('g') }})"):
-        reading = session.read_page(open=None, locate=f"js={source}")
+        reading = standing.read_page(open=None, locate=f"js={source}")
         assert (reading.texts, reading.invalid) == ((), ""), source
         assert reading.error, source
-    prepared = session.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
+    prepared = standing.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
     assert prepared.error.startswith("preparation 'window': the browser can't return its result")
 
 
@@ -195,7 +207,7 @@ def test_what_arrives_late_is_found(calm: Session, web: Web) -> None:
     assert calm.read_page(open="http://a.test/", locate="css=p").texts == ("late",)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("page", "locate", "message"),
     [
         (None, "css=:::", "expected a Playwright selector, found 'css=:::'"),
@@ -208,7 +220,8 @@ def test_faults_of_a_task_are_named(session: Session, page: str | None, locate: 
         session.read_page(open=page, locate=locate)
 
 
-def test_a_page_that_hangs_is_told_as_one_and_leaves_nothing(session: Session, web: Web) -> None:
+def test_a_page_that_hangs_is_told_as_one_and_leaves_nothing(open_session: Callable[..., Session], web: Web) -> None:
+    session = open_session(deadlines=replace(QUICK, hang=1.0))
     web.put("/", "<p>x<script>setTimeout(() => { while (true) {} }, 0)</script>")
     session.open_tabs(["about:blank"])
     reading = session.read_page(open="http://a.test/", locate="css=p")
@@ -248,7 +261,8 @@ def test_what_a_page_does_without_end_is_no_error_of_the_check(
 ) -> None:
     """It is stopped, and read as it is; or it is said that it can't be looked at. An agent gains by neither."""
     # Dialogs are stopped at once, on a busy machine later; a script first gets all the time that a busy page has.
-    session = open_session(dialogs=policy, deadlines=QUICK if "again" in leaving or "script" in leaving else CALM)
+    busy = "again" in leaving or "script" in leaving
+    session = open_session(dialogs=policy, deadlines=replace(QUICK, hang=0.7) if busy else CALM)
     session.open_tabs([web.put("/", PAGE)])
     start = f"js=setTimeout(() => {{ {LEAVING[leaving]} }}, 0), 1"
     assert session.read_page(open=None, locate=start).texts == ("1",)
@@ -306,7 +320,7 @@ fill(away, '<p>away</p> away')
 </script>"""
 
 
-@pytest.mark.parametrize("fresh", [True, False])
+@each_case("fresh", [True, False])
 def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
     reading = show(NESTED).read_page(open="http://a.test/" if fresh else None, locate=None)
     lines = [line.strip() for line in reading.texts[0].splitlines() if line.strip()]
@@ -314,6 +328,7 @@ def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
     assert (lines[0], set(lines)) == ("light", shown)
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("pause", "going"),
     [(150, "location.reload()"), (200, "location.href = '/other?' + Math.random()")],
@@ -335,6 +350,7 @@ def test_a_page_that_goes_on_by_itself_is_read_as_one_whole_document(
         assert [("kettle" in text, reading.hidden) for text in reading.texts] == [(True, "")]
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("pause", [0, 10])
 def test_a_page_that_never_stands_is_read_as_a_whole_or_not_at_all(session: Session, web: Web, pause: int) -> None:
     page = f"<script>setTimeout(() => location.reload(), {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"
@@ -401,6 +417,7 @@ def test_selectors_may_name_an_earlier_match_or_leave_a_quote_open(show: Show) -
     assert found == {"*css=div >> css=p": ("One", "Two"), 'text="open': ('"open',)}
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("element", ["<object type=text/html data=/in></object>", "<embed type=text/html src=/in>"])
 def test_pages_in_objects_are_read_as_those_in_frames(show: Show, web: Web, element: str) -> None:
     web.put("/in", "<p>Kettle")

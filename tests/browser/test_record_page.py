@@ -17,6 +17,7 @@ from pytest_webarena.recorder.writing import as_step
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from pytest_webarena.trials.runtime import Runtime
 
+from .conftest import PeoplesBrowser
 from .recording_page import Person, at_the_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -40,13 +41,15 @@ def runtime(browser_executable: str | None) -> Iterator[Runtime]:
 
 
 @pytest.fixture
-def record(runtime: Runtime, browser_executable: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
+def record(
+    runtime: Runtime, peoples_browser: PeoplesBrowser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Record:
     monkeypatch.chdir(tmp_path)  # what is recorded is kept here
 
     def record(text: str, act: Any, **options: Any) -> tuple[int, list[str]]:
         [task] = parse_tasks(text)
         task = replace(task, checks=())
-        return at_the_page(task, runtime, act, executable=browser_executable, monkeypatch=monkeypatch, **options)
+        return at_the_page(task, runtime, act, browser=peoples_browser, monkeypatch=monkeypatch, **options)
 
     return record
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.actions import Action, Click, Selector, Type
+from pytest_webarena.agents import resolve_agent
 from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.recorder.making import follow
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
+from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.tasks import load_tasks, parse_tasks
+from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.trial import run_trial
 from pytest_webarena.trials.tryout import tryout
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
@@ -36,15 +43,30 @@ tasks:
 """
 
 
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Runtime]:
+    with open_runtime("embedded", headed=False, executable=None) as runtime:
+        yield runtime
+
+
 def test_a_recorded_trial_becomes_a_task_that_passes(
-    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (pytester.path / "rye.tasks.yaml").write_text(TASK)
-    result = pytester.runpytest_subprocess("rye.tasks.yaml", "--agent=oracle", "--run-dir=run", timeout=200)
-    result.assert_outcomes(passed=1)
-    [trial] = (pytester.path / "run" / "trials").iterdir()
-    made = pytester.path / "made.yaml"
-    code = main(["tasks", "record", "--from", str(trial), "--id", "again", "--all-checks", "-o", str(made)])
+    [rye] = parse_tasks(TASK)
+    oracle, options = resolve_agent("oracle"), TrialOptions(env_retries=0)
+    plan = TrialPlan(task=rye, agent=oracle, trial=1, limits=EpisodeLimits(), options=options)
+    trial = RunDir(tmp_path).folder(TrialKey("rye", "oracle", 1))
+    assert run_trial(plan, runtime, trial).outcome == "passed"
+    monkeypatch.chdir(tmp_path)
+
+    @contextmanager
+    def opened(sites: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
+        assert (sites, headed, executable) == ("embedded", False, None)
+        yield runtime
+
+    monkeypatch.setattr("pytest_webarena.commands.record.open_runtime", opened)
+    made = tmp_path / "made.yaml"
+    code = main(["tasks", "record", "--from", str(trial.path), "--id", "again", "--all-checks", "-o", str(made)])
     said = capsys.readouterr()
     assert code == 0, said.out + said.err
     [task] = load_tasks(made)
@@ -63,12 +85,6 @@ def test_a_recorded_trial_becomes_a_task_that_passes(
     assert task.user == {"homepage": "tobin.ashgrove"}  # as the trial's record says
     assert [check.kind for check in task.checks] == ["state", "changes"]
     assert "passed: 2 of 2 checks hold" in said.out
-
-
-@pytest.fixture(scope="module")
-def runtime() -> Iterator[Runtime]:
-    with open_runtime("embedded", headed=False, executable=None) as runtime:
-        yield runtime
 
 
 @pytest.mark.exhaustive

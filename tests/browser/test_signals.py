@@ -111,6 +111,7 @@ def test_dialogs_are_recorded_with_their_answers(
     ]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "write", ["history.replaceState(0, '', '/?' + i)", "history.pushState(0, '', '/' + i)", "location.hash = i"]
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pytest_webarena.actions import (
     Action,
     Back,
@@ -32,6 +30,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import AddressChanged
 from tests.browser.acting import done
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -98,7 +97,7 @@ def test_the_tab_that_came_with_the_session_is_the_first_unless_somebody_had_it(
     assert numbers(used, "a") == [1]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url",
     ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "chrome://version", "view-source:http://a.test/"],
 )
@@ -122,7 +121,7 @@ def test_addresses_that_lead_nowhere(show: Show, web: Web) -> None:
     assert session.observe().title == "Not found"
 
 
-@pytest.mark.parametrize("action", [Noop(), Stop("42"), Invalid("?", "That was no action.")])
+@each_case("action", [Noop(), Stop("42"), Invalid("?", "That was no action.")])
 def test_what_does_nothing_does_nothing(show: Show, action: Action) -> None:
     session = show("<title>Here</title>")
     outcome = session.execute(action)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
 
 from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.commands import playing
 from pytest_webarena.commands.cli import main
+from pytest_webarena.trials.runtime import Runtime
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
@@ -38,8 +42,24 @@ tasks:
 """
 
 
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Runtime]:
+    """What the command starts, for all tests here."""
+    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never come
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(playing, "SessionConfig", lambda: session)
+        with playing.open_runtime("embedded", headed=False, executable=None) as runtime:
+            yield runtime
+
+
 @pytest.fixture
-def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tasks(runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    @contextmanager
+    def opened(sites: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
+        assert (sites, headed, executable) == ("embedded", False, None)
+        yield runtime
+
+    monkeypatch.setattr("pytest_webarena.commands.tryout.open_runtime", opened)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "demo.tasks.yaml"
     file.write_text(TASKS)
@@ -101,8 +121,6 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.write_text(BROKEN)
-    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for an element that never comes
-    monkeypatch.setattr("pytest_webarena.commands.playing.SessionConfig", lambda: session)
     commands = ["- goto: x", "fill: {css=#title: Rye}", "s", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["tasks", "try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0

@@ -12,6 +12,7 @@ from pytest_webarena.actions import Check, Click, Press, Scroll, Select, Selecto
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from tests.browser.acting import LOG, by_id, done, logged, value_of
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -57,7 +58,7 @@ def test_typing_sends_key_events(show: Show) -> None:
     assert logged(session) == ("a", "Shift", "B", "Enter") or logged(session) == ("a", "B", "Enter")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "value"),
     [("date", "2026-11-21"), ("time", "13:45"), ("month", "2026-11"), ("color", "#ff8800"), ("range", "30")],
 )

@@ -88,11 +88,16 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
 
 def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
-    result = project.runpytest_subprocess("--suite=mine.json", "--run-dir=run", "--concurrency=4", *agents, timeout=250)
+    # Who says that there is nothing to be found is wrong where there is, and right where there is not.
+    which = ["-k", "right or wrong or mine.0 or mine.3"]
+    result = project.runpytest_subprocess(
+        "--suite=mine.json", "--run-dir=run", "--concurrency=4", *agents, *which, timeout=250
+    )
     result.stdout.no_fnmatch_line("*Traceback*")
     found = records(project)
     passed = {key for key, record in found.items() if record["outcome"] == "passed"}
     assert passed == {*(("right", task) for task in RIGHT), ("na", "mine.3")}, result.stdout.str()
+    assert len(found) == 4 + 4 + 2
     assert {record["outcome"] for record in found.values()} == {"passed", "failed"}
     assert {(record["grading"], record["answer_format"]) for record in found.values()} == {("verified", "verified")}
     assert json.loads(found["na", "mine.3"]["answer"])["status"] == "NOT_FOUND_ERROR"

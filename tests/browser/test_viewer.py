@@ -19,12 +19,12 @@ from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
 from pytest_webarena.upkeep.history import read_flags
-from tests.browser.steady import run_steadily
+from tests.browser.conftest import PeoplesBrowser
 
 from ..made_up import check, graded, make_run, make_trial
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import BrowserContext, Page
 
 pytestmark = pytest.mark.browser
 
@@ -55,36 +55,32 @@ def run(tmp_path: Path) -> RunDir:
 
 
 @pytest.fixture
-def visit(run: RunDir, browser_executable: str | None) -> Visit:
+def visit(run: RunDir, peoples_browser: PeoplesBrowser) -> Visit:
     """Opens the run's page and hands it to a coroutine; any error in the page fails the test."""
 
     def visit(
         act: Callable[[Page], Awaitable[None]], size: tuple[int, int] = DESKTOP, hash: str = "", **options: Any
     ) -> None:
         write_view(run, run.path / "view.html", **options)
-        run_steadily(_visit(browser_executable, f"{(run.path / 'view.html').as_uri()}{hash}", size, act))
+        _visit(peoples_browser, f"{(run.path / 'view.html').as_uri()}{hash}", size, act)
 
     return visit
 
 
-async def _visit(
-    executable: str | None, url: str, size: tuple[int, int], act: Callable[[Page], Awaitable[None]]
-) -> None:
-    from playwright.async_api import async_playwright
+def _visit(browser: PeoplesBrowser, url: str, size: tuple[int, int], act: Callable[[Page], Awaitable[None]]) -> None:
+    faults: list[str] = []
 
-    async with async_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        browser = await playwright.chromium.launch(executable_path=executable, args=arguments)
-        page = await browser.new_page(viewport={"width": size[0], "height": size[1]})
+    async def look(context: BrowserContext) -> None:
+        page = await context.new_page()
         page.set_default_timeout(20_000)
-        faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on(
             "console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None
         )
         await page.goto(url)
         await act(page)
-        await browser.close()
+
+    browser.use(look, viewport={"width": size[0], "height": size[1]})
     assert faults == []
 
 
@@ -366,7 +362,7 @@ def test_intervals_are_those_of_the_terminal(visit: Visit) -> None:
     visit(look)
 
 
-def test_a_run_is_followed_as_it_goes(run: RunDir, browser_executable: str | None) -> None:
+def test_a_run_is_followed_as_it_goes(run: RunDir, peoples_browser: PeoplesBrowser) -> None:
     async def act(page: Page) -> None:
         await _until(page, "document.querySelector('tbody a')?.textContent === 'run'")
         await page.click("tbody a")
@@ -381,5 +377,5 @@ def test_a_run_is_followed_as_it_goes(run: RunDir, browser_executable: str | Non
 
     with RunsServer(run.path.parent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        run_steadily(_visit(browser_executable, server.address, PHONE, act))
+        _visit(peoples_browser, server.address, PHONE, act)
         server.shutdown()

@@ -36,10 +36,10 @@ def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> No
     done, world = in_world(
         tmp_path,
         [
-            [*webarena, "archive", "record", "web.tasks.yaml", "-o", "web.warc.gz", "--sites=live"],
-            [*webarena, "archive", "record", "https://agency.org/", "-o", "one.warc.gz", "--sites=live"],
-            [*webarena, "archive", "add", "web.warc.gz", "one.warc.gz"],
-            [*webarena, "try", "web.tasks.yaml::tried", "--sites=live", "--solution"],
+            [*webarena, "sites", "archive", "record", "web.tasks.yaml", "-o", "web.warc.gz", "--sites=live"],
+            [*webarena, "sites", "archive", "record", "https://agency.org/", "-o", "one.warc.gz", "--sites=live"],
+            [*webarena, "sites", "archive", "add", "web.warc.gz", "one.warc.gz"],
+            [*webarena, "tasks", "try", "web.tasks.yaml::tried", "--sites=live", "--solution"],
             ["echo", "### the archive"],
             [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
              "--agent=oracle", "web.tasks.yaml", "--sites=archive:web.warc.gz", "--run-dir=archived"],

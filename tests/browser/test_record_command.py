@@ -35,7 +35,7 @@ HIDDEN = ("DISPLAY", "WAYLAND_DISPLAY")
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", _MAIN, "record", "homepage:/scratchpad/", "--annotator", "ada"]
+    command = [sys.executable, "-c", _MAIN, "tasks", "record", "homepage:/scratchpad/", "--annotator", "ada"]
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, text=True,

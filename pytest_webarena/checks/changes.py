@@ -369,7 +369,7 @@ CHANGES: Kind[ChangesSpec] = Kind(
     name="changes",
     doc=(
         "Whether the data of the sites differ from what they were when the agent began in what is listed here, and in "
-        "nothing else ([the ledger](ledger.md)). A mapping from tables to how many of "
+        "nothing else ([the ledger](side-effects.md)). A mapping from tables to how many of "
         "their rows change; by site where several count, and tables alone are the first site's; or `nothing`. "
         f"`{FILES}` is the table of files outside the databases, with the column `path`. "
         "`webarena tasks side-effects` writes this check."

@@ -54,7 +54,7 @@ def without_guard(tasks: Sequence[Task], ledgers: Collection[str]) -> str:
     return (
         f"whatever else changes on the sites would pass in {named}: a task that only looks says 'mutates: false', "
         "others list what may change in a check 'changes', "
-        f"which 'webarena tasks side-effects' writes ({docs('ledger')})"
+        f"which 'webarena tasks side-effects' writes ({docs('side-effects')})"
     )
 
 

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tasks", nargs="*", metavar="TASKS", help="suites, task files, folders, or FILE::ID; none with --history"
     )
     parser.add_argument(
-        "--folder", type=Path, default=Path("webarena-upkeep"), metavar="DIR",
-        help="where reports and the history are kept (default: webarena-upkeep)",
+        "--folder", type=Path, default=Path("webarena-monitor"), metavar="DIR",
+        help="where reports and the history are kept (default: webarena-monitor)",
     )  # fmt: skip
     parser.add_argument("--only-due", action="store_true", help="leave out what was checked lately; for scheduled jobs")
     parser.add_argument(

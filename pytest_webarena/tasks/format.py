@@ -172,7 +172,7 @@ TASK_FIELDS = (
         default_text="unknown",
         doc=(
             "Whether doing the task changes a site. With `false` nothing may have changed on sites that keep "
-            "[a ledger](ledger.md); else it is a hint for readers and for scheduling, never trusted."
+            "[a ledger](side-effects.md); else it is a hint for readers and for scheduling, never trusted."
         ),
         example="mutates: true",
     ),

@@ -106,7 +106,7 @@ def report_json(
     flags: Mapping[str, Sequence[Flag]],
     months: Sequence[Month],
 ) -> dict[str, Any]:
-    """The content of ``report.json``; described in ``docs/upkeep.md``."""
+    """The content of ``report.json``; described in ``docs/monitoring.md``."""
     return {
         "schema_version": REPORT_VERSION,
         "at": at,

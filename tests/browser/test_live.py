@@ -217,8 +217,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     agents = ("--agent=oracle", "--agent=visitor.yaml", "-k", "(oracle and not mind2web) or (visitor and mind2web)")
     commands = [
         played(folder, "tea.tasks.yaml", imported.name, "--record=minimal", *agents, f"--sites={catalogue.name}"),
-        [sys.executable, "-m", "pytest_webarena.commands.cli", "tasks", "monitor", imported.name, f"--sites={catalogue.name}",
-         "--folder=upkeep"],
+        [sys.executable, "-m", "pytest_webarena.commands.cli", "tasks", "monitor", imported.name,
+         f"--sites={catalogue.name}", "--folder=upkeep"],
     ]  # fmt: skip
     done, world = in_world(folder, commands)
     return Run(

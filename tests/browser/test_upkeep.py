@@ -95,7 +95,7 @@ def test_what_changes_between_two_checks_is_told(
         code = main(["tasks", "monitor", "a.tasks.yaml", "--sites=sites.yaml"])
         capsys.readouterr()
         return code, {
-            each["task"]: each for each in json.loads(Path("webarena-upkeep/report.json").read_text())["tasks"]
+            each["task"]: each for each in json.loads(Path("webarena-monitor/report.json").read_text())["tasks"]
         }
 
     code, found = check(new=False)
@@ -116,12 +116,12 @@ def test_what_changes_between_two_checks_is_told(
     assert "moving.localhost/members answered 403" in found["members"]["why"]
     shots = Path(found["renamed"]["attempt"]) / "shots"
     assert {path.stem for path in shots.iterdir()} >= {"000", "001", "002"}
-    assert Path("webarena-upkeep/report.html").read_text().count("data:image/jpeg") >= 8
-    alerts = json.loads(Path("webarena-upkeep/alerts.json").read_text())["alerts"]
+    assert Path("webarena-monitor/report.html").read_text().count("data:image/jpeg") >= 8
+    alerts = json.loads(Path("webarena-monitor/alerts.json").read_text())["alerts"]
     assert {each["task"]: each["was"] for each in alerts} == dict.fromkeys(
         ["renamed", "gone", "members", "news"], "valid"
     )
-    assert len(History(Path("webarena-upkeep")).entries) == 12
+    assert len(History(Path("webarena-monitor")).entries) == 12
 
 
 RULED = """
@@ -146,7 +146,7 @@ def test_a_judge_is_asked_about_nodes_with_a_rule(
     def check(*judge: str) -> tuple[int, dict[str, Any]]:
         code = main(["tasks", "monitor", "a.tasks.yaml", "--sites=sites.yaml", *judge])
         capsys.readouterr()
-        return code, json.loads(Path("webarena-upkeep/report.json").read_text())["tasks"][0]
+        return code, json.loads(Path("webarena-monitor/report.json").read_text())["tasks"][0]
 
     with model_server(sealed("GRADE: 1")) as server:
         named = ("--judge=scripted-1", f"--judge-url={server.url}", "--judge-key-env=none")

@@ -80,7 +80,7 @@ APP: Record[Mapping[str, Any]] = Record(
             "ledger",
             Bool(),
             "Nothing in its databases and files changes by itself, but for their noise: under `mutates: false`, and in "
-            "tasks that can't be done, nothing may ([the ledger](ledger.md)). For SQLite.",
+            "tasks that can't be done, nothing may ([the ledger](side-effects.md)). For SQLite.",
             "ledger: true\ndatabases: {main: {sqlite: main.sqlite3}}",
             default=False,
         ),

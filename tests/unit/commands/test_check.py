@@ -55,7 +55,7 @@ def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
     entry = Entry(
         task="later", digest=later.digest, at=time.time(), status="valid"
     )  # just checked, and asked for again
-    History(Path("webarena-upkeep")).add(entry)
+    History(Path("webarena-monitor")).add(entry)
     assert main(["tasks", "monitor", str(tasks)]) == 3
     said = capsys.readouterr().out
     assert "untried        4  nobody could tell" in said
@@ -63,12 +63,12 @@ def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
     assert "the catalogue embedded has no site nowhere" in said
     assert "the task says skip: not yet" in said
     assert "the task says xfail: out of order" in said
-    report = json.loads(Path("webarena-upkeep/report.json").read_text())
+    report = json.loads(Path("webarena-monitor/report.json").read_text())
     assert [each["status"] for each in report["tasks"]] == ["untried"] * 4
-    assert Path("webarena-upkeep/report.html").is_file()
-    alerts = json.loads(Path("webarena-upkeep/alerts.json").read_text())
+    assert Path("webarena-monitor/report.html").is_file()
+    alerts = json.loads(Path("webarena-monitor/alerts.json").read_text())
     assert [each["task"] for each in alerts["alerts"]] == ["open", "elsewhere", "later", "wrong"]
-    assert len(History(Path("webarena-upkeep")).entries) == 5
+    assert len(History(Path("webarena-monitor")).entries) == 5
 
 
 def test_tasks_of_the_live_web_say_which_sites_they_lack(
@@ -87,12 +87,12 @@ def test_tasks_of_the_live_web_say_which_sites_they_lack(
 def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from pytest_webarena.tasks import load_tasks
 
-    history = History(Path("webarena-upkeep"))
+    history = History(Path("webarena-monitor"))
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=time.time() - 3 * 86_400, status="valid"))
     assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 4
     assert "none of 4 tasks is due; the next one is in 27 days" in capsys.readouterr().out
-    assert not Path("webarena-upkeep/report.json").exists()
+    assert not Path("webarena-monitor/report.json").exists()
     flags = Path("flags.jsonl")
     told = [{"task": "open", "reason": "The answer is wrong.", "at": time.time()}, {"task": "no", "reason": "Odd."}]
     flags.write_text("".join(json.dumps(each) + "\n" for each in told))
@@ -100,7 +100,7 @@ def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[
     said = capsys.readouterr()
     assert "reported: The answer is wrong." in said.out
     assert "--flags flags.jsonl: of no task that was named: no" in said.err
-    report = json.loads(Path("webarena-upkeep/report.json").read_text())
+    report = json.loads(Path("webarena-monitor/report.json").read_text())
     assert [each["task"] for each in report["tasks"]] == ["open"]
     assert report["not_due"] == ["elsewhere", "later", "wrong"]
     assert json.loads(Path("deep/alerts.json").read_text())["alerts"][0]["flags"][0]["reason"] == "The answer is wrong."
@@ -110,9 +110,9 @@ def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[
 
 def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "monitor", "--history"]) == 0
-    assert "no check is kept in webarena-upkeep" in capsys.readouterr().out
-    History(Path("webarena-upkeep")).add(Entry(task="a", digest="d", at=1.0, status="valid"))
-    with Path("webarena-upkeep/history.jsonl").open("a") as file:
+    assert "no check is kept in webarena-monitor" in capsys.readouterr().out
+    History(Path("webarena-monitor")).add(Entry(task="a", digest="d", at=1.0, status="valid"))
+    with Path("webarena-monitor/history.jsonl").open("a") as file:
         file.write("{")
     assert main(["tasks", "monitor", "--history"]) == 0
     said = capsys.readouterr()
@@ -147,14 +147,14 @@ def test_a_check_of_the_future_does_not_make_a_task_fine_for_ever(
 ) -> None:
     from pytest_webarena.tasks import load_tasks
 
-    history = History(Path("webarena-upkeep"))
+    history = History(Path("webarena-monitor"))
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=1e11, status="valid"))
     assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 3
     assert "left out 4 lines that can't be read: damaged, or of no time that has been" in capsys.readouterr().err
     assert main(["tasks", "monitor", "--history"]) == 0
     for task in load_tasks(tasks):
-        History(Path("webarena-upkeep")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))
+        History(Path("webarena-monitor")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))
     assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 4
     assert "left out 4 lines" in capsys.readouterr().err
 

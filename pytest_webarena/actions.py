@@ -243,7 +243,7 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """Load the current page anew."""
+    """Load the current page again."""
 
     kind: ClassVar[str] = "reload"
 

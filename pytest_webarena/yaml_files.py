@@ -132,7 +132,7 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
 
 
 def is_beside_tasks(path: Path) -> bool:
-    """Whether a YAML file is a guide or a rubric, which lie beside the tasks they belong to and hold none."""
+    """Whether a YAML file is a guide or a rubric, which lie next to the tasks they belong to and hold none."""
     try:
         data = read_small(path)[:_MOST_BYTES]
     except OSError:

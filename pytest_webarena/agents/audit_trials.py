@@ -63,14 +63,14 @@ MUTANTS = {
     SIBLING: "replays the solution of another instance of the template",
     SKIP: "replays the solution without one of the steps that key nodes are for",
     STRAY: "replays the solution and takes away something else",
-    NEIGHBOUR: "replays the solution, but takes what stands beside the target of one step",
+    NEIGHBOUR: "replays the solution, but takes what is next to the target of one step",
 }
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
 MENDS = {
     "null": "let `setup` prepare another state than the one that is wanted, or check for what has to change",
     "na": "ask for the answer itself: 'N/A' meets this check",
     "echo": "ask for what the intent does not give away",
-    "dump": "ask for the answer `exact`, as a `number`, or with `excludes` for what stands beside it",
+    "dump": "ask for the answer `exact`, as a `number`, or with `excludes` for what is next to it",
     SHORT: "check what that step brings about; if it brings about nothing, take it out of the solution",
     SKIP: "let the key nodes of that step need it: a narrower address or value, or the click itself",
     MUTE: "let every check of the answer count, not one of several (`any`)",
@@ -157,7 +157,7 @@ def audit_trials(
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))
     found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
     # Last: what they have passed with is held against where the solution ends.
-    beside = "replaying the solution, but taking what stands beside the target of one step"
+    beside = "replaying the solution, but taking what is next to the target of one step"
     ways = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
     found += [trial(NEIGHBOUR, beside, number) for number in range(1, ways + 1)]
     return tuple(found)

@@ -69,7 +69,7 @@ class Oracle:
         """What may find the element of a step that failed."""
         target = getattr(self._steps[number], "target", None)
         also = isinstance(target, Selector) and target.also
-        return "; 'webarena tasks heal' looks for it by what stands beside the step" if also else ""
+        return "; 'webarena tasks heal' looks for it by what is next to the step" if also else ""
 
 
 class Answering:

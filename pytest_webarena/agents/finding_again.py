@@ -105,7 +105,7 @@ def _by_name(hit: TargetRecord, before: Shown, shown: Shown, id: str, how: str) 
     elif id in old:
         place, same = _same_of(_beside(before, called), old.index(id), _beside(shown, called))
         if place >= 0:
-            yield Element(twins[place]), how if same else f"what stands beside it, role and name ({many})"
+            yield Element(twins[place]), how if same else f"what is next to it, role and name ({many})"
         else:
             yield from _below_an_id(hit, f"its place in the document, role and name ({many})")
     else:

@@ -1,4 +1,4 @@
-"""An audit's wrong agent that takes what stands beside what is meant: the next project, the next row, the next size."""
+"""An audit's wrong agent that takes what is next to what is meant: the next project, the next row, the next size."""
 
 from __future__ import annotations
 

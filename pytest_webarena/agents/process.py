@@ -51,9 +51,9 @@ class ProcessKeys:
     """Keys of a definition of kind ``process``."""
 
     command: tuple[str, ...]
-    """Program and arguments; no shell. Parts that begin with ``./`` are files beside the definition."""
+    """Program and arguments; no shell. Parts that begin with ``./`` are files next to the definition."""
     files: tuple[str, ...] = ()
-    """More files and folders beside the definition that it needs. They and those of ``command`` are copied."""
+    """More files and folders next to the definition that it needs. They and those of ``command`` are copied."""
     env: tuple[str, ...] = ()
     """Names of variables to pass on, e.g. ``OPENAI_API_KEY``. All others but `line_pipe.ENVIRONMENT` are kept back."""
     sandbox: tuple[str, ...] | Literal["bubblewrap"] = ()
@@ -91,7 +91,7 @@ class ProcessKeys:
         for name in self.own_files:
             parts = Path(name).parts
             if not parts or Path(name).is_absolute() or ".." in parts:
-                raise ValueError(f"expected a file beside the definition, found {name!r}")
+                raise ValueError(f"expected a file next to the definition, found {name!r}")
 
     @property
     def tier(self) -> IsolationTier:
@@ -112,7 +112,7 @@ class ProcessKeys:
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """Files and folders beside the definition that belong to the agent, for its digest and for copying."""
+        """Files and folders next to the definition that belong to the agent, for its digest and for copying."""
         return tuple(dict.fromkeys([*(part for part in self.command if part.startswith("./")), *self.files]))
 
     def contents(self, base: Path) -> list[Path]:
@@ -122,7 +122,7 @@ class ProcessKeys:
         return [*contents(base, self.own_files), *scripts]
 
     def check(self, base: Path) -> None:
-        """`UsageError` when a file beside the definition is missing, or is none that an agent may be given."""
+        """`UsageError` when a file next to the definition is missing, or is none that an agent may be given."""
         for name in self.own_files:
             if not (base / name).exists():
                 raise UsageError(f"command: expected a file at {base / name}, found none")

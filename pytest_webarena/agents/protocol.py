@@ -118,7 +118,7 @@ class Assignment:
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
     beside: Callable[[str], Beside | None] = lambda selector: None
-    """What stands beside an element of the current page, by its selector: for privileged built-ins alone."""
+    """What is next to an element of the current page, by its selector: for privileged built-ins alone."""
     refusal: Callable[[str], str] = lambda url: ""
     """Why the gateway refused to lead to an address when that was last asked for; empty when it did not."""
 

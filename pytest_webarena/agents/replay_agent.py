@@ -137,7 +137,7 @@ class ReplayAgent:
             elif step.action.get("target") is not None or step.target is not None:
                 return self._lost(step, observation)
             elif step.action.get("kind") == "goto":
-                self._note(f"{self._named(step)}: as recorded, the page went there by itself")
+                self._note(f"{self._named(step)}: as recorded, the page went there without an action")
         return self._reply(_Try(Stop(""), ""), thoughts)
 
     def _is_elsewhere(self, step: StepRecord, observation: Observation) -> bool:
@@ -289,7 +289,7 @@ class ReplayAgent:
             if (anew := written_anew(record, before, after, now, step.left)) is not None:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
-                    self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; written anew"
+                    self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; rewritten"
         then = self._recording.seen(step)
         if not self._unlike and (gone := missing(step, then, observation.text)):
             self._unlike = f"before {self._where(step)} expected {gone}, found nothing shown that is called so"
@@ -297,7 +297,7 @@ class ReplayAgent:
             yield _Try(_action(record, target, step), how)
 
     def _id_now(self, id: str, step: StepRecord, observation: Observation) -> str:
-        """The id of the only element with the role and name that ``id`` had then; the same id where that can't be told.
+        """The id of the only element with the role and name that ``id`` had then; the same id where that is unknown.
 
         For the end of a drag, of which nothing but its id is recorded.
         """

@@ -28,7 +28,7 @@ _FREE = frozenset({"note"})
 def difference(action: Action, step: StepRecord, seen: str) -> str:
     """Why ``action`` is not the recorded one; empty when it is. ``seen`` is the text that both were decided on.
 
-    What can't be told is a difference: whoever goes on from here supposes that the same came of it.
+    What can't be determined is a difference: whoever goes on from here supposes that the same came of it.
 
     >>> from pytest_webarena.actions import Click, Element
     >>> from pytest_webarena.evidence import StepRecord
@@ -78,7 +78,7 @@ def _elsewhere(made: Any, recorded: Any, step: StepRecord | None, seen: str) -> 
 
 
 def _identity(target: Mapping[str, Any], known: list[tuple[str, str, str]]) -> tuple[str, str] | None:
-    """Role and name of what an action means; None where that can't be told."""
+    """Role and name of what an action means; None where that can't be determined."""
     if "id" in target:
         return next(((role, name) for id, role, name in known if id == str(target["id"])), None)
     if found := _BY_ROLE.match(str(target.get("selector", ""))):

@@ -83,7 +83,7 @@ def _record(told: Mapping[str, Any]) -> RequestRecord:
 
 
 def paired(then: Sequence[Sent], now: Sequence[Sent]) -> Iterator[tuple[Sent, Sent]]:
-    """Of requests to one place: those that differ in what they sent, each beside the one that came in its stead."""
+    """Of requests to one place: those that differ in what they sent, each next to the one that came in its stead."""
     left = list(now)
     other = []
     for each in then:

@@ -1,4 +1,4 @@
-"""What stands beside an element: the same control of another row, the next link of a list, the other options.
+"""What is next to an element: the same control of another row, the next link of a list, the other options.
 
 For those who do a task wrongly on purpose. Nothing is done to a page.
 """
@@ -61,7 +61,7 @@ _NEXT = r"""(all, [target, anyWillDo]) => {
 
 
 async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
-    """What stands beside the first match of a Playwright selector; None where it matches nothing."""
+    """What is next to the first match of a Playwright selector; None where it matches nothing."""
     locator = tab.page.locator(selector).first
     handle: Any = None
     try:

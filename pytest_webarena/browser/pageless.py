@@ -70,7 +70,7 @@ class Pageless:
         return None
 
     def beside(self, selector: str) -> Beside | None:
-        """Nothing to stand beside anything."""
+        """Nothing to be next to anything."""
         return None
 
     def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:

@@ -157,7 +157,7 @@ class ListOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What stands beside an element."""
+    """What is next to an element."""
 
     target: TargetRecord
     """What it is itself."""

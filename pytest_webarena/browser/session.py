@@ -114,7 +114,7 @@ class Session(SessionWork):
         return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
 
     def beside(self, selector: str) -> Beside | None:
-        """What stands beside the first match of a Playwright selector in the current tab, which is waited for; None
+        """What is next to the first match of a Playwright selector in the current tab, which is waited for; None
         where there is none. Nothing is touched."""
         return self._call(self._beside(selector), self._limits.step, "looking at neighbours")
 

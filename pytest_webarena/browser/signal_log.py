@@ -272,7 +272,7 @@ class TabSignals:
         (self._log.listening if listening else self._log.shown)((self._number, frame))
 
     def lost(self) -> None:
-        """Something happened that can't be told."""
+        """Something happened that can't be determined."""
         self._log.lost += 1
 
     def shows(self, url: str, cause: AddressCause = "") -> None:

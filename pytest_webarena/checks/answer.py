@@ -80,7 +80,7 @@ class AnswerSpec:
     def __str__(self) -> str:
         parts = [str(self.text)] if self.text else []
         if self.only:
-            parts.append("and nothing else beside them")
+            parts.append("and nothing else")
         if self.unachievable:
             parts.append(f'"N/A" ({self.unachievable})')
         if self.json:
@@ -108,9 +108,9 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
             return Fault("a condition that the answer must meet", "only 'excludes'", hint)
         return Fault("a condition on the answer", "none", "e.g. exact, includes, one_of, number or unachievable")
     if values["only"] and not text.includes:
-        return Fault("'only' beside 'includes'", "it alone")
+        return Fault("'only' with 'includes'", "it alone")
     if values["any_order"] and values["json"] is None:
-        return Fault("'any_order' beside 'json'", "it alone")
+        return Fault("'any_order' with 'json'", "it alone")
     return None
 
 
@@ -369,8 +369,8 @@ def _judge_json(spec: AnswerSpec, answer: str) -> str:
     """Why the answer is not the JSON that is wanted; empty when it is."""
     fenced = re.search(r"```(?:json)?\s*\n?(.*?)```", answer, re.DOTALL | re.IGNORECASE)
     if fenced and _AMISS.search(beside := answer[: fenced.start()] + "\n" + answer[fenced.end() :]):
-        why = "another value stands beside the one in the code fence" if "{" in beside or "[" in beside else ""
-        return why or "what stands beside the code fence speaks against it, or leaves it open"
+        why = "another value is next to the one in the code fence" if "{" in beside or "[" in beside else ""
+        return why or "what is next to the code fence speaks against it, or leaves it open"
     try:
         text = (fenced.group(1) if fenced else answer).strip()
         value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)

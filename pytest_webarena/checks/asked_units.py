@@ -158,7 +158,7 @@ _WITHOUT = re.compile(
 
 
 def not_as_asked(question: str, text: str, start: int, end: int) -> str:
-    """Why a number at this place is not the one that is asked for, going by the words right beside it; else empty.
+    """Why a number at this place is not the one that is asked for, going by the words right; else empty.
 
     >>> not_as_asked("How many more has A than B?", "45 fewer", 0, 2)
     'it says "fewer", and the question "more"'

@@ -102,9 +102,9 @@ def _rule(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
     if all(values[kind] == _NONE for kind in _KINDS):
         return Fault("how many rows are 'added', 'changed' or 'removed'", "none", "leave the table out")
     if values["columns"] and values["changed"] == _NONE:
-        return Fault("'changed' beside 'columns'", "none", "of added rows 'filled' says what they may hold")
+        return Fault("'changed' with 'columns'", "none", "of added rows 'filled' says what they may hold")
     if values["filled"] and values["added"] == _NONE:
-        return Fault("'added' beside 'filled'", "none", "of changed rows 'columns' says what may differ")
+        return Fault("'added' with 'filled'", "none", "of changed rows 'columns' says what may differ")
     return None
 
 
@@ -132,8 +132,8 @@ TABLE: Record[TableSpec] = Record(
             shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
-            doc="All columns that may hold something in added rows, beside the key and those of `where`; others hold "
-            "null, 0 or an empty text.",
+            doc="The columns that may have a value in added rows, in addition to the key and those of `where`. Others "
+            "must be null, 0 or empty.",
             example="- changes: {notes: {added: 1, filled: [owner, title, body, created, updated]}}",
         ),
         Field(

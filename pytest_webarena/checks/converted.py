@@ -53,7 +53,7 @@ _PLAIN = frozenset(
     will exactly long altogether
     """.split()  # noqa: SIM905 - a list is no easier to read
 )
-"""What may stand beside an amount without making another one of it."""
+"""What may be next to an amount without making another one of it."""
 _TURNS = frozenset(
     """
     a an or not no nor than per each every half quarter quarters third thirds almost nearly about around roughly over
@@ -124,7 +124,7 @@ def _asks_several(question: str, family: dict[str, int]) -> bool:
 
 
 def _says_nothing(text: str, question: str) -> bool:
-    """Whether what stands beside an amount leaves it as it is: of the question's words, and plain ones."""
+    """Whether what is next to an amount leaves it as it is: of the question's words, and plain ones."""
     if re.search(r"[^\w\s.,:!'\"()]|[\d_]", text) or numbers_in(text):
         return False
     known = _PLAIN | {SAME_WAY.get(word, word) for word in _words(question)} | set(_words(question))

@@ -68,7 +68,7 @@ def _tokens(evidence: Evidence) -> _Found:
     told = sum(map(_counted, parts))
     gap = _gap(evidence)
     if not gap and any(_uncounted(part) for part in (*parts, used)):
-        gap = "the agent told of calls or dollars without their tokens"
+        gap = "the agent reported calls or dollars without their tokens"
     return _Found(low=max(told, _counted(used) if used is not None else 0), gap=gap)
 
 
@@ -87,7 +87,7 @@ def _gap(evidence: Evidence) -> str:
     if evidence.usage_gap:
         return evidence.usage_gap
     if used is None:
-        return "what the agent used was not recorded; run the trial anew"
+        return "what the agent used was not recorded; run the trial again"
     if used.untold_calls:
         one = used.untold_calls == 1
         return (

@@ -201,9 +201,9 @@ class _Tally:
 
     found: Sequence[RequestRecord]
     doubtful: Sequence[str] = ()
-    """What may match, and whoever made it may have chosen so: why that can't be told."""
+    """What may match, and whoever made it may have chosen so: why that can't be determined."""
     unread: Sequence[str] = ()
-    """What may match, which is nobody's doing: why that can't be told."""
+    """What may match, which is nobody's doing: why that can't be determined."""
     missing: int = 0
     """How many may match of those that could not be recorded."""
 
@@ -306,7 +306,7 @@ def _unread_tunnel(request: RequestRecord) -> str:
 
 def _leads_to(spec: NetworkSpec, target: str, *, refused: bool, evidence: Evidence) -> Literal["yes", "maybe", "no"]:
     """Whether a tunnel to ``target`` (host and port) is to a host that is meant, whatever it was for; ``maybe`` where
-    no host is named, or it can't be told."""
+    no host is named, or it can't be determined."""
     if refused and spec.status and _REFUSED not in spec.status:
         return "no"
     if spec.url is not None:

@@ -74,11 +74,11 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
         hint = "e.g. includes: …, or count: {min: 1} to require that it is there"
         return Fault("a condition on the page", "none", hint)
     if values["count"] and not values["locate"]:
-        return Fault("'locate' beside 'count'", "'count' alone", "say what is counted")
+        return Fault("'locate' with 'count'", "'count' alone", "say what is counted")
     if values["status"] and values["open"] is None:
-        return Fault("'open' beside 'status'", "'status' alone", "a current page is judged by what it shows")
+        return Fault("'open' with 'status'", "'status' alone", "a current page is judged by what it shows")
     if values["prepare"] and values["open"] is None:
-        return Fault("'open' beside 'prepare'", "'prepare' alone", "the current page is read as the agent left it")
+        return Fault("'open' with 'prepare'", "'prepare' alone", "the current page is read as the agent left it")
     if not reading.sites and reading.sites is not None and values["open"] is None:
         return Fault("a site in 'sites'", "none", "without a site there is no current page")
     return None
@@ -261,7 +261,7 @@ def _judge_shown(spec: PageSpec, value: Any, expected: str, view: View) -> Judge
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"
     cause = no_answer(status or 200)
-    if spec.status is None and cause == "site":  # what it would show can't be told
+    if spec.status is None and cause == "site":  # what it would show can't be determined
         why = f"{value['url']} failed with status {status}"
         return Judgement.unknown(expected=expected, actual=f"status {status}", why=why, cause="site")
     if status is not None and (status != spec.status if spec.status else status >= 400):
@@ -297,7 +297,7 @@ def _judge_unfinished(spec: PageSpec, judgement: Judgement, why: str) -> Judgeme
     if not _rests_on_absence(spec):
         return judgement
     why += (
-        ", so that nobody knows what it will show. Beside what must not be there, name something that the page shows "
+        ", so what it will show is unknown. In addition to what must not be there, name something that the page shows "
         "when it is complete (includes: …): where that is found, the rest counts"
     )
     return Judgement.unknown(expected=judgement.expected, actual=judgement.actual, why=why, cause="site")

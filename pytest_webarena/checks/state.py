@@ -100,11 +100,11 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
     if not asked:
         return Fault("a condition on the result", "none", "e.g. equals, includes, count")
     if sql and values["at"] != "$":
-        return Fault("'at' beside 'api'", "it beside 'sql'", "let the query select the value")
+        return Fault("'at' with 'api'", "it with 'sql'", "let the query select the value")
     for key in ("database", "rows", "site"):
         if api and values[key]:
             hint = "write 'api: site:/path'" if key == "site" else "use equals"
-            return Fault(f"'{key}' beside 'sql'", "it beside 'api'", hint)
+            return Fault(f"'{key}' with 'sql'", "it with 'api'", hint)
     if sql and not values["site"]:
         if reading.sites == ():
             return Fault("a site in 'sites'", "none", "without a site there is no state")

@@ -373,7 +373,7 @@ TEXT_FIELDS = (
         doc=(
             "The one number that the text states has this value. `$1,234.50`, `1.234,50 €`, `3/4`, `1.2×10^-3`, "
             "`2 million` and `45%` (45 or 0.45) are understood. A text that states several numbers fails, but numbers "
-            "repeated from the intent don't count beside another one, and a last line `Answer: …` speaks for itself."
+            "repeated from the intent don't count if there is another one, and a last line `Answer: …` decides."
         ),
         example="- answer: {number: 84.97}",
     ),
@@ -413,7 +413,7 @@ def take_text(values: dict[str, Any]) -> TextMatch:
 def text_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
     """What is wrong with conditions taken together."""
     if values["tolerance"] is not None and values["number"] is None:
-        return Fault("'tolerance' beside 'number'", "it alone")
+        return Fault("'tolerance' with 'number'", "it alone")
     if not values["whole_words"] and not (values["includes"] or values["excludes"]):
-        return Fault("'whole_words' beside 'includes' or 'excludes'", "neither")
+        return Fault("'whole_words' with 'includes' or 'excludes'", "neither")
     return None

@@ -40,7 +40,7 @@ def holds_address(address: str, text: str) -> bool:
 
 
 def another_house(answer: str, said: str) -> str:
-    """A second address of a house that an answer lists beside the one that is ``said``; empty when there is none.
+    """A second address of a house that an answer lists next to the one that is ``said``; empty when there is none.
 
     >>> [another_house(text, "4 Mill Lane") for text in ("4 Mill Lane, 2 Bay Road", "4 Mill Lane, near 2 Bay Road")]
     ['2 Bay Road', '']

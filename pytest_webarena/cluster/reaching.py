@@ -44,7 +44,7 @@ def prepare_environment(*, insecure: bool) -> None:
     if mode == "token" or (not mode and token):
         if not token:
             raise UsageError(
-                "--ray: expected a token beside RAY_AUTH_MODE=token, found none in RAY_AUTH_TOKEN, "
+                "--ray: expected a token with RAY_AUTH_MODE=token, found none in RAY_AUTH_TOKEN, "
                 "RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token; use the cluster's own"
             )
         os.environ["RAY_AUTH_MODE"] = "token"

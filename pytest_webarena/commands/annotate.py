@@ -227,7 +227,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     empty.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     empty.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/labels.csv")
     empty.set_defaults(run=_sheet)
-    comparing = commands.add_parser("compare", help="people's labels beside key nodes, outcome checks and verdicts")
+    comparing = commands.add_parser("compare", help="people's labels and those of key nodes, checks and verdicts")
     comparing.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     comparing.add_argument("labels", type=Path, metavar="CSV", help="columns task, agent, trial, browser, label")
     comparing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")

@@ -44,7 +44,7 @@ def add_commands(commands: Any) -> None:
     power.add_argument("--agent", metavar="NAME", help="which agent of the baseline (default: its first)")
     power.add_argument("--power", type=share, default=0.8, metavar="P", help="chance to find it (default: 80)")
     power.add_argument("--confidence", type=share, default=0.95, metavar="C", help="as of compare (default: 95)")
-    power.add_argument("--both", action="store_true", help="both sides are run anew (default: against the baseline)")
+    power.add_argument("--both", action="store_true", help="both sides are run again (default: against the baseline)")
     power.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     power.set_defaults(run=_power)
 
@@ -146,7 +146,7 @@ def _power(options: argparse.Namespace) -> int:
     print(
         f"To show a difference of {options.difference * 100:g} points to {kept[0].name} of {kept[0].run}\n"
         f"({options.power:.0%} of the time, at {100 * options.confidence:.4g}% confidence, "
-        f"{'both sides run anew' if options.both else 'the baseline as it is'}):\n"
+        f"{'both sides run again' if options.both else 'the baseline as it is'}):\n"
     )
     head = f"on these {ground.tasks} tasks"
     print(f"  {'trials':>6}  {'tasks':>7}  {'all':>8}  {'cost':>10}  {'one by one':>12}  {head}")
@@ -180,7 +180,7 @@ def _save(options: argparse.Namespace) -> int:
         size = save_baseline(kept, options.output)
     for side in kept:
         judged = sum(judged for _, judged in side.counts)
-        errors = f", {side.errors} errors beside" if side.errors else ""
+        errors = f", {side.errors} errors excluded" if side.errors else ""
         lacking = f", {side.lacking_words}" if side.missing else ""
         print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{lacking}")
     print(f"{options.output} ({size_words(size)})")

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "places", nargs="*", metavar="SITE[:/PATH]", help="sites to do the task on, and the page where it begins"
     )
-    parser.add_argument("--intent", default="", metavar="TEXT", help="what the agent is told (default: asked for)")
+    parser.add_argument("--intent", default="", metavar="TEXT", help="what the agent is given (default: asked for)")
     parser.add_argument("--id", default="", help="the task's id (default: made of the intent)")
     parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
     parser.add_argument(
@@ -68,9 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
     )
-    parser.add_argument(
-        "--panel", action="store_true", help="use the browser's window, and make the task on a page beside it"
-    )
+    parser.add_argument("--panel", action="store_true", help="use the browser's window; a second page shows the task")
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="of that page (default: any free one)")
     parser.add_argument("--annotator", default="", metavar="NAME", help="who writes the task: begins its review")
     parser.add_argument("--annotate", type=Path, metavar="DIR", help="keep there what is to be seen of each step")
@@ -117,7 +115,7 @@ def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
     if options.source is not None:
         for given, flag in ((options.serve, "--serve"), (options.panel, "--panel"), (options.port, "--port")):
             if given:
-                raise UsageError(f"{flag}: expected no --from beside it, found both: there is no browser to be used")
+                raise UsageError(f"{flag}: expected no --from, found both: there is no browser to be used")
         return False, False
     live = bool(options.serve)
     if (
@@ -128,7 +126,7 @@ def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
         print("there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve")
         live = True
     if options.port and not (live or options.panel):
-        raise UsageError("--port: expected --serve or --panel beside it, found neither; a window needs no port")
+        raise UsageError("--port: expected --serve or --panel, found neither; a window needs no port")
     return live, live or options.panel
 
 
@@ -209,7 +207,7 @@ def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[boo
 
 
 def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Keeper) -> Shown:
-    print(f"Use the browser's window to do this:\n  {task.intent}\nEach step is told here. Enter ends it.\n")
+    print(f"Use the browser's window to do this:\n  {task.intent}\nEach step is logged here. Enter ends it.\n")
     ended = threading.Event()
 
     def wait_for_enter() -> None:

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     empty.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/points.csv")
     empty.set_defaults(run=_sheet)
 
-    comparing = commands.add_parser("compare", help="people's points beside the judge's: how far it is to be trusted")
+    comparing = commands.add_parser("compare", help="compare people's points with the judge's")
     comparing.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     comparing.add_argument("points", type=Path, metavar="CSV", help="the sheet of this run, filled in")
     comparing.add_argument(
@@ -76,7 +76,7 @@ def _author(options: argparse.Namespace) -> int:
     for task, spec in found:
         file = rubric_file(task)
         if (spec.items or file.exists()) and not options.force:
-            print(f"{task.id}: has items already (--force writes them anew)")
+            print(f"{task.id}: has items already (--force rewrites them)")
             continue
         items = author(judge, intent=task.intent, solution=spec.solution)
         write_rubric(file, items, task=task.id, authored={"model": settings.model, "prompt": prompt_version()})

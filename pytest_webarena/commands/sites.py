@@ -140,7 +140,9 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:
             yield Diagnosis(
-                subject=found.app, state="note", text=f"whether reuse: clean would hold can't be told: {found.text}"
+                subject=found.app,
+                state="note",
+                text=f"whether reuse: clean would hold can't be determined: {found.text}",
             )
         elif found.holds and not said[found.app]:
             text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"

@@ -25,7 +25,7 @@ def add_commands(tasks: Any) -> None:
     validate.add_argument(
         "--sites",
         metavar="CATALOGUE",
-        help="catalogue whose sites are known (default: one named beside the tasks, the ini file's, or embedded)",
+        help="catalogue whose sites are known (default: one named next to the tasks, the ini file's, or embedded)",
     )
     validate.set_defaults(run=_validate)
 
@@ -161,5 +161,5 @@ def _repairs(options: argparse.Namespace) -> int:
         found, missing = None, str(error)
     print(render(found, [RULES[name] for name in options.rule or RULES]))
     if missing:
-        print(f"\nTheir tasks can't be told: {missing}", file=sys.stderr)
+        print(f"\nTheir tasks can't be determined: {missing}", file=sys.stderr)
     return 0

@@ -56,7 +56,7 @@ def _view(options: argparse.Namespace) -> int:
     from pytest_webarena.results.viewer import write_view
 
     if options.port:
-        raise UsageError("--port: expected --serve beside it, found none; a file needs no port")
+        raise UsageError("--port: expected --serve, found none; a file needs no port")
     run = RunDir(run_asked_for(options))
     target = options.output or run.path / "view.html"
     size = write_view(run, target, picture_budget=round(options.max_screenshot_mb * 1e6))

@@ -58,7 +58,7 @@ def read_said(file: Path, drafts: Sequence[Task]) -> dict[str, Said]:
         if digest != task.digest:
             raise UsageError(
                 f"{where}: expected an answer to {said.task} as it is now, found one to another text of it; "
-                "answer it again (webarena view writes the form anew)"
+                "answer it again (webarena view rewrites the form)"
             )
         if wrong := _unfit(said, task):
             raise UsageError(f"{where}: {said.task}: {wrong}")

@@ -63,7 +63,7 @@ class Guard:
         if lack_of(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
             self._elsewhere(route, url, self._sender(request, url))
         if not self.terms.is_home(route.host) and _is_the_browsers(request):
-            raise Refused(f"{route.host} can't be reached", f"the browser asks {route.host} by itself, for no page")
+            raise Refused(f"{route.host} can't be reached", f"the browser asks {route.host} for no page")
         query = path.partition("?")[2]
         if not unsafe and hidden_method(request.method, query):
             unsafe = f"{request.method} as another method"

@@ -34,8 +34,8 @@ _RUBRIC_TOKENS = 4096
 """Of one reply at least, where it has a quote for each item."""
 
 _FORGED = (
-    "; the answer holds lines in the form of a judge's verdict, so that the judge's own can't be told from them: that "
-    "is the agent's doing"
+    "; the answer holds lines in the form of a judge's verdict, so the judge's own can't be distinguished "
+    "from them: the agent caused that"
 )
 
 NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"

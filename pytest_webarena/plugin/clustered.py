@@ -55,7 +55,7 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
     option = config.getoption
     if (given := option("--ray")) in (None, LOCAL):
         if option("--ray-insecure"):
-            raise UsageError("--ray-insecure: expected --ray beside it, found none")
+            raise UsageError("--ray-insecure: expected --ray, found none")
         return None
     if option("tx", None) or hasattr(config, "workerinput"):
         raise UsageError(
@@ -65,7 +65,7 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
         if option(name, False):
             told = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
             raise UsageError(
-                f"--ray: expected no {told} beside it; leave one of them out (--ray={LOCAL}: trials are played here)"
+                f"--ray: expected no {told}; leave one of them out (--ray={LOCAL}: trials are played here)"
             )
     from pytest_webarena.cluster.reaching import find_address, prepare_environment
 

@@ -123,11 +123,11 @@ def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
     given: float | None = config.getoption("--difference")
     if not config.getoption("--stop-when-settled"):
         if given is not None:
-            raise UsageError("--difference: expected --stop-when-settled beside it, found none")
+            raise UsageError("--difference: expected --stop-when-settled, found none")
         return None
     for name in ("--audit", "--rescore", "--shard"):
         if config.getoption(name):
-            raise UsageError(f"--stop-when-settled: expected no {name} beside it, which leaves it nothing to decide")
+            raise UsageError(f"--stop-when-settled: expected no {name}, which leaves nothing to decide")
     if len(agents) != 2:
         raise UsageError(
             f"--stop-when-settled: expected two agents to decide between, found {', '.join(agents) or 'none named'}"
@@ -145,7 +145,7 @@ def _baseline(config: pytest.Config) -> Path | None:
     if given is None:
         for name in ("--confidence", "--fail-undecided", "--allow-undetectable", "--max-cost-increase"):
             if config.getoption(name) and not (name == "--confidence" and config.getoption("--stop-when-settled")):
-                raise UsageError(f"{name}: expected --baseline beside it, found none")
+                raise UsageError(f"{name}: expected --baseline, found none")
         return None
     path = Path(given).absolute()
     if not path.is_file() and not (path / "run.json").is_file():

@@ -34,13 +34,11 @@ def read_on_record(config: pytest.Config, agents: Sequence[str]) -> OnRecordSett
     name, of = config.getoption("--replay-run"), config.getoption("--replay-of")
     if not name:
         if of:
-            raise UsageError("--replay-of: expected --replay-run beside it, found none")
+            raise UsageError("--replay-of: expected --replay-run, found none")
         return None
     for other in _ALONE:
         if config.getoption(other):
-            raise UsageError(
-                f"--replay-run: expected no {other} beside it; staying on a record is no success, and no rate of it"
-            )
+            raise UsageError(f"--replay-run: expected no {other}; staying on a record is no success, and no rate of it")
     if not agents:
         raise UsageError("--replay-run: expected an agent to run on the record, found none; name it with --agent")
     run = Path(name).absolute()

@@ -88,8 +88,8 @@ def _add_site_options(group: pytest.OptionGroup) -> None:
         "--reachable-sites",
         default=None,
         metavar="task|environment|SITE,…",
-        help="What agents can visit beside their task's sites: nothing more, all sites of the catalogue, or the named "
-        "ones (default: as tasks say; published suites say environment).",
+        help="What agents can visit in addition to their task's sites: nothing, all sites of the catalogue, or "
+        "the named ones (default: as tasks say; published suites say environment).",
     )
     group.addoption(
         "--allow-unreset",
@@ -268,7 +268,7 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--allow-mixed",
         action="store_true",
-        help="With --resume: have trials of other agents, sites or settings in one run. It is told beside the rates.",
+        help="With --resume: have trials of other agents, sites or settings in one run. Reports name the difference.",
     )
     group.addoption(
         "--rescore",

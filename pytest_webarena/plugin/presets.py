@@ -70,16 +70,14 @@ def apply_preset(config: pytest.Config) -> Preset | None:
         given = config.getoption(option)
         if given not in (None, value):
             raise UsageError(
-                f"--preset={name}: expected no other {option} than {value} beside it, found {given}; without the "
-                "preset each of its options can be given by itself"
+                f"--preset={name}: expected no other {option} than {value}, found {given}; without the "
+                "preset each of its options can be given alone"
             )
         setattr(config.option, option.removeprefix("--").replace("-", "_"), value)
     if config.getoption("--observation"):
-        raise UsageError(f"--preset={name}: expected no --observation beside it, which the preset says itself")
+        raise UsageError(f"--preset={name}: expected no --observation, which the preset sets")
     for text in config.getoption("--agent-option"):
         key = text.partition("=")[0].split(".")[0]
         if key in dict(preset.agents):
-            raise UsageError(
-                f"--preset={name}: expected no --agent-option {key} beside it, which the preset says itself"
-            )
+            raise UsageError(f"--preset={name}: expected no --agent-option {key}, which the preset sets")
     return preset

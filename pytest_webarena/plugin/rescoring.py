@@ -69,13 +69,13 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
         return None
     for other in _ALONE:
         if config.getoption(other):
-            raise UsageError(f"--rescore: expected no {other} beside it; the named run is judged again in its place")
+            raise UsageError(f"--rescore: expected no {other}; the named run is judged again in its place")
     path = Path(name).absolute()
     facts = RunDir(path).facts()
     check_rates(path, facts)
     parts: list[Mapping[str, Any]] = [facts, *facts.get("merged", ())]
     if any(part.get("audit") for part in parts):
-        raise UsageError(f"--rescore: expected a run of agents, found an audit in {path}; run the audit anew")
+        raise UsageError(f"--rescore: expected a run of agents, found an audit in {path}; run the audit again")
     latest = {**facts, **latest_judging(path)}
     grading = latest.get("grading") or {}
     return StoredRun(

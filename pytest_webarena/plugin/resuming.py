@@ -57,7 +57,7 @@ _LAST = "--lf"
 _DEFAULTS = {"--env-retries": 1, "--check-timeout": CHECK_SECONDS}
 """Of options that have one; the others can be told from those that were given."""
 _NAMES = {"-k": "keyword", "-m": "markexpr"}
-_INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed: that is told beside the rates"
+_INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed; reports name the difference"
 
 
 def asked(config: pytest.Config) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def check(config: pytest.Config, settings: Settings) -> None:
     for name, before, now, why in found:
         raise UsageError(
             f"--resume: expected {name} as the run has it, digest {before}, found digest {now}: {why}; "
-            "put it back, begin another run, or have both in this one with --allow-mixed: that is told beside the rates"
+            "put it back, begin another run, or have both in this one with --allow-mixed; reports name the difference"
         )
 
 

@@ -137,9 +137,7 @@ def read_settings(config: pytest.Config) -> Settings:
     if audit := bool(option("--audit")):
         for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped", "--baseline"):
             if option(name) not in (None, []):
-                raise UsageError(
-                    f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
-                )
+                raise UsageError(f"--audit: expected no {name}; it brings its own agents and its own exit code")
         from pytest_webarena.agents.audit_trials import AUDIT_AGENTS
 
         agents = AUDIT_AGENTS
@@ -149,7 +147,7 @@ def read_settings(config: pytest.Config) -> Settings:
         agents = agents or stored.agents
     run_dir, resume = option("--run-dir") or option("--rescore"), option("--resume")
     if run_dir and resume:
-        raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
+        raise UsageError("--resume: expected no --run-dir; the resumed run's directory is used")
     suites = read_suites(config)
     return Settings(
         agents=agents or (DEFAULT_AGENT,),
@@ -249,10 +247,10 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
     if len(given) > 1:
         for name in ("--browser-executable", "--browser-channel", "--audit"):
             if config.getoption(name, default=None):
-                raise UsageError(f"--browser: expected one beside {name}, found {', '.join(given)}; run them apart")
+                raise UsageError(f"--browser: expected one with {name}, found {', '.join(given)}; run them apart")
         if config.getini("webarena_browser_executable"):
             raise UsageError(
-                f"--browser: expected one beside webarena_browser_executable in the ini file, found {', '.join(given)}"
+                f"--browser: expected one with webarena_browser_executable in the ini file, found {', '.join(given)}"
             )
     return given or (DEFAULT_BROWSER,)
 

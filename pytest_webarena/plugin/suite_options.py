@@ -55,7 +55,7 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
         help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats, or "
         "arb:FILE for problems as ARB has them (JSON or JSON lines), or mind2web-live:FILE for tasks with key nodes "
         "(the compact JSON or a raw export), or shipped: those of the embedded sites, which "
-        "come with this package; several with commas. Only files named beside it "
+        "come with this package; several with commas. Only files named with it "
         "are collected too; if only items are named, just these.",
     )
     group.addoption(

@@ -49,14 +49,14 @@ class Signs:
     own: str
     """By which the step says it."""
     others: tuple[str, ...]
-    """What is kept beside it; what sends a form is asked for as `as_sending` does."""
+    """What is kept; what sends a form is asked for as `as_sending` does."""
     seen: Mapping[str, Sighting]
 
     @cached_property
     def votes(self) -> dict[str, set[int]]:
         """Which elements each family finds, of what is kept beside and finds one and no other.
 
-        A name beside a step that says a place was no one's alone when it was recorded: it decides nothing.
+        A name next to a step that says a place was no one's alone when it was recorded: it decides nothing.
         """
         votes: dict[str, set[int]] = {}
         for selector in self.others:
@@ -147,7 +147,7 @@ def gathered(target: Selector, page: Page) -> Signs:
 
 
 def stands_beside(old: str, new: str) -> bool:
-    """Whether one of two names is the other one with more words, as things are called that stand beside each other.
+    """Whether one of two names is the other one with more words, as things are called that are next to each other.
 
     >>> stands_beside("Save", "Save as draft"), stands_beside("Save", "Keep it")
     (True, False)

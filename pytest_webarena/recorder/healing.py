@@ -2,7 +2,7 @@
 
 Wrong healing is worse than none: what is found is taken where a stranger who knew all that was recorded would say that
 it is the same control. So enough of it has to be as it was, nothing may be another's, and where less is left than is
-gone, or it is called as things are that stand beside it, nobody knows.
+gone, or it is called as things are that are next to it, nobody knows.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
     if record is not None and role in _KNOWN_ROLES and record.role in _KNOWN_ROLES and record.role != role:
         return Looked(target=None, note=f"a {role} was recorded, and there is {said_of(record)} now")
     if record is not None and stands_beside(name, record.name) and not evidence.does_the_same(element, role):
-        return Looked(target=None, note=f"{said_of(record)} may stand beside what was recorded: {role} {name!r}")
+        return Looked(target=None, note=f"{said_of(record)} may be next to what was recorded: {role} {name!r}")
     own = _named(record, target.selector, agreeing[0], page) or agreeing[0]
     written = {as_sending(each, known): each for each in target.also}
     also = tuple(written[each] for each in agreeing if each != own)

@@ -107,8 +107,8 @@ def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
     if not lost:
         return ""
     return (
-        f"what was changed on {', '.join(lost)} can't be told ({next(iter(lost.values()))}), so no row is asked for, "
-        "and no check says that nothing else was changed: choose among what was sent, or write a check 'state'"
+        f"what was changed on {', '.join(lost)} can't be determined ({next(iter(lost.values()))}), so no row is "
+        "asked for, and no check says that nothing else changed: choose among what was sent, or write a 'state' check"
     )
 
 

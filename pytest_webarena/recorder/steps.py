@@ -329,7 +329,7 @@ class _Reader:
         """A step at the event's element; ``instead`` of the last one, if that did the same kind of thing to it."""
         ways = ways_to(event)
         if not ways:
-            problem = problem or "what was acted on is in a frame of which the page around it told nothing"
+            problem = problem or "what was acted on is in a frame of which the page around it reported nothing"
         action = make(Selector(ways[0] if ways else "css=body"))
         step = RecordedStep(action=action, ways=ways, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None

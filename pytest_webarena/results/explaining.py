@@ -102,7 +102,7 @@ def _words(step: StepRecord) -> str:
 
 
 def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
-    """``failed`` beside the one of ``passed`` that it has most in common with; None where none is of its task.
+    """``failed`` next to the one of ``passed`` that it has most in common with; None where none is of its task.
 
     Of equal ones the agent's own other trial says most, then other agents', then the solution.
     """

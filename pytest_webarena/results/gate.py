@@ -263,7 +263,7 @@ def _no_growth(found: Comparison) -> str | None:
     if not any(each.cost for each in found.first.tries):
         if not any(each.cost for each in found.second.tries):
             return None
-        return "a baseline that has cost something, found one of $0, of which no share can be told; save one anew"
+        return "a baseline that has cost something, found one of $0, of which no share can be computed; save one again"
     return "tasks of two templates or more that cost something in the baseline, found fewer"
 
 

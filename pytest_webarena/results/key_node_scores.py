@@ -204,7 +204,7 @@ def domain_of(record: TrialRecord) -> str:
 def _models_of(record: TrialRecord) -> str:
     if not record.model and not record.reward_model:
         return ""
-    return f"{record.model or 'no model told'}, reward {record.reward_model or 'none'}"
+    return f"{record.model or 'no model reported'}, reward {record.reward_model or 'none'}"
 
 
 def key_node_scores(records: Iterable[TrialRecord], *, grading: str = "") -> KeyNodeScores | None:

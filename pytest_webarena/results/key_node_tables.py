@@ -55,7 +55,7 @@ def _completion(found: Sequence[Scored]) -> _Table:
         "CR: nodes reached of all nodes (weights share out those of one task), macro: mean over trials; above: of the "
         "nodes that are not free; free: those that the first page of a site or the page of the start reaches; SR(0), "
         "near, SR(1): trials that missed none, just one, one at most; HAS: human alignment score; open: trials of "
-        "which there is no telling, beside all figures.",
+        "which nothing is known, excluded from all figures.",
     )
     columns = ("agent", "CR", "macro", "above", "free", "SR(0)", "near", "SR(1)", "HAS", "trials", "open")
     return "Key nodes", columns, cells, notes

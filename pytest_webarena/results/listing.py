@@ -29,7 +29,7 @@ class ListedRun:
     started: float
     """Unix time."""
     rates: tuple[str, ...]
-    """For each agent, in each browser: ``oracle 9/9``, errors beside."""
+    """For each agent, in each browser: ``oracle 9/9``, errors excluded."""
     finished: bool
     """Whether the run was closed: one that goes on, or was killed, is not."""
 

@@ -156,7 +156,7 @@ class JudgeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUse:
-    """What a trial had of earlier ones and left to later ones. The texts are beside the steps, ``memory-*.txt``."""
+    """What a trial had of earlier ones and left to later ones. The texts are next to the steps, ``memory-*.txt``."""
 
     scope: str
     """Which trials share the memory: ``all``, ``site``, ``template``, ``task``."""

@@ -374,7 +374,7 @@ class TrialFolder:
 
 
 def point_latest(run: Path) -> None:
-    """Have ``latest`` beside a run's folder lead to it; a convenience, so failing is fine."""
+    """Have ``latest`` next to a run's folder lead to it; a convenience, so failing is fine."""
     link = run.parent / "latest"
     temporary = run.parent / f".latest.{os.getpid()}"
     try:

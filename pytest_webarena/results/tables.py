@@ -169,7 +169,7 @@ def _rates(rows: Sequence[Row]) -> Table:
     notes = [
         "SR: success rate; 95% intervals are clustered by template (or task) and take tasks for a sample; "
         "AC, UA: on achievable and unachievable tasks; gave up: achievable tasks that the agent called unachievable; "
-        "errors stand beside all rates.",
+        "errors are excluded from all rates.",
     ]
     gradings = {row.grading for row in rows}
     if gradings != {""}:

@@ -56,7 +56,7 @@ _SAMPLING = {"temperature": 1.0, "top_p": 0.9, "max_tokens": 384}
 _ASKING = {"invalid_retries": 0, "history": "previous_action", "reply": "text", "grammar": "webarena"}
 _WORDS = {
     "invalid_retries": "asked again after {} malformed replies",
-    "history": "told of earlier steps as {}",
+    "history": "shown earlier steps as {}",
     "reply": "replies as {}",
     "grammar": "actions as {}",
 }

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 STOP_WORDS = {
-    "answered": "the agent stopped by itself",
+    "answered": "the agent stopped",
     "max_steps": "out of steps",
     "time": "out of time",
     "tokens": "out of tokens",
@@ -188,13 +188,11 @@ def memory_words(use: MemoryUse) -> str:
     """What a trial had of earlier ones, and whether it left something to later ones.
 
     >>> memory_words(MemoryUse(scope="task", of="sum", trials=2, after="sum.cot.2-1f", wrote=True))
-    'of the task sum: told of 2 earlier trials, the last one sum.cot.2-1f; left something new'
+    'of the task sum: shown 2 earlier trials, the last one sum.cot.2-1f; left something new'
     """
     whose = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
     plural = "s" if use.trials != 1 else ""
-    told = (
-        f"told of {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing to tell yet"
-    )
+    told = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
     left = "left something new" if use.wrote else "left nothing new"
     return f"{whose}: {told}; {left}" + (f" ({use.problem})" if use.problem else "")
 

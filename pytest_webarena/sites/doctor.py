@@ -141,7 +141,7 @@ def _memory(apps: Iterable[AppManifest]) -> Diagnosis:
     limits = sum(_bytes(app.docker.memory) for app in apps if app.docker is not None and app.backend == "docker")
     free = _available()
     if not free:
-        return Diagnosis(subject="memory", state="note", text="how much is free can't be told here")
+        return Diagnosis(subject="memory", state="note", text="how much is free can't be determined here")
     text = f"{free / _GB:.1f} GB available"
     if limits:
         text += f", one replica of each limited app may use {limits / _GB:.1f} GB"

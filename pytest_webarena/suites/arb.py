@@ -260,7 +260,7 @@ class _Problem:
             rubric = {"solution": "(none is known)"}
             skip = skip or "a proof with neither a rubric nor a solution can't be graded"
         elif not items:
-            lacks = "in the rubric of this proof, a text, no items with their points can be told apart"
+            lacks = "in the rubric of this proof, a text, no items with points can be distinguished"
             lacks = lacks if self._text(("rubric",)) else "the rubric of this proof has no items yet"
             skip = skip or f"{lacks}: {command} writes them"
         return {"rubric": rubric}, solution, skip
@@ -336,7 +336,7 @@ class _Problem:
             return None
         inside = next((each for each in listed if each.startswith("data:")), None)
         if inside is not None:
-            self._fault("an image file beside this one, or an address", clip(inside, 40), "save it as a file")
+            self._fault("an image file next to this one, or an address", clip(inside, 40), "save it as a file")
             return None
         return [each.strip() for each in listed if each.strip()]
 

@@ -76,7 +76,7 @@ MODIFIERS = (
         example="- url: /checkout/preview/\n  when: any_step",
     ),
 )
-"""What stands beside a kind."""
+"""What is next to a kind."""
 
 _COMBINATOR_KEYS = {field.key for field in COMBINATORS}
 _MODIFIER_KEYS = {field.key for field in MODIFIERS}

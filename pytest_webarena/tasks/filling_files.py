@@ -58,7 +58,9 @@ def _text(node: ScalarNode, reading: Reading) -> str:
     """What the file says; empty, once that is noted, if it can't be read."""
     place = node.value.strip()
     if not place.endswith(SUFFIX) or not _PLACE.fullmatch(place):
-        reading.problem(node, f"a mapping or a list of fillings, or a file beside this one (FILE{SUFFIX})", shown(node))
+        reading.problem(
+            node, f"a mapping or a list of fillings, or a file next to this one (FILE{SUFFIX})", shown(node)
+        )
         return ""
     try:
         data = (Path(reading.path).parent / place).read_bytes()
@@ -67,7 +69,7 @@ def _text(node: ScalarNode, reading: Reading) -> str:
             return ""
         text = data.decode("utf-8-sig")
     except OSError as error:
-        reading.problem(node, f"a file {clip(place)} beside this one", error.strerror or type(error).__name__)
+        reading.problem(node, f"a file {clip(place)} next to this one", error.strerror or type(error).__name__)
         return ""
     except UnicodeDecodeError as error:
         reading.problem(node, f"{place} to be UTF-8", f"a byte that is not, the {error.start + 1}th")

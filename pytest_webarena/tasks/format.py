@@ -49,7 +49,7 @@ TASK_FIELDS = (
         default_text="none",
         doc=(
             "Makes one instance of the task for each filling: a mapping from a name to variables, giving the ids "
-            "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …, or a CSV file beside the task file, "
+            "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …, or a CSV file next to the task file, "
             "whose first line names the variables; its column `name`, if there is one, names the instances. "
             "Variables are used as `{{ name }}` in every string of the task."
         ),
@@ -70,7 +70,7 @@ TASK_FIELDS = (
         default=(),
         default_text="none",
         doc=(
-            "Pictures that belong to the intent, for agents that can see: files beside the task file, or on a site "
+            "Pictures that belong to the intent, for agents that can see: files next to the task file, or on a site "
             "(`/path` on the first one, `site:/path` on any other), or full addresses. Of the latter, those that lead "
             "to no site of the task are loaded with `--fetch-images` only. PNG, JPEG, GIF or WebP."
         ),

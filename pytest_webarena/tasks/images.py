@@ -36,7 +36,7 @@ def not_fetched(image: ImageSource) -> str:
 class ImageShape(Shape[ImageSource]):
     """A place of a picture. Unlike other addresses it may be on a site that the task does not list."""
 
-    label = f"an image: /path, site:/path, http://… or a file beside the task file ({', '.join(SUFFIXES)})"
+    label = f"an image: /path, site:/path, http://… or a file next to the task file ({', '.join(SUFFIXES)})"
 
     def __init__(self) -> None:
         self.text = Text(self.label, strip=True)

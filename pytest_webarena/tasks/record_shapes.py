@@ -276,7 +276,7 @@ class Record(Shape[T]):
 
 
 def described(schema: Schema, doc: str, **more: Any) -> Schema:
-    """``schema`` with a description; draft 7 ignores what stands beside a reference, so that goes inside."""
+    """``schema`` with a description; draft 7 ignores what is next to a reference, so that goes inside."""
     return {**({"allOf": [schema]} if "$ref" in schema else schema), "description": doc, **more}
 
 

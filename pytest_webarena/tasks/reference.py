@@ -135,7 +135,7 @@ def reference() -> str:
     parts += _sections([field.shape for field in TASK.fields if field.key in _EXPLAINED])
     parts += ["## Steps", STEPS_INTRODUCTION, *map(_choice, STEPS.values())]
     parts += _sections([field.shape for field in STEPS.values()])
-    parts += ["### Beside a step", *map(_entry, BESIDE.values())]
+    parts += ["### With a step", *map(_entry, BESIDE.values())]
     parts += ["## Set-up steps", "Each item of `setup` has one of these keys.", *map(_choice, SETUP_KINDS)]
     parts += _sections([field.shape for field in SETUP_KINDS])
     parts += _checks()
@@ -150,7 +150,7 @@ def _checks() -> list[str]:
         "## Checks",
         (
             "Each item of `checks` has one key that says its kind, or combines other checks, and may have `when` and "
-            "`weight` beside it."
+            "`weight` with it."
         ),
     ]
     documented = {record.fields for record in _records([field.shape for field in SETUP_KINDS])}
@@ -164,7 +164,7 @@ def _checks() -> list[str]:
             title = [] if record.name == f"{kind.name} check" else [_title("####", record)]
             parts += [*title, record.doc]
             if len(own) < len(record.fields):
-                parts += ["Beside its own keys it has the [conditions on text](#conditions-on-text)."]
+                parts += ["In addition to its own keys it has the [conditions on text](#conditions-on-text)."]
             parts += map(_entry, own)
     parts += ["### Combining checks", *map(_choice, COMBINATORS), *map(_entry, MODIFIERS)]
     parts += [

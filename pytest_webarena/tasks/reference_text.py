@@ -51,7 +51,7 @@ tasks:
   without running anything and reports everything that is wrong with all of them, each mistake as `file:line:column:
   expected …, found …` with the closest known name. It exits with 1 when there is one. `--format` is `text` (default),
   `json` or `github` (annotations in pull requests); `--sites` names the catalogue whose sites are known (default:
-  one that is named beside the tasks, the ini file's `webarena_sites`, one found in a folder, or `embedded`). pytest
+  one that is named next to the tasks, the ini file's `webarena_sites`, one found in a folder, or `embedded`). pytest
   shows the same text when it collects a bad file.
 * **`pytest FOLDER`** takes the YAML files with a top-level list `tasks` in which an entry has an `intent` or two other
   keys of a task, in whatever style they are written, those called `*.tasks.yaml`, and those that the ini globs
@@ -109,7 +109,7 @@ of the task, wherever it is.
   power (`9**9**9`) or of a signed number (`-9**2`) is an error, for Jinja2 reads them otherwise than arithmetic does.
 * A name without a value is an error, also in tasks without `each`. For literal braces write `{{ "{{" }}`.
 * Instances are called `<id>.<name>`; for pytest and reports they stand in the line of their filling.
-* `each: products.csv` takes them from a file beside the task file (UTF-8, commas). Its first line names the variables,
+* `each: products.csv` takes them from a file next to the task file (UTF-8, commas). Its first line names the variables,
   each further line is an instance, called after its column `name` if there is one. Plain numbers (`24.50`) are numbers,
   everything else is text, `no` and `007` too. `webarena sites query shopping "select …" -o products.csv` writes such
   a table from a fresh site's database.

@@ -230,7 +230,7 @@ STEPS: Mapping[str, Field] = {
                 ("close_tab", actions.CloseTab(), "Close the current tab."),
                 ("back", actions.Back(), "Go back in the tab's history."),
                 ("forward", actions.Forward(), "Go forward in the tab's history."),
-                ("reload", actions.Reload(), "Load the current page anew."),
+                ("reload", actions.Reload(), "Load the current page again."),
                 ("noop", actions.Noop(), "Do nothing, and look again."),
             )
         ),
@@ -373,7 +373,7 @@ def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, rea
     if len(step) != 1 or not isinstance(target, Selector):
         what = "a step with one target" if name == "also" else "a 'drag' with one destination"
         found = f"{len(step)} steps in one" if len(step) != 1 else f"'{aimed.kind}', which has none"
-        return reading.problem(key, f"'{name}' beside {what}", found)
+        return reading.problem(key, f"'{name}' with {what}", found)
     return (replace(aimed, **{field: replace(target, also=tuple(others))}),)
 
 

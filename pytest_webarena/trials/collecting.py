@@ -47,7 +47,7 @@ class Used:
         return replace(self.usage, untold_calls=max(1, self.usage.untold_calls))
 
 
-_UNKNOWN = Used(gap="nobody told what was used")
+_UNKNOWN = Used(gap="usage was not reported")
 
 
 class Collector:

@@ -225,10 +225,10 @@ def run_episode(
         try:
             reply = _reply(ask(observation))
         except AgentTimeout:
-            gap = gap or f"the agent was cut off before it told what step {len(steps)} used"
+            gap = gap or f"the agent was cut off before it reported what step {len(steps)} used"
             return over(Ending("time", f"the agent did not answer within the limit of {limits.seconds:g} s"))
         except AgentCrashed as crash:
-            gap = gap or f"the agent crashed before it told what step {len(steps)} used"
+            gap = gap or f"the agent crashed before it reported what step {len(steps)} used"
             return over(Ending("agent_crash", str(crash)))
         try:
             if reply.usage is None:

@@ -238,7 +238,7 @@ class _Following:
             return Decided("failed", None, why), {}
         judged = replace(
             evidence, answer=episode.answer, stop_reason="answered", steps=tuple(recorder.steps), usage=recorder.usage,
-            usage_gap="" if recorder.usage is not None else "nobody told what was used on the record",
+            usage_gap="" if recorder.usage is not None else "usage was not reported on the record",
         )  # fmt: skip
         verdicts = judge_all_bounded(
             self._plan.task, judged, headline=self._plan.options.grading, asker=self._plan.asker,

@@ -136,7 +136,7 @@ def _damaged(record: TrialRecord, why: ValueError) -> TrialRecord:
     """The record of a trial whose evidence is not what it was: neither what was said of it can be checked, nor what it
     would be now."""
     message = (
-        f"{why}. Nobody can judge this trial again: bring the file back and judge once more, or run the trial anew"
+        f"{why}. Nobody can judge this trial again: bring the file back and judge once more, or run the trial again"
     )
     decided = Decided("error", "harness", message)
     last = [replace(each, **decided._asdict()) for each in record.attempts[-1:]]

@@ -136,7 +136,7 @@ class _Watch:
         over = seconds if self._over is None else self._over
         gap = "" if self._usage is not None else "the agent did not tell what it used"
         if self._usage is None and not self.returned:
-            gap = "the agent was ended before it told what it used"
+            gap = "the agent was ended before it reported what it used"
         return Episode(
             answer=self._answer, ending=ending, steps=tuple(self._steps), seconds=seconds, usage=self._usage,
             usage_gap=gap, agent_seconds=round(max(0.0, over - self._held), 4),

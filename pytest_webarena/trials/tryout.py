@@ -40,7 +40,7 @@ An action in the agents' grammar, e.g.  click [42]   type [7] [hello] [1]   stop
 or as a solution has it, e.g.  click: role=button[name="Save"]   fill: {css=#title: Rye}
 or one of:
   s, solution   do the next step of the task's solution      a, all    do all that are left
-  c, checks     judge the checks, every reason told again     o, see    print what an agent sees
+  c, checks     judge the checks, every reason again          o, see    print what an agent sees
   w, which      by what an element is found, e.g.  w [42]     w css=#title
   p, picture    save a screenshot and say where               r, reset  begin again on fresh sites
   q, quit       leave                                         h, help   this"""

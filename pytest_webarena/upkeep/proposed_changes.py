@@ -85,7 +85,7 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
         for table in app.tables:
             amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
             amounts.columns.update(dict.fromkeys(table.columns))
-            if not table.more:  # else it can't be told of all rows
+            if not table.more:  # else it can't be determined of all rows
                 amounts.filled.update(dict.fromkeys(_filled(table)))
     for _, changes in runs:
         by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}

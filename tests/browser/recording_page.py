@@ -92,7 +92,7 @@ class Person:
 
     async def finish(self) -> None:
         """Have it done again, until checks can be chosen."""
-        await self.press("Finished: do it again on fresh sites")
+        await self.press("Finish and verify")
         await self.phase("choosing")
 
     async def attempt(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Every action on real pages, and what the agent is told when one has no effect."""
+"""Every action on real pages, and what the agent is given when one has no effect."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def test_what_an_agent_did_by_script_alone_can_be_repeated(again: Path) -> None:
     assert acts[2][0] == "sent"
 
     told = (attempt(again, "again-by-script", "again") / "replay.txt").read_text().splitlines()
-    by_itself = "as recorded, the page went there by itself"
+    by_itself = "as recorded, the page went there without an action"
     assert [line.rpartition(": ")[2] for line in told[:-2]] == [*["as recorded"] * 4, by_itself]
     assert told[-1] == "the replay's verdict is the recorded one: passed"
 

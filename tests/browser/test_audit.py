@@ -125,7 +125,7 @@ def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None
     assert reasons["always-true"].startswith("passed by leaving out step 2 of")
     assert "checks[0] holds before anything is done" in reasons["always-true"]
     assert reasons["damage"] == "passed by replaying the solution and taking away something else"
-    assert "taking what stands beside the target of one step: in place of step 2: link " in reasons["neighbour"]
+    assert "taking what is next to the target of one step: in place of step 2: link " in reasons["neighbour"]
     assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12

@@ -98,7 +98,7 @@ FAULTS = {
     "worker without end": Fault(load="new Worker(URL.createObjectURL(new Blob(['while (true) {}'])))"),
     "many frames": Fault(load="for (let i = 0; i < 40; i++) d.append(document.createElement('iframe'))"),
     "breakpoint": Fault(click="debugger; d.textContent = 'passed'", says="passed"),
-    "document written anew": Fault(click="document.write('<p>Written'); document.write('<p>twice')", says="Written"),
+    "document rewritten": Fault(click="document.write('<p>Written'); document.write('<p>twice')", says="Written"),
     "everything removed": Fault(click="document.documentElement.remove()", says="Tab 0"),
     "pop-up that closes its opener": Fault(click="const w = window.open('/ping2'); w.opener = window", says="Ping2"),
     "pop-up that closes itself at once": Fault(click="window.open('/closing')"),

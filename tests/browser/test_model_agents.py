@@ -223,7 +223,7 @@ def test_an_endpoint_that_keeps_failing_is_an_error_and_a_limit_of_money_ends_a_
     refused, limited = found["refused"], found["cot"]
     assert (refused["outcome"], refused["cause"], len(refused["attempts"])) == ("error", "model", 1)
     assert "HTTP 401: Incorrect API key provided: [secret]" in refused["message"]
-    result.stdout.fnmatch_lines(["refused: no trial was judged, 1 error beside", "*errors by*model 1*"])
+    result.stdout.fnmatch_lines(["refused: no trial was judged, 1 error excluded", "*errors by*model 1*"])
     assert (limited["stop_reason"], limited["steps"], limited["outcome"]) == ("cost", 2, "failed")
     assert "1 of 2 checks holds (stopped: cost)" in limited["message"]
 

@@ -1,4 +1,4 @@
-"""What stands beside an element of a page, as an audit's wrong agent takes it."""
+"""What is next to an element of a page, as an audit's wrong agent takes it."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_an_answer_that_was_selected_on_a_phone(record: Record) -> None:
     async def act(person: Person) -> None:
         width = await person.page.evaluate("document.documentElement.scrollWidth")
         assert width == 390
-        await person.page.get_by_label("What the agent is to do").fill("What is the note about the kettle called?")
+        await person.page.get_by_label("Intent").fill("What is the note about the kettle called?")
         await person.click('role=link[name="Kettle"]')
         await person.until("state.browser.tabs[0].url.includes('/scratchpad/') && state.steps.length === 1")
         await person.click("css=h1", click_count=3)
@@ -232,7 +232,7 @@ def test_what_had_no_effect_again_is_told_and_never_passes(record: Record, tmp_p
         result = await person.attempt()
         assert not result["passed"]
         assert result["about"] == "not whole: 1 steps at the end are missing, for one before them had no effect"
-        await person.press("Take back a change")
+        await person.press("Undo")
         await person.steps(3)
         await person.press("Do the steps again")
         await person.until("state.phase === 'proving'")
@@ -250,7 +250,7 @@ def test_begin_anew_and_leave(record: Record, tmp_path: Path) -> None:
         assert await person.page.get_by_role("list", name="Who is signed in").inner_text() == WHO
         await person.click('role=link[name="New note"]')
         await person.steps(1)
-        await person.press("Begin anew")
+        await person.press("Restart")
         await person.until("state.phase === 'doing' && state.steps.length === 0 && state.browser")
         await person.until("Number(document.querySelector('#picture').dataset.number) > 0")
         await person.until("state.browser.tabs[0].url.endsWith('/scratchpad/')")

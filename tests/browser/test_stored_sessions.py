@@ -18,7 +18,7 @@ def test_trials_find_their_users_signed_in(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", "-n2", timeout=250)
     result.assert_outcomes(passed=5)
     # Hers live in memory. All else goes on as if nobody had tried.
-    result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe by itself, for that can't be kept:*"])
+    result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe of its own, because that can't be kept:*"])
     found: list[dict[str, Any]] = [
         json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")
     ]

@@ -146,4 +146,4 @@ def test_what_can_not_be_had_beside_a_cluster_says_how_to_do_without(
     make_tasks("a")
     said = run(project, "--stepwise")
     assert said.ret == pytest.ExitCode.USAGE_ERROR
-    said.stderr.fnmatch_lines(["*expected no --stepwise beside it; leave one of them out (--ray=none: *"])
+    said.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none: *"])

@@ -151,7 +151,7 @@ def test_the_same_checks_say_the_same_and_nothing_is_written(pytester: pytest.Py
             "river.yaml::capital*PASSED*",
             "river.yaml::length*FAILED*",
             "river.yaml::colour*ERROR*",
-            "gone: 1/2 passed = 50.0%*1 error beside",
+            "gone: 1/2 passed = 50.0%*1 error excluded",
             "judged again   no outcome changed",
         ]
     )

@@ -25,7 +25,9 @@ def test_wrong_is_failed_and_everything_else_an_error(canned: pytest.Pytester, m
     result = canned.runpytest("--run-dir=run")
     result.assert_outcomes(passed=1, failed=1, errors=1)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*canned failed*", "oracle: 1/2 passed = 50.0%*1 error beside*", "*errors by*site 1*"])
+    result.stdout.fnmatch_lines(
+        ["*canned failed*", "oracle: 1/2 passed = 50.0%*1 error excluded*", "*errors by*site 1*"]
+    )
     result.stdout.no_fnmatch_line("*Traceback*")
     assert records(canned) == {"right": "passed", "wrong": "failed", "odd": "error"}
 

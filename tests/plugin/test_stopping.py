@@ -136,4 +136,4 @@ def test_a_trial_that_somebody_cuts_off_is_an_error_for_pytest_too(
     conftest.write_text(conftest.read_text().replace("os._exit(9)", "pytest.fail('Timeout >1.0s')"))
     result = canned.runpytest("--run-dir=run", *workers)  # as pytest-timeout does
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error beside", "*Timeout >1.0s"])
+    result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error excluded", "*Timeout >1.0s"])

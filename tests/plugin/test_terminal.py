@@ -37,7 +37,7 @@ def narrow(canned: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.P
 def test_the_summary_fits(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "wrong", "odd")
     lines = section(narrow.runpytest("--run-dir=run"))
-    assert lines[0] == "oracle: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error beside"
+    assert lines[0] == "oracle: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded"
     assert lines[-1].startswith("records: run (")
     assert max(map(len, lines)) <= 80
 
@@ -118,7 +118,7 @@ def test_an_interrupted_trial_did_not_die(narrow: pytest.Pytester, make_tasks: M
     conftest.write_text(conftest.read_text().replace("os._exit(9)", "raise KeyboardInterrupt").replace('"w"', '"main"'))
     result = narrow.runpytest_subprocess("--run-dir=run", "--alluredir=allure")
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error beside", "*errors by*harness 1*"])
+    result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error excluded", "*errors by*harness 1*"])
     (record,) = (narrow.path / "run" / "trials").glob("dying*/trial.json")
     assert "the run was interrupted during this trial" in record.read_text()
     results = [file.read_text() for file in (narrow.path / "allure").glob("*-result.json")]

@@ -48,7 +48,7 @@ def test_the_trial_of_a_dead_worker_is_an_error_on_record(canned: pytest.Pyteste
     make_tasks("a", "dying", "b")
     result = canned.runpytest("-n1", "--run-dir=run")
     result.assert_outcomes(passed=2, failed=1)  # xdist itself reports the crashed item as failed
-    result.stdout.fnmatch_lines(["oracle: 2/2 passed*1 error beside*", "*errors by*harness 1*"])
+    result.stdout.fnmatch_lines(["oracle: 2/2 passed*1 error excluded*", "*errors by*harness 1*"])
     files = (canned.path / "run" / "trials").glob("dying*/trial.json")
     (record,) = [json.loads(file.read_text()) for file in files]
     assert (record["outcome"], record["cause"]) == ("error", "harness")

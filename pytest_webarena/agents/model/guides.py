@@ -56,7 +56,7 @@ def guide_of(task: Task) -> Guide:
     if made_of != material_digest(task):
         raise UsageError(
             f"task {task.id}: its guide {path} was made of another intent, solution or key nodes than the task has "
-            f"now; {_COMMAND} --force writes it anew"
+            f"now; {_COMMAND} --force rewrites it"
         )
     return guide
 

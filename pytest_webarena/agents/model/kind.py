@@ -36,7 +36,7 @@ class ModelKeys:
     endpoint: Endpoint = field(default_factory=Endpoint)
     """Where it is reached, by which of the two APIs, and with which key."""
     prompt: str = "standard"
-    """``webarena``, ``standard``, or a file beside the definition: Jinja2 (.j2) or the original harness's .json."""
+    """``webarena``, ``standard``, or a file next to the definition: Jinja2 (.j2) or the original harness's .json."""
     reply: ReplyForm = "text"
     """``text``: an action in the grammar. ``tools``: a function call. ``json``: structured output, action inside.
     ``computer``: a call of OpenAI's computer tool (Responses API, screenshots)."""

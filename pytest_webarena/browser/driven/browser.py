@@ -98,7 +98,9 @@ class Driven:
         """Start the browser and connect to it."""
         config = self._engine.config
         if config.browser_name != "chromium" or (config.launch_args.get("channel") and not config.executable):
-            raise BrowserError("self-driving agents need a Chromium given by --browser-executable or found by itself")
+            raise BrowserError(
+                "self-driving agents need a Chromium given by --browser-executable or found automatically"
+            )
         choice = find_browser(
             config.executable or config.launch_args.get("executable_path"),
             browser_name=config.browser_name,

@@ -43,7 +43,7 @@ _BESIDE = re.compile(
     r"(?:(?:i am )?(?:very |so |really )?(?:sorry|afraid)|(?:my )?apologies|i apologi[sz]e|unfortunately|but|n/a"
     r"|thank you|thanks|(?:this|it|that|the \w+) (?:cannot|can't|can not|could not) be \w+)(?: [a-z']+){0,6}"
 )
-"""What may stand beside one."""
+"""What may be next to one."""
 _LINK = re.compile(
     r"^(?:(?:(?:i am )?(?:very )?(?:sorry|afraid)|unfortunately|apologies|but|and|so|because|since|as|that|however) )+"
 )

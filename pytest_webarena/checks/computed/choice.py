@@ -66,7 +66,7 @@ FORM: Any = Record(
         Field(
             key="options",
             shape=ListOf(Text("an option"), label="a list of options", low=1),
-            doc="The options, in order: the first one is A. Agents are told them below the intent, with their letters.",
+            doc="The options, in order: the first one is A. Agents get them below the intent, with their letters.",
             example="- choice: {options: [iron, tin, lead], is: B}",
         ),
         Field(

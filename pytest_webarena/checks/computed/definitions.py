@@ -38,7 +38,7 @@ class Definitions:
         self.intent = intent
 
     def put_in(self) -> Node:
-        """The formula that is meant. Raises `Redefined`, and `Unreadable` where that can't be told."""
+        """The formula that is meant. Raises `Redefined`, and `Unreadable` where that can't be determined."""
         if len(self.said) > _MOST:
             raise Unreadable("it says too much of its names")
         values: dict[str, Node] = {}
@@ -58,7 +58,7 @@ class Definitions:
         for name in values.keys() & self.there:
             raise Redefined(f"it says of {name} what the reference does not")
         for name in values.keys() & names_in(meant):
-            raise Unreadable(f"it explains {name} by itself")
+            raise Unreadable(f"it explains {name} of itself")
         return meant
 
     def is_condition(self, said: Node) -> bool:

@@ -1,6 +1,6 @@
-"""Words that may stand beside an answer and change nothing about it: a closed list. Others are not understood.
+"""Words that may be next to an answer and change nothing about it: a closed list. Others are not understood.
 
-Words of the question are understood too, but for those that would turn, doubt or double what they stand beside.
+Words of the question are understood too, but for those that would turn, doubt or double what they are next to.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ HAZARDS = word_set(
     complement
     """
 )
-"""What turns, doubts or doubles what it stands beside, or offers something else."""
+"""What turns, doubts or doubles what it is next to, or offers something else."""
 MATHEMATICS = word_set(
     """
     alpha beta gamma delta epsilon zeta eta theta kappa lambda nu xi rho sigma tau upsilon phi chi psi omega hbar varphi

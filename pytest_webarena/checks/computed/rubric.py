@@ -68,7 +68,7 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
             values["items"] = read_rubric(Path(reading.path).parent / file)
         except UsageError as error:
             return Fault(
-                "a file with a rubric's items beside the task file",
+                "a file with a rubric's items next to the task file",
                 str(error),
                 "webarena judge rubric author FILE::ID writes one, for a task with a 'solution'",
             )
@@ -125,7 +125,7 @@ FORM: Any = Record(
             default="",
             default_text="none",
             doc=(
-                "A right solution. The judge is shown it beside the items, items are written from it, and an answer "
+                "A right solution. The judge is shown it with the items, items are written from it, and an answer "
                 "that repeats it word for word gets all points without a judge."
             ),
             example="- rubric: {solution: 'Both are even, and so is their sum.', file: rubrics/even.yaml}",

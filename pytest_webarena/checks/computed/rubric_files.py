@@ -1,4 +1,4 @@
-"""Rubrics as data: a file beside the tasks that is written once and reviewed, and the text that suites have them in."""
+"""Rubrics as data: a file next to the tasks, written once and reviewed, and the text form of suites."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def write_rubric(path: Path, items: Sequence[RubricItem], *, task: str, authored
 
 
 def items_of_text(text: str) -> tuple[RubricItem, ...]:
-    r"""The items of a rubric that is written as lines, each with its points; none where they can't be told for sure.
+    r"""The items of a rubric that is written as lines, each with its points; none where they are not certain.
 
     >>> items_of_text("- (4 points) Finds the base case.\n- (6 pts) Does the step,\n  for all n.")[1]
     RubricItem(points=6.0, what='Does the step, for all n.')

@@ -202,7 +202,9 @@ class _Schedule:
                 hit = self.matcher.hit(node, moment)
                 if hit.known is not False:
                     return hit
-                unsure = unsure or Hit(known=None, by="whether a later value was given to the same field can't be told")
+                unsure = unsure or Hit(
+                    known=None, by="whether a later value was given to the same field can't be determined"
+                )
         return NO
 
     def _kept(self, number: int, at: int) -> Hit:

@@ -213,7 +213,7 @@ class Matcher:
             known = hits(parse_selector(target.locate), event)
             if known is None:
                 why = parse_selector(target.locate).undecidable or "what was recorded of its surroundings does not tell"
-                return _open(f"whether the {_told(event)} is on {clip(target.locate, 80)} can't be told: {why}")
+                return _open(f"whether the {_told(event)} is on {clip(target.locate, 80)} can't be determined: {why}")
             if not known:
                 return NO
         return hit if place.known else place

@@ -108,7 +108,7 @@ def _part(piece: str) -> Part | None:
     if name == "visible":
         return None  # a target of a trusted event is visible
     if name in _UNTOLD or name.startswith("internal:"):
-        return _one(Opaque(_UNTOLD.get(name, "it is of no form that is told to users")))
+        return _one(Opaque(_UNTOLD.get(name, "its form is not documented")))
     raise SelectorFault(f"there is no form of selector called '{name[:30]}='")
 
 

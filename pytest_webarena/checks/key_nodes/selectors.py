@@ -124,6 +124,6 @@ def _never(part: Part) -> str:
 
 def _never_complex(found: Complex) -> str:
     if any(each in "+~" for each in found.combinators):
-        return "the elements beside a target and those around it are not recorded"
+        return "the elements next to a target and those around it are not recorded"
     tests = [test for compound in found.compounds for test in compound]
     return next((test.why for test in tests if isinstance(test, Opaque)), "")

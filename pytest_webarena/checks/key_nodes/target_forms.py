@@ -141,7 +141,7 @@ def _fill_in_site(values: dict[str, Any], reading: Reading) -> Fault | None:
 
 
 def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> Fault | None:
-    """Put a bare path on the ``site`` that is named beside it; an address that names another one is a fault."""
+    """Put a bare path on the ``site`` that is named; an address that names another one is a fault."""
     address, site = values[key], values["site"]
     if address is None or site in (None, ANY_SITE):
         return None
@@ -149,7 +149,7 @@ def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> 
     if isinstance(written, ScalarNode) and written.value.strip().startswith("/"):
         values[key] = Address(site, address.path)
     elif address.site != site:
-        return Fault(f"a path, or no 'site' beside '{key}'", f"'{clip(str(address))}' and the site '{clip(site)}'")
+        return Fault(f"a path, or no 'site' with '{key}'", f"'{clip(str(address))}' and the site '{clip(site)}'")
     return None
 
 

@@ -19,7 +19,7 @@ _BY = re.compile(r",? (?:\((?:written )?)?(?:written )?by (?:the )?")
 def is_misattributed(references: Sequence[str], answer: str, question: Question) -> bool:
     """Whether parts that belong together are given to others: latitude for longitude, a book to another's author.
 
-    The references stand in order: latitude first, and each thing beside the one who made it.
+    The references stand in order: latitude first, and each thing next to the one who made it.
 
     >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> asked = question_of("Tell me the coordinates of the cafe")

@@ -49,7 +49,7 @@ class Part:
 
 
 def judgement_of(parts: Iterable[Part], view: View, *, expected: str, actual: str) -> Judgement:
-    """All parts have to hold. Where one can't be told there is no verdict, unless the grading lets a failure decide."""
+    """All parts have to hold. Where one is unknown there is no verdict, unless the grading lets a failure decide."""
     parts = tuple(parts)
     undecided = next((part for part in parts if part.holds is None), None)
     failed = next((part for part in parts if part.holds is False), None)

@@ -16,7 +16,7 @@ model decides; without one nothing passes by it."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One repair. What it does stands beside its name, in `strings`, `addresses`, `programs`, `judging`, …."""
+    """One repair. What it does is next to its name, in `strings`, `addresses`, `programs`, `judging`, …."""
 
     name: str
     part: str
@@ -65,7 +65,7 @@ _TABLE = (
         part="string_match",
         effect="tightens",
         defect="A number of several digits passes as a part of any other: 36.39 in 136.395, 25 in 1925.",
-        repair="The number has to stand by itself, as the quantity that is asked for: not in a date, time, "
+        repair="The number has to stand alone, as the quantity that is asked for: not in a date, time, "
         "range, size or "
         "name, not as a bound, with no other unit, not as the number of something else; leading zeros are "
         "allowed, and further decimals of references with "

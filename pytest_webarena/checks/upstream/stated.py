@@ -84,7 +84,7 @@ def _all_marked(wanted: str, text: str, others: Sequence[str]) -> str:
 
 
 OWN_WORDS = 8
-"""So many words may stand beside a quotation for its sentence to be about it."""
+"""So many words may be next to a quotation for its sentence to be about it."""
 
 
 def alone(wanted: str, text: str) -> str:

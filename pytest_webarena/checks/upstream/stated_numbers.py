@@ -93,7 +93,7 @@ def number_objection(
 
     ``others`` are the task's further references; with a text among them, other numbers belong to it. ``loose``: by
     value, in words, and "none" for 0; else only as it is written. ``choices`` are alternatives to the reference, which
-    may stand beside it in another unit ("3 stars, 65 %").
+    may be next to it in another unit ("3 stars, 65 %").
     """
     text, wanted = amounts(fold(answer)), Fraction(reference.replace(",", ""))
     text = ratings(text) if _RATING.search(question.text) else text

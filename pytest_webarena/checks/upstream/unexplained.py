@@ -63,7 +63,7 @@ _OF_NONE = frozenset({"no", "not", "none", "nobody", "nothing", "never", "withou
 _OPPOSING = frozenset(
     {"not", "or", "either", "neither", "none", "never", "instead", "but", "while", "whereas", "except"}
 )
-"""Turns that speak against what stands beside them; by the others alone no answer fails for sure."""
+"""Turns that speak against what is next to them; by the others alone no answer fails for sure."""
 _RANKS = {"second": 2, "third": 3, "fourth": 4}
 
 _SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")

@@ -1,6 +1,6 @@
 """``webarena init``: a folder with all that a first run needs, to be changed piece by piece into somebody's own.
 
-The files beside this one are what is written; each is small and says what it is for.
+The files next to this one are what is written; each is small and says what it is for.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _key_nodes(scores: KeyNodeScores) -> Iterator[str]:
     if scores.efficiency_total is not None:
         yield f"{scores.efficiency_total:.1f} steps each"
     if scores.open:
-        yield f"{plural(scores.open, 'trial')} beside, undecided"
+        yield f"{plural(scores.open, 'trial')} excluded, undecided"
 
 
 def _judge_rows(summary: Summary) -> Iterator[Line]:
@@ -134,7 +134,7 @@ def _cost_rows(summary: Summary) -> Iterator[Line]:
 
 def _rate_lines(summary: Summary) -> Iterator[Line]:
     rate = summary.rate
-    errors = f", {plural(rate.errors, 'error')} beside" if rate.errors else ""
+    errors = f", {plural(rate.errors, 'error')} excluded" if rate.errors else ""
     if rate.value is None:
         yield Line(f"{summary.name}: no trial was judged{errors}", "bold")
         return

@@ -214,7 +214,7 @@ class Panel:
                     raise UsageError("expected to be asked when nothing is being done, found something going on; wait")
                 raise UsageError(f"expected one of {', '.join(allowed)} while {phase}, found {what!r}")
             if what in ("finish", "prove", "try") and not intent:
-                raise UsageError("expected to be told what the agent is to do, found nothing; write it at the top")
+                raise UsageError("expected what the agent is to do, found nothing; write it at the top")
             if what == "try" and not (_numbers(said.get("checks"), checks) or _numbers(said.get("nodes"), nodes)):
                 raise UsageError("expected a check that is ticked, found none: a task without one proves nothing")
             if what == "try":

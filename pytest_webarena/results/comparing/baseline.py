@@ -108,14 +108,14 @@ def read_baseline(path: Path, *, label: str = "") -> list[Side]:
     try:
         sides = [_side(each, label or path.name) for each in data["sides"]]
     except _Odd as odd:
-        raise UsageError(f"{path}: found a baseline that is damaged: {odd}; save it anew") from None
+        raise UsageError(f"{path}: found a baseline that is damaged: {odd}; save it again") from None
     except KeyError as error:
         raise UsageError(
-            f"{path}: expected a baseline, found one that is damaged: {error} is missing or unknown; save it anew"
+            f"{path}: expected a baseline, found one that is damaged: {error} is missing or unknown; save it again"
         ) from None
     except (TypeError, ValueError, AttributeError, IndexError):
         raise UsageError(
-            f"{path}: expected a baseline, found one that is damaged: a field is not of its form; save it anew"
+            f"{path}: expected a baseline, found one that is damaged: a field is not of its form; save it again"
         ) from None
     if not sides:
         raise UsageError(f"{path}: expected a baseline with an agent, found none")

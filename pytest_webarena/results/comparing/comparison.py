@@ -435,7 +435,7 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
 
 
 def _told(values: Sequence[str]) -> str:
-    return " / ".join(shorten(each, 60) for each in values) or "not told"
+    return " / ".join(shorten(each, 60) for each in values) or "not reported"
 
 
 def _refusal(who: str, refused: Sequence[str]) -> str:
@@ -443,6 +443,6 @@ def _refusal(who: str, refused: Sequence[str]) -> str:
     return (
         f"expected runs that asked the same of their agents, found differences between {who}:\n"
         + "".join(f"  {line}\n" for line in [*refused[:_SHOWN], *more])
-        + "Run one of them anew, or judge both by one grading (pytest --rescore); --allow-mixed compares them all the "
+        + "Run one of them again, or judge both by one grading (pytest --rescore); --allow-mixed compares them all the "
         "same and says so"
     )

@@ -116,7 +116,7 @@ def headline(each: Comparison) -> str:
 def open_words(each: Comparison) -> list[str]:
     """What trials without a verdict leave open."""
     missing = [sum(side.missing.values()) for side in (each.first, each.second)]
-    told = [f"{each.first.errors} and {each.second.errors} trials beside the rates"]
+    told = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
         told.append(f"{missing[0]} and {missing[1]} planned ones without a result")
     return [*told, f"whatever they would have been: {interval_words(each.bounds)} points"]

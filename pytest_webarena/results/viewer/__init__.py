@@ -166,7 +166,7 @@ def _beside(found: Explained | None) -> tuple[str, list[str]] | None:
     """A heading and lines about a trial of the same task that passed."""
     if found is None:
         return None
-    return f"Beside {found.passed.agent}, trial {found.passed.trial}, which passed", [*found.lines(110)]
+    return f"Compared with {found.passed.agent}, trial {found.passed.trial}, which passed", [*found.lines(110)]
 
 
 def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
     data["notes"] = [
         (title, text)
         for title, name in (
-            ("Told of earlier trials", "before"),
+            ("Shown of earlier trials", "before"),
             ("Left to later trials", "after"),
         )
         if (text := _text(path / f"memory-{name}.txt"))

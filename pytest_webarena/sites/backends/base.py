@@ -211,4 +211,4 @@ class LedgerBackend(Protocol):
         """Whether that takes milliseconds and disturbs nobody, so that it can be done in every trial."""
 
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:
-        """The databases and files of the replica; what can't be told, it says."""
+        """The databases and files of the replica; what can't be determined, it says."""

@@ -32,7 +32,7 @@ class Ledger:
     """App to what it held; or why that is not known."""
 
     async def mark(self, replicas: Mapping[str, Replica]) -> None:
-        """Note what these hold. What can't be told is noted as that."""
+        """Note what these hold. What can't be determined is noted as that."""
         for name, replica in replicas.items():
             if self._is_kept(app := self.apps[name]):
                 self._marks[name] = await self._look(app, replica)

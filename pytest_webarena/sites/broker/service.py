@@ -164,7 +164,7 @@ class LeaseService:
         if names := [site.name for site in sites if self._is_ours(site)]:
             raise BrowserError(
                 f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run "
-                "alone, found a browser that can't be told for one run to trust it; run without --browser, or with "
+                "alone, found a browser that can't trust it for one run; run without --browser, or with "
                 "--browser=chromium"
             )
 

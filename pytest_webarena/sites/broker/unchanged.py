@@ -17,7 +17,7 @@ async def difference(backend: Backend, app: AppManifest, replica: Replica) -> st
         if isinstance(backend, WatchingBackend) and (working := await backend.at_work(app, replica)):
             return working
     except Exception as error:
-        return f"what is at work in it can't be told: {error}"
+        return f"what is at work in it can't be determined: {error}"
     return await change(backend, app, replica)
 
 

@@ -31,9 +31,9 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
     if values["ledger"] and (backend == "external" or not values["databases"]):
         found = "a site that runs elsewhere" if backend == "external" else "none"
-        return Fault("'databases' that can be compared beside 'ledger'", found)
+        return Fault("'databases' that can be compared, with 'ledger'", found)
     if values["reads"] and not values["read_only"]:
-        return Fault("'read_only: true' beside 'reads'", "an app that visitors may change")
+        return Fault("'read_only: true' with 'reads'", "an app that visitors may change")
     if not values["sites"] and backend != "docker":
         return Fault("at least one site", "none", "only containers may serve nothing but other apps")
     for name, site in values["sites"].items():
@@ -79,8 +79,8 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "ledger",
             Bool(),
-            "Nothing in its databases and files changes by itself, but for their noise: under `mutates: false`, and in "
-            "tasks that can't be done, nothing may ([the ledger](side-effects.md)). For SQLite.",
+            "Nothing in its databases and files changes without a visitor, except for their noise. Under "
+            "`mutates: false`, and in impossible tasks, nothing may change ([the ledger](side-effects.md)). For SQLite.",
             "ledger: true\ndatabases: {main: {sqlite: main.sqlite3}}",
             default=False,
         ),

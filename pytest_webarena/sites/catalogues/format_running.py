@@ -70,7 +70,7 @@ READY_ITEM: Record[Readiness] = Record(
                 scalar=Convert(PATH, lambda path, _: HttpReady(path=path)),
                 mapping=HTTP,
             ),
-            "A GET, with the first site's host, that must be answered as told.",
+            "A GET, with the first site's host, that must be answered as described.",
             "http: {path: /, status: 200}",
             default=None,
         ),
@@ -106,7 +106,7 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     wsgi = ("seed", "on_fork", "warm", "preload", "env_after_preload")
     only_wsgi = [key for key in wsgi if values[key] and values["command"]]
     if only_wsgi:
-        return Fault(f"'{only_wsgi[0]}' beside 'factory' only", "'command'", "a command starts with 'data'")
+        return Fault(f"'{only_wsgi[0]}' only with 'factory'", "'command'", "a command starts with 'data'")
     if values["seed"] and values["data"]:
         return Fault("either 'seed' or 'data'", "both")
     for name in values["env_after_preload"]:
@@ -192,7 +192,7 @@ PROCESS: Record[ProcessManifest] = Record(
         key(
             "install",
             Text("a command"),
-            "The command that brings what it needs, told when something is missing.",
+            "The command that installs what it needs; named when something is missing.",
             "install: pip install -r shop/requirements.txt",
             default="",
         ),
@@ -249,9 +249,9 @@ STEPS = ListOf(
 
 def _docker_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if values["snapshot_env"] and not values["snapshot"]:
-        return Fault("'snapshot: true' beside 'snapshot_env'", "no snapshot")
+        return Fault("'snapshot: true' with 'snapshot_env'", "no snapshot")
     if values["booted"] and not values["post_start"]:
-        return Fault("'post_start' beside 'booted'", "no steps")
+        return Fault("'post_start' with 'booted'", "no steps")
     if values["build"] and (values["tar"] or values["digest"]):
         return Fault("either 'build' or an image that exists", "both")
     return None
@@ -318,7 +318,7 @@ DOCKER: Record[DockerManifest] = Record(
             "booted",
             READY,
             "What must hold before `post_start`, where that is less than the app's `ready`, which must hold after. "
-            "An app that has not been told its address, for one, sends visitors elsewhere.",
+            "An app that does not know its address yet, for example, sends visitors elsewhere.",
             "booted: [{http: {path: /, status: [200, 302]}}]\npost_start: [[set-base-url, a]]",
             default=(),
             default_text="as `ready`",

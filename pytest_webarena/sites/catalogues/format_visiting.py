@@ -21,7 +21,7 @@ def _login_check(**values: Any) -> LoginCheck:
 
 def _check_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if values["redirects"] and not values["includes"]:
-        return Fault("'includes' beside 'redirects': something must be proof", "neither text nor place")
+        return Fault("'includes' with 'redirects': something must be proof", "neither text nor place")
     return None
 
 
@@ -82,7 +82,7 @@ def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if len(given) != 1:
         return Fault("one of 'steps', 'headers', 'state' and 'script'", " and ".join(map(repr, given)) or "none")
     if bool(values["path"]) != (given == ["steps"]):
-        return Fault("'path', the page with the form, beside 'steps' and only there", f"{given[0]!r}")
+        return Fault("'path', the page with the form, with 'steps' only", f"{given[0]!r}")
     return None
 
 
@@ -143,7 +143,7 @@ LOGIN: Record[Mapping[str, Any]] = Record(
             Bool(),
             "Whether every replica accepts a session made on another one, so that one sign-in serves the whole run. "
             "Where that is not so, accounts are signed in once on a replica that later ones start from, if the app is "
-            "a process or a container with `snapshot: true`; else anew for each trial.",
+            "a process or a container with `snapshot: true`; else once for each trial.",
             "portable: false",
             default=True,
         ),
@@ -172,7 +172,7 @@ API: Record[ApiRecipe] = Record(
         key(
             "path",
             PATH,
-            "Where a token is fetched, anew for each call.",
+            "Where a token is fetched for each call.",
             'path: /api/token\nheaders: {Authorization: "Bearer {token}"}',
             default="",
         ),
@@ -200,7 +200,7 @@ def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if bool(values["host"]) == bool(values["url"]):
         return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
     if values["https"] and values["url"]:
-        return Fault("'https' beside 'host' only, for a 'url' says so itself", "'url' and 'https'")
+        return Fault("'https' with 'host' only, for a 'url' says so itself", "'url' and 'https'")
     return None
 
 
@@ -221,7 +221,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             "https",
             Bool(),
             "Browsers reach it as `https://<host>`, a secure context. The gateway ends TLS with a certificate that "
-            "only the run's own browsers trust; the app itself speaks plain HTTP, and is told by the header "
+            "only the run's own browsers trust; the app itself speaks plain HTTP, and learns of it from the header "
             "`X-Forwarded-Proto: https`.",
             "host: shopping.test\nhttps: true",
             default=False,
@@ -347,8 +347,8 @@ DATABASE: Record[Mapping[str, Any]] = Record(
         key(
             "noise",
             ListOf(Text("a table, or table.column")),
-            "What changes by itself, so that no ledger tells of it: tables, new rows of them as `+table`, and columns "
-            "as `table.column`; `*` stands for anything.",
+            "What changes without a visitor and is ignored by the ledger: tables, new rows of them as `+table`, and "
+            "columns as `table.column`; `*` matches anything.",
             "sqlite: main.sqlite3\nnoise: [django_session, auth_user.last_login]",
             default=(),
         ),

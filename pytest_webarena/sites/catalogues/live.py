@@ -72,7 +72,7 @@ def proxy_of(app: AppManifest, manners: Manners) -> Proxy | None:
     """The proxy through which it is asked, if there is one. `UsageError` for a bad one."""
     if not manners.proxy:
         if manners.proxy_login:
-            raise _fault(app, "the option 'proxy' beside 'proxy_login'", "none")
+            raise _fault(app, "the option 'proxy' with 'proxy_login'", "none")
         return None
     try:
         parts = urlsplit(manners.proxy)

@@ -72,7 +72,7 @@ def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:
     oracle = make("oracle", kept)
     oracle.act(seen())
     with pytest.raises(
-        TaskError, match="no such element; 'webarena tasks heal' looks for it by what stands beside the step"
+        TaskError, match="no such element; 'webarena tasks heal' looks for it by what is next to the step"
     ):
         oracle.act(seen(error="no such element"))
 

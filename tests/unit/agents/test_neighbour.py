@@ -1,4 +1,4 @@
-"""The audit's agent that takes what stands beside what is meant."""
+"""The audit's agent that takes what is next to what is meant."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def test_definitions_say_what_can_not_be_used(tmp_path: Path) -> None:
     definition = resolve_agent(str(tmp_path / "a.yaml"))  # it can be listed, and be run elsewhere
     with pytest.raises(UsageError, match="found none called 'no-such-program-here'"):
         definition.check(ModelSettings())
-    assert "beside the definition" in error("command: [sh]\nfiles: [../tasks]")
+    assert "next to the definition" in error("command: [sh]\nfiles: [../tasks]")
     assert "at least 1000 bytes" in error("command: [sh]\nmax_line: 3")
 
 

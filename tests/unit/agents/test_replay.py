@@ -168,7 +168,7 @@ def test_a_page_that_does_not_lead_on_by_itself_is_led_there(recorded: RunDir, u
 
 
 def test_it_has_the_viewport_that_was_recorded(recorded: RunDir) -> None:
-    """Agents that drive the browser set their own; what is out of sight can't be told apart from what is not there."""
+    """Agents that drive the browser set their own; what is out of sight looks like what is not there."""
 
     def viewport(**keys: Any) -> tuple[int, int]:
         replay(recorded, **keys)

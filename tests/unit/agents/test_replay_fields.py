@@ -69,7 +69,7 @@ def test_a_field_that_a_script_had_emptied_is_written_over_and_that_is_told(reco
     agent = replay(recorded)
     reply = agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
     assert reply.action == Type(Element("9"), "Bo", clear=True)
-    assert reply.thought == "before step 0 expected '' in textbox 'Name', found 'Ada'; written anew"
+    assert reply.thought == "before step 0 expected '' in textbox 'Name', found 'Ada'; rewritten"
     assert agent.act(seen("[9] textbox 'Name' value: 'Bo'")).thought.endswith("no divergence")
 
 

@@ -1,4 +1,4 @@
-"""What counts as the recorded action: kind, element and value, and nothing that can't be told."""
+"""What counts as the recorded action: kind, element and value, and nothing that can't be determined."""
 
 from __future__ import annotations
 

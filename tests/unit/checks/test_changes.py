@@ -180,8 +180,8 @@ def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -
     ("check", "expected"),
     [
         ("changes: {posts: {columns: [a]}}", "how many rows are 'added', 'changed' or 'removed'"),
-        ("changes: {posts: {added: 1, columns: [a]}}", "'changed' beside 'columns'"),
-        ("changes: {posts: {changed: 1, filled: [a]}}", "'added' beside 'filled'"),
+        ("changes: {posts: {added: 1, columns: [a]}}", "'changed' with 'columns'"),
+        ("changes: {posts: {changed: 1, filled: [a]}}", "'added' with 'filled'"),
         ("changes: {posts: {added: few}}", "a number, a range such as 0..2"),
         ("changes: {posts: {added: 3..1}}", "a number, a range such as 0..2"),
         ("changes: {posts: {aded: 1}}", "'aded'"),

@@ -139,7 +139,7 @@ def test_a_path_is_no_name_beside_itself(answer: str, right: bool) -> None:
 
 
 def test_only_goes_with_includes() -> None:
-    with pytest.raises(TaskFileError, match="'only' beside 'includes'"):
+    with pytest.raises(TaskFileError, match="'only' with 'includes'"):
         passes("{number: 4, only: true}", "4", "How many?")
 
 

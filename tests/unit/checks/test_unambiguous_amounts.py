@@ -176,7 +176,7 @@ AMOUNTS: AnswerTable = [
         ["1 h 30 min", "60 s", "1 min"],
     ),
 ]
-"""Amounts in another unit of the kind: only where nothing else stands beside them."""
+"""Amounts in another unit of the kind: only where nothing else is next to them."""
 
 UNITS: AnswerTable = [
     (

@@ -1,4 +1,4 @@
-"""Key nodes under ``webcanvas-paper`` and ``webcanvas-code``: when, what, how much, and what can't be told."""
+"""Key nodes under ``webcanvas-paper`` and ``webcanvas-code``: when, what, how much, and what can't be determined."""
 
 from __future__ import annotations
 

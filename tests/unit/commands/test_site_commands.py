@@ -164,7 +164,7 @@ def test_the_doctor_measures_which_sites_can_be_handed_on(project: Path, capsys:
     assert "note reader reuse: clean would hold: 2 rounds of its start pages changed nothing that can be seen." in said
     assert "ok writer reuse: clean would not hold: notes appears, after GET /add, round 1" in said
     assert "note boaster it says reuse: clean, which does not hold: notes appears, after GET /later, round 1" in said
-    assert "breaker whether reuse: clean would hold can't be told: it ended with exit code 1" in said
+    assert "breaker whether reuse: clean would hold can't be determined: it ended with exit code 1" in said
     assert "knower reuse" not in said
     main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
     assert "reuse" not in capsys.readouterr().out

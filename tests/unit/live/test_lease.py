@@ -70,7 +70,7 @@ def test_a_public_suffix_is_no_site(address: str) -> None:
 
 
 def test_browsers_that_cannot_trust_the_authority_are_told(address: str) -> None:
-    """Firefox, which can't be told for one run."""
+    """Firefox, which can't be determined for one run."""
     with (
         BrokerClient(address, name="gw1", trusts=False) as client,
         pytest.raises(

@@ -194,5 +194,5 @@ def test_a_login_is_in_the_environment(tmp_path: Path, monkeypatch: pytest.Monke
         load_catalogue(path)
     monkeypatch.setenv("PROXY_LOGIN", "ann:tea")
     load_catalogue(path)
-    with pytest.raises(UsageError, match="expected the option 'proxy' beside 'proxy_login'"):
+    with pytest.raises(UsageError, match="expected the option 'proxy' with 'proxy_login'"):
         load_catalogue(str(catalogue(tmp_path, "proxy_login: PROXY_LOGIN")))

@@ -198,13 +198,13 @@ def test_selectors_of_one_family_are_one() -> None:
 
 @pytest.mark.parametrize("more", ["Save note as draft", "Note"])
 def test_what_is_called_like_its_neighbours_has_to_do_the_same(more: str) -> None:
-    """A name with more words, or fewer, is what things have that stand beside each other."""
+    """A name with more words, or fewer, is what things have that is next to each other."""
     beside = TargetRecord(selector="#save", role="button", name=more, tag="button")
     for also, taken in (((ID, PLACE), False), ((ID, TEST_ID), True), ((FORM, PLACE), True), ((ID, AROUND), False)):
         page = Page({each: [beside] for each in also})
         result = look_for(Selector(NAME, also=also), page, 0.0)
         assert (result.target is not None) == taken, also
-        assert taken or "may stand beside what was recorded: button 'Save note'" in result.note
+        assert taken or "may be next to what was recorded: button 'Save note'" in result.note
 
 
 def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_over() -> None:

@@ -287,9 +287,11 @@ def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_t
     assert lines_of(lost) == [" - url: /x"]
     assert lines_of() == ["*- url: /x"]
     assert untold(TASK.sites, KNOWN) == ""
-    assert untold(["shop"], [lost]).startswith("what was changed on shop can't be told (its database is another engine")
+    assert untold(["shop"], [lost]).startswith(
+        "what was changed on shop can't be determined (its database is another engine"
+    )
     assert untold(TASK.sites, KNOWN[:1]).startswith(
-        "what was changed on map can't be told (its databases and files are"
+        "what was changed on map can't be determined (its databases and files are"
     )
     again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
     assert [replace(again, requests=sent).mutates for sent in ((), (SENT,))] == [False, True]

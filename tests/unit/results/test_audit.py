@@ -252,7 +252,7 @@ def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
 def test_passing_with_a_neighbour_is_a_weak_check_that_says_with_which() -> None:
     found = neighbour(ended(key=8, thought=BESIDE))
     assert found.finding == "weak check"
-    assert texts(found).endswith(f"taking what stands beside the target of one step: {BESIDE}")
+    assert texts(found).endswith(f"taking what is next to the target of one step: {BESIDE}")
     assert neighbour(None).finding == "weak check"  # nobody knows how it ended
 
 

@@ -109,7 +109,7 @@ def test_nothing_differs_where_nothing_does() -> None:
         ({"asking": {**ASKING, "host_names": None}}, "host names: those of the sites here"),
         ({"asking": {**ASKING, "host_names": {"map": "http://x"}}}, "host names: other ones"),
         ({"asking": {**ASKING, "invalid_retries": 2}}, "asked again after 2 malformed replies"),
-        ({"asking": {**ASKING, "history": "actions"}}, "told of earlier steps as actions"),
+        ({"asking": {**ASKING, "history": "actions"}}, "shown earlier steps as actions"),
         ({"asking": {**ASKING, "reply": "tools"}}, "replies as tools"),
         ({"asking": {**ASKING, "grammar": "playwright"}}, "actions as playwright"),
         ({"changed": {"judge": judged("upstream:llm_fuzzy_match@000000000000")}}, "judge: j, in other words"),

@@ -132,7 +132,7 @@ def test_what_can_not_be_kept_is_told_once(docker: dict[str, Any], expected: str
         for _ in range(2):
             assert await kept.turn({"shop": {"ann": 2}}, wait=1) is None
         (note,) = kept.notes
-        assert note.startswith("shop: each trial signs in as ann by itself, for that can't be kept: ")
+        assert note.startswith("shop: each trial signs in as ann of its own, because that can't be kept: ")
         assert expected in note
         await pool.close()
 
@@ -167,7 +167,7 @@ def test_a_session_that_has_ended_is_made_again_if_it_lasted() -> None:
     assert not found.missing(visits)
     assert not found.of("shop", 2)
     assert found.notes == [
-        "shop: each trial signs in as ann by itself, for that can't be kept: "
+        "shop: each trial signs in as ann of its own, because that can't be kept: "
         "after 5 s a new replica did not accept the session: sent to the form"
     ]
 
@@ -305,7 +305,7 @@ def test_one_signs_in_and_all_later_replicas_know_the_session(launcher: BrokerLa
         with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
             assert not trial.sites["forum"].sessions
     (note,) = launcher.stop().notes
-    assert note.startswith("forum: each trial signs in as ann by itself, for that can't be kept: after ")
+    assert note.startswith("forum: each trial signs in as ann of its own, because that can't be kept: after ")
 
 
 def test_a_site_that_is_not_there_is_told_by_whoever_leases_it(tmp_path: Path) -> None:

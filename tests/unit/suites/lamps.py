@@ -13,7 +13,7 @@ FOUND = "https://www.lamps.test/find?q=red%20lamp&max=20"
 
 
 def node(function: str, reference: str, url: str = FOUND, **content: Any) -> dict[str, Any]:
-    """A node of the compact form. ``method`` stands beside its content."""
+    """A node of the compact form. ``method`` is next to its content."""
     found: dict[str, Any] = {"match_function_name": function}
     if "method" in content:
         found["method"] = content.pop("method")

@@ -69,7 +69,7 @@ def test_the_digest_goes_with_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        (None, "expected a file products.csv beside this one, found No such file or directory"),
+        (None, "expected a file products.csv next to this one, found No such file or directory"),
         ("", "expected products.csv to begin with names of variables, found nothing in it"),
         ("product,price\n", "found none below the first one"),
         ("product,pri ce\nTea,1\n", "found 'pri ce' (letters, digits and '_')"),
@@ -88,7 +88,7 @@ def test_what_is_wrong_with_a_table_is_told_at_its_place(tmp_path: Path, table: 
 
 @pytest.mark.parametrize("place", ["../products.csv", "/etc/products.csv", "products.tsv", "a/../b.csv", "x"])
 def test_tables_are_below_the_task_file(tmp_path: Path, place: str) -> None:
-    assert "a file beside this one (FILE.csv)" in problem(tmp_path, "product,price\nTea,1\n", place)
+    assert "a file next to this one (FILE.csv)" in problem(tmp_path, "product,price\nTea,1\n", place)
 
 
 def test_what_a_query_gives_is_such_a_table(tmp_path: Path) -> None:

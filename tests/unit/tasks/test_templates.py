@@ -181,7 +181,7 @@ def test_a_problem_of_the_template_is_reported_once() -> None:
 @each_case(
     ("each", "message"),
     [
-        ("5", "expected a mapping or a list of fillings, or a file beside this one (FILE.csv), found the number 5"),
+        ("5", "expected a mapping or a list of fillings, or a file next to this one (FILE.csv), found the number 5"),
         ("{}", "expected a mapping or a list of fillings, found a mapping"),
         ("[]", "expected a mapping or a list of fillings, found an empty list"),
         ("[1]", "expected a mapping from variables to values, found the number 1"),

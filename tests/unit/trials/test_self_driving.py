@@ -295,7 +295,7 @@ def test_one_that_is_ended_has_used_nobody_knows_what(driven: FakeDriven) -> Non
 
     episode = run(driven, drive, steps=2)
     assert (episode.ending.reason, episode.usage) == ("max_steps", None)
-    assert episode.usage_gap == "the agent was ended before it told what it used"
+    assert episode.usage_gap == "the agent was ended before it reported what it used"
 
 
 def test_its_time_is_not_that_for_which_it_waits_to_be_recorded(driven: FakeDriven) -> None:

@@ -154,7 +154,7 @@ def test_what_the_last_step_used_is_not_known_but_its_time_is(error: Exception) 
         clock=lambda: now[0],
     )
     assert (episode.usage, episode.agent_seconds, episode.seconds) == (CALL, 10.0, 210.0)
-    assert "before it told what step 1 used" in episode.usage_gap
+    assert "before it reported what step 1 used" in episode.usage_gap
 
 
 class Nowhere:

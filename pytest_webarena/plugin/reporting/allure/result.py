@@ -100,7 +100,7 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     if nodes := timeline(record):
         result.attachments.append(files.text("Key nodes", standalone("Key nodes", nodes), ".html"))
     if record.outcome == "failed" and (found := _beside(trial)) is not None:
-        title = f"Beside {found.passed.agent}, trial {found.passed.trial}, which passed"
+        title = f"Compared with {found.passed.agent}, trial {found.passed.trial}, which passed"
         result.attachments.append(files.text(title, printable("\n".join(found.lines(120)))))
     result.attachments += attempt_files(trial.attempt, files)
     return result

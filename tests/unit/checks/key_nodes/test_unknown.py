@@ -62,7 +62,7 @@ def test_elements_that_a_record_can_not_tell() -> None:
     for selector in ("li:has(b)", "//li", "li:hover", "li >> nth=0"):
         got = judged(f"[{{element: '{selector}'}}, {{url: {{includes: /x}}}}]", made)
         assert (got.score, reached(got)) == (None, "?-")
-        assert "can't be told" in got.why
+        assert "can't be determined" in got.why
     cut = trial([event("div > b", within="element")])
     assert reached(judged("[{element: 'main b'}]", cut)) == "?"
 

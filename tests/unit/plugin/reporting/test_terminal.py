@@ -58,7 +58,7 @@ def summary(*records: TrialRecord) -> list[str]:
 
 def test_errors_stand_beside_the_rate() -> None:
     assert summary(record("a"), record("b", "failed", stop_reason="max_steps"), record("c", "error")) == [
-        "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error beside",
+        "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded",
         "  stopped      answered 1, max_steps 1",
         "  errors by    site 1, not counted in the rate",
         "               whatever they would have been: 33.3% to 66.7% passed",
@@ -169,7 +169,7 @@ def test_slow_trials_are_named() -> None:
 def test_long_names_leave_the_lines_short() -> None:
     agent = "a-very-long-name-of-an-agent-with-its-version-2.1"
     lines = summary(record("a", agent=agent), record("b", "error", agent=agent))
-    assert lines[:2] == [f"{agent}: 1/1 passed = 100.0%", "  (95% interval 20.7% to 100.0%), 1 error beside"]
+    assert lines[:2] == [f"{agent}: 1/1 passed = 100.0%", "  (95% interval 20.7% to 100.0%), 1 error excluded"]
 
 
 def test_an_agent_that_saw_the_solutions_is_marked() -> None:
@@ -179,7 +179,7 @@ def test_an_agent_that_saw_the_solutions_is_marked() -> None:
 
 
 def test_a_run_of_errors_has_no_rate() -> None:
-    assert summary(record("a", "error"))[0] == "careful: no trial was judged, 1 error beside"
+    assert summary(record("a", "error"))[0] == "careful: no trial was judged, 1 error excluded"
 
 
 def test_what_the_sites_did() -> None:

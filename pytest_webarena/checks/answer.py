@@ -123,9 +123,8 @@ _IN_ANSWERS = {
     "regex": " In an answer what it finds has to be said, as with `includes`.",
     "includes": (
         " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), said of another "
-        "deed than the intent asks of (`Ann opened it; Bo closed it`), doubted "
-        "(`maybe …`, "
-        "`…?`) or one of a choice (`… or …`) it does not count."
+        "action than the intent asks for (`Ann opened it; Bo closed it`), doubted (`maybe …`, `…?`) or one of a choice "
+        "(`… or …`), it does not count."
     ),
     "number": (
         " Of an answer's several numbers it may be the one that the others explain: `2 × 18 = 36` if the sum "
@@ -172,10 +171,10 @@ FORM: Any = Either(
                     "The task can't be done, for this reason, and the agent must say so: it answers with "
                     + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
                     + " (in any case), alone or followed by punctuation and a reason of its own, as in "
-                    "`N/A: there is no such page`; a value, a guess, a deed or a breakdown behind it is no reason "
+                    "`N/A: there is no such page`; a value, a guess, an action or a breakdown after it is no reason "
                     "(`N/A, but 8.40`, `N/A: the site was down`). Sentences that say so count as well (`Issues "
                     "can't be pinned.`, `There is no such forum.`, `Only moderators may do that.`, `This wiki is "
-                    "read-only.`), unless they also give up, doubt, tell of a breakdown or a deed, or give a "
+                    "read-only.`), unless they also give up, doubt, report a breakdown or an action, or give a "
                     "number. The reason given here is compared in one thing: if it says that something can't or "
                     "may not be done, it is no reason that there is no such thing (but that there is no button "
                     "for it). Where another answer is right, one that begins with `N/A` is wrong, whatever it "

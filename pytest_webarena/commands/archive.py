@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The subcommands."""
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
 
-    record = commands.add_parser("record", help="make one: replay the solutions of tasks, or open addresses")
+    record = commands.add_parser("record", help="record solutions of tasks, or addresses")
     record.add_argument("what", nargs="+", metavar="PATH|ADDRESS", help="task files or folders; or addresses of sites")
     record.add_argument("-o", "--output", required=True, metavar="FILE", help="a new file, .warc.gz or .warc")
     record.add_argument("--sites", metavar="CATALOGUE", help="sites to record (default: the ini file's, or embedded)")
@@ -41,13 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     listing.set_defaults(run=_list)
 
-    check = commands.add_parser(
-        "check", help="whether archives are whole, and which addresses they answer in several ways"
-    )
+    check = commands.add_parser("check", help="check archives for damage and ambiguous addresses")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
     check.set_defaults(run=_check)
 
-    add = commands.add_parser("add", help="put what other archives hold into one that was recorded here")
+    add = commands.add_parser("add", help="add other archives to a recorded one")
     add.add_argument("file", type=Path, metavar="FILE", help="a .warc.gz or .warc")
     add.add_argument("more", nargs="+", type=Path, metavar="MORE", help="archives, .wacz included")
     add.set_defaults(run=_add)

@@ -51,7 +51,7 @@ def add_commands(commands: Any) -> None:
     baseline = commands.add_parser("baseline", help="save the figures of a run").add_subparsers(
         dest="subcommand", required=True, metavar="COMMAND"
     )
-    save = baseline.add_parser("save", help="write the figures of a run to a file")
+    save = baseline.add_parser("save", help="write the figures of a run")
     save.add_argument("run_dir", **RUN_DIR)
     save.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="e.g. baseline.json")
     save.add_argument("--agent", action="append", default=[], metavar="NAME", help="only these agents of the run")

@@ -29,7 +29,7 @@ __all__ = ["add_arguments"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
-    asking = commands.add_parser("propose", help="look at pages of sites, and have a model think of tasks there")
+    asking = commands.add_parser("propose", help="have a model propose tasks for pages")
     asking.add_argument(
         "places", nargs="+", metavar="SITE[:/PATH]", help="sites, and the page where the look at them begins"
     )
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asking.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     asking.set_defaults(run=_propose)
 
-    settling = commands.add_parser("settle", help="make tasks of drafts, by what two people said and a third decided")
+    settling = commands.add_parser("settle", help="make tasks of the answers of people")
     settling.add_argument("drafts", type=Path, metavar="FILE", help="the task file of drafts")
     settling.add_argument(
         "answers", nargs=2, type=Path, metavar="ANSWERS", help="of two people, as the form saves them"

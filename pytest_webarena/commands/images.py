@@ -25,13 +25,13 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     """Add the commands to the sub-parsers of ``webarena sites``."""
     images = commands.add_parser("images", help="pull or build images of sites")
     actions = images.add_subparsers(dest="action", required=True, metavar="ACTION")
-    pulling = actions.add_parser("pull", help="fetch what is missing of a catalogue's images from their registry")
+    pulling = actions.add_parser("pull", help="pull the missing images of a catalogue")
     pulling.add_argument("names", nargs="*", metavar="SITE", help="default: all of the catalogue")
     pulling.add_argument("--sites", required=True, metavar="CATALOGUE", help="whose images")
     pulling.set_defaults(run=_pull, site_url=[])
     build = actions.add_parser(
         "build",
-        help="the embedded sites, for embedded-docker, or those of 'debian'",
+        help="build images of embedded or Debian sites",
         add_help=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -41,7 +41,7 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "--base", metavar="IMAGE", help="e.g. python:3.11-slim; 'host' is this machine's Python, no registry needed"
     )
     build.set_defaults(run=_build)
-    homepage = actions.add_parser("homepage", help="WebArena's start page, from a checkout of its repository")
+    homepage = actions.add_parser("homepage", help="build WebArena's start page from a checkout")
     homepage.add_argument("folder", type=Path, metavar="FOLDER", help="its environment_docker/webarena-homepage")
     homepage.add_argument(
         "--base", default="python:3.11-slim", metavar="IMAGE", help="default: python:3.11-slim; 'host' as above"

@@ -60,7 +60,7 @@ def add_commands(runs: Any) -> None:
     explain.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain.set_defaults(run=_explain)
 
-    har = runs.add_parser("har", help="write the requests of each trial as HAR 1.2")
+    har = runs.add_parser("har", help="write requests of trials as HAR 1.2")
     har.add_argument("run_dir", **RUN_DIR)
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)

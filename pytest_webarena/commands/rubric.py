@@ -32,7 +32,7 @@ __all__ = ["add_arguments", "rubric_file"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
-    writing = commands.add_parser("author", help="have a model write the items of rubrics, from their solutions")
+    writing = commands.add_parser("author", help="have a model write rubrics from solutions")
     writing.add_argument("tasks", nargs="+", metavar="FILE[::ID]", help="tasks with a rubric's solution; arb:FILE too")
     writing.add_argument("--model", required=True, metavar="MODEL", help="who writes; a strong model, or it is no use")
     add_judge_arguments(writing)
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     writing.add_argument("--prices", type=Path, metavar="FILE", help="your price table, as for pytest")
     writing.set_defaults(run=_author)
 
-    empty = commands.add_parser("sheet", help="write a CSV file in which people grade the answers of a run")
+    empty = commands.add_parser("sheet", help="write a CSV file for people's grades")
     empty.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     empty.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/points.csv")
     empty.set_defaults(run=_sheet)

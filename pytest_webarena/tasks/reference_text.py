@@ -55,14 +55,14 @@ tasks:
   shows the same text when it collects a bad file.
 * **`pytest FOLDER`** takes the YAML files with a top-level list `tasks` in which an entry has an `intent` or two other
   keys of a task, in whatever style they are written, those called `*.tasks.yaml`, and those that the ini globs
-  `webarena_tasks` match (guides and rubrics, which lie beside tasks, are left out). One slip of the keyboard in `tasks`
+  `webarena_tasks` match (guides and rubrics in the same folders are left out). One slip of the keyboard in `tasks`
   or `intent` is reported as such, and so is a list of tasks without `tasks:` above it. Other YAML files with a list
   `tasks` are named in the summary as passed over; with `webarena_tasks` set, nothing in its folders is. JSON files have
   to be named on the command line, and are read as published suites are; tasks of this format written as JSON belong
   into a `.yaml` file.
 * **`webarena tasks try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
   grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
-  screenshot, `r` for fresh sites. After each action the checks are judged and what changed is told, with the reasons;
+  screenshot, `r` for fresh sites. After each action the checks are judged and what changed is printed, with the reasons;
   `c` tells all of them again; `w [42]` or `w SELECTOR` the selectors that find an element and no other. `--headed`
   opens a window instead, and speaks whenever a check changes while you use it. Commands may also be steps as solutions
   have them (`click: role=button[name="Save"]`). `--solution` replays the
@@ -126,7 +126,7 @@ A selector with brackets and quotes needs a block mapping or quotes:
     role=textbox[name="Review"]: Grinds well.
 ```
 
-A step of a solution may say beside itself by what else its element is found ([below](#beside-a-step)).
+A step of a solution may list other selectors of its element ([below](#with-a-step)).
 """
 
 AFTER_CHECKS = """
@@ -150,7 +150,7 @@ a match may stand anywhere. `whole_words: false` looks for any run of characters
 (`1.2e-3`, `1.2×10^-3`), `k`, `M`, `thousand`, `million`, `billion`, `trillion`, per cent (45 % is 45 or 0.45) and, in
 texts without digits, words up to thousands (`two hundred and six`) are understood. Digits in names (`SKU-123`), dates,
 times and versions are no numbers. If the text states several different numbers it fails, with two exceptions: numbers
-that the intent mentions too don't count beside others (so "84.97 in 2023" answers "How much did I spend in 2023?"),
+that the intent mentions too don't count if there are others (so "84.97 in 2023" answers "How much did I spend in 2023?"),
 and when a line says `Answer: …` only the last such line counts (or the last `\\boxed{…}`).
 Comparison is exact: `84.970` equals `84.97`, and a difference equal to the tolerance is still within it.
 

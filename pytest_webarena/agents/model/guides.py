@@ -130,7 +130,7 @@ def write_guide(path: Path, guide: Guide, *, task: str, made_of: Mapping[str, An
     }
     head = (
         "# Read this before you rely on it, and change what is wrong: is the goal the task's, and is the task done\n"
-        "# whenever all of done_when is met, and only then? A reward model is told all of it, the planner nothing.\n"
+        "# whenever all of done_when is met, and only then? A reward model gets all of it, the planner nothing.\n"
     )
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
     with writing(path):

@@ -62,7 +62,7 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
 _INTRODUCTION = """
 # Catalogue files
 
-<!-- Made by `python -m pytest_webarena.sites.catalogues.reference`; edit the declarations beside it. -->
+<!-- Made by `python -m pytest_webarena.sites.catalogues.reference`; edit the declarations in its folder. -->
 
 A catalogue says which apps there are, what sites they serve, who can sign in, where their data are and how to run them.
 `--sites=./sites.yaml` uses one of yours; [sites.md](sites.md) tells the rest.
@@ -100,7 +100,7 @@ apps:
 * In texts of the `docker` section `{url}` and `{host}` stand for address and host name of the app's first site,
   `{url:NAME}` and `{host:NAME}` for those of another one of its sites.
 * Nothing that a container listens on is published: the gateway goes to the container's own address. So host ports can't
-  collide, and what an image serves beside its sites is out of an agent's reach.
+  collide, and what an image serves in addition to its sites is out of an agent's reach.
 """
 
 

@@ -62,8 +62,8 @@ tasks:
   into a `.yaml` file.
 * **`webarena tasks try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
   grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
-  screenshot, `r` for fresh sites. After each action the checks are judged and what changed is printed, with the reasons;
-  `c` tells all of them again; `w [42]` or `w SELECTOR` the selectors that find an element and no other. `--headed`
+  screenshot, `r` for fresh sites. After each action the checks are judged, and changes are printed with the reasons;
+  `c` prints all of them again; `w [42]` or `w SELECTOR` the selectors that find an element and no other. `--headed`
   opens a window instead, and speaks whenever a check changes while you use it. Commands may also be steps as solutions
   have them (`click: role=button[name="Save"]`). `--solution` replays the
   solution and exits with 1 when it does not pass; `--go-on` does the steps of it that work and reads commands at the
@@ -150,7 +150,7 @@ a match may stand anywhere. `whole_words: false` looks for any run of characters
 (`1.2e-3`, `1.2×10^-3`), `k`, `M`, `thousand`, `million`, `billion`, `trillion`, per cent (45 % is 45 or 0.45) and, in
 texts without digits, words up to thousands (`two hundred and six`) are understood. Digits in names (`SKU-123`), dates,
 times and versions are no numbers. If the text states several different numbers it fails, with two exceptions: numbers
-that the intent mentions too don't count if there are others (so "84.97 in 2023" answers "How much did I spend in 2023?"),
+that the intent mentions don't count if there are others ("84.97 in 2023" answers "How much did I spend in 2023?"),
 and when a line says `Answer: …` only the last such line counts (or the last `\\boxed{…}`).
 Comparison is exact: `84.970` equals `84.97`, and a difference equal to the tolerance is still within it.
 

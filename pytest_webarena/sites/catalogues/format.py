@@ -80,7 +80,7 @@ APP: Record[Mapping[str, Any]] = Record(
             "ledger",
             Bool(),
             "Nothing in its databases and files changes without a visitor, except for their noise. Under "
-            "`mutates: false`, and in impossible tasks, nothing may change ([the ledger](side-effects.md)). For SQLite.",
+            "`mutates: false`, and in impossible tasks, nothing may change ([side effects](side-effects.md)). SQLite.",
             "ledger: true\ndatabases: {main: {sqlite: main.sqlite3}}",
             default=False,
         ),

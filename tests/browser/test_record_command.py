@@ -79,7 +79,7 @@ def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Pop
     said, address = address_of(recording)
     assert said == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
     assert ask(address, "state.json")["intent"] == ""  # it is asked for there
-    assert "expected to be told what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
+    assert "expected what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
     assert ask(address, "ask", {"what": "leave"}) == {}
     told = rest_of(recording)
     who, made = told.splitlines()
@@ -119,8 +119,8 @@ def test_ctrl_c_ends_it_without_a_traceback(recording: subprocess.Popen[str]) ->
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (["--serve", "--from", "."], "--serve: expected no --from beside it"),
-        (["homepage", "--intent", "x", "--port", "8"], "--port: expected --serve or --panel beside it"),
+        (["--serve", "--from", "."], "--serve: expected no --from"),
+        (["homepage", "--intent", "x", "--port", "8"], "--port: expected --serve or --panel"),
     ],
 )
 def test_what_does_not_go_together_is_told(

@@ -97,9 +97,9 @@ def test_a_run_is_gone_on_with_in_its_browsers(
     ("options", "told"),
     [
         (("--browser=firefox", "--browser=firefox"), "--browser: expected each browser once, found firefox, firefox"),
-        ((*BOTH, "--audit"), "--browser: expected one beside --audit, found chromium, firefox; run them apart"),
-        ((*BOTH, "--browser-executable=/bin/sh"), "--browser: expected one beside --browser-executable"),
-        ((*BOTH, "--browser-channel=chrome"), "--browser: expected one beside --browser-channel"),
+        ((*BOTH, "--audit"), "--browser: expected one with --audit, found chromium, firefox; run them apart"),
+        ((*BOTH, "--browser-executable=/bin/sh"), "--browser: expected one with --browser-executable"),
+        ((*BOTH, "--browser-channel=chrome"), "--browser: expected one with --browser-channel"),
         ((*BOTH, "-o", "webarena_browser_executable=/bin/sh"), "one beside webarena_browser_executable in the ini"),
     ],
 )

@@ -120,12 +120,12 @@ def test_tasks_that_all_are_others_can_not_be_held_against_it(baseline: pytest.P
     [
         (
             ("--baseline=none.json",),
-            "--baseline: expected a run directory, or a file of 'webarena compare baseline save'",
+            "--baseline: expected a run, or a file of 'webarena compare baseline save'",
         ),
-        (("--confidence=99",), "--confidence: expected --baseline beside it"),
-        (("--fail-undecided",), "--fail-undecided: expected --baseline beside it"),
-        (("--allow-undetectable",), "--allow-undetectable: expected --baseline beside it"),
-        (("--max-cost-increase=20%",), "--max-cost-increase: expected --baseline beside it"),
+        (("--confidence=99",), "--confidence: expected --baseline"),
+        (("--fail-undecided",), "--fail-undecided: expected --baseline"),
+        (("--allow-undetectable",), "--allow-undetectable: expected --baseline"),
+        (("--max-cost-increase=20%",), "--max-cost-increase: expected --baseline"),
         (("--baseline=b.json", "--confidence=101"), "expected a confidence from 50 to 99.9, as 95, found '101'"),
         (("--baseline=b.json", "--max-cost-increase=much"), "expected a share such as 20% or 0.2, found 'much'"),
     ],

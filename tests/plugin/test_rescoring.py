@@ -369,9 +369,9 @@ def test_an_unreadable_judge_is_an_error_with_the_cause_judge(pytester: pytest.P
     ("arguments", "message"),
     [
         (["--rescore=nowhere"], "expected a run directory"),
-        (["--rescore=run", "--resume=run"], "--rescore: expected no --resume beside it"),
-        (["--rescore=run", "--run-dir=other"], "--rescore: expected no --run-dir beside it"),
-        (["--rescore=run", "--audit"], "--rescore: expected no --audit beside it"),
+        (["--rescore=run", "--resume=run"], "--rescore: expected no --resume"),
+        (["--rescore=run", "--run-dir=other"], "--rescore: expected no --run-dir"),
+        (["--rescore=run", "--audit"], "--rescore: expected no --audit"),
     ],
 )
 def test_what_cannot_be_judged_again_is_said(

@@ -80,8 +80,8 @@ def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: Ma
             "--stop-when-settled: expected two agents to decide between, found null",
         ),
         (("--stop-when-settled",), "--stop-when-settled: expected two agents to decide between, found none named"),
-        (("--difference=5",), "--difference: expected --stop-when-settled beside it"),
-        ((*BOTH, "--stop-when-settled", "--shard=1/2"), "--stop-when-settled: expected no --shard beside it"),
+        (("--difference=5",), "--difference: expected --stop-when-settled"),
+        ((*BOTH, "--stop-when-settled", "--shard=1/2"), "--stop-when-settled: expected no --shard"),
         ((*BOTH, "--stop-when-settled", "--difference=0"), "expected percentage points above 0 and below 100"),
     ],
 )

@@ -224,10 +224,10 @@ def test_what_is_wrong_is_one_sentence(machines: Machines, project: Path) -> Non
         return line
 
     here = f"--ray={machines.address}"
-    assert "expected no -n beside it" in refused(here, "--ray-insecure", "-n2")
+    assert "expected no -n" in refused(here, "--ray-insecure", "-n2")
     assert "expected a cluster that asks for a token" in refused(here)
     assert "found that nobody answers" in refused("--ray=127.0.0.1:1", "--ray-insecure")
     assert "expected HOST:PORT of a cluster that this machine is in" in refused(
         "--ray=ray://127.0.0.1:10001", "--ray-insecure"
     )
-    assert "expected a token beside RAY_AUTH_MODE=token" in refused(here, RAY_AUTH_MODE="token", HOME=str(project))
+    assert "expected a token with RAY_AUTH_MODE=token" in refused(here, RAY_AUTH_MODE="token", HOME=str(project))

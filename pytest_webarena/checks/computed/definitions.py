@@ -58,7 +58,7 @@ class Definitions:
         for name in values.keys() & self.there:
             raise Redefined(f"it says of {name} what the reference does not")
         for name in values.keys() & names_in(meant):
-            raise Unreadable(f"it explains {name} of itself")
+            raise Unreadable(f"it explains {name} by {name}")
         return meant
 
     def is_condition(self, said: Node) -> bool:

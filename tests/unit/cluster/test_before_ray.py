@@ -55,7 +55,7 @@ def test_a_token_is_used_wherever_it_is(clean: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_token_mode_without_a_token_is_told(clean: pytest.MonkeyPatch) -> None:
     clean.setenv("RAY_AUTH_MODE", "token")
-    with pytest.raises(UsageError, match="expected a token beside RAY_AUTH_MODE=token"):
+    with pytest.raises(UsageError, match="expected a token with RAY_AUTH_MODE=token"):
         reaching.prepare_environment(insecure=True)
 
 

@@ -62,7 +62,7 @@ def test_a_browser_calls_nobody_for_itself(played: Played) -> None:
     session = played.enter("example.com")
     fields = ("Sec-Fetch-Site: none", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: empty")
     assert played.ask(session, played.url(CDN, "/v1/forms"), *fields)[0] == 403
-    assert (played.last(session).refused, played.asked(CDN)) == (f"the browser asks {CDN} by itself, for no page", [])
+    assert (played.last(session).refused, played.asked(CDN)) == (f"the browser asks {CDN} for no page", [])
     assert played.ask(session, played.url(CDN, "/v1/forms"), "Sec-Fetch-Site: cross-site", *fields[1:])[0] == 200
 
 

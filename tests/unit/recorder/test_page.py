@@ -295,7 +295,7 @@ def test_what_can_be_asked_for_depends_on_what_was_done(panel: Panel) -> None:
     with pytest.raises(UsageError, match="expected one of finish, again, leave while doing, found 'try'"):
         panel.ask({"what": "try"})
     panel.change({"intent": " "})
-    with pytest.raises(UsageError, match="expected to be told what the agent is to do"):
+    with pytest.raises(UsageError, match="expected what the agent is to do"):
         panel.ask({"what": "finish"})
     panel.change({"intent": "Add a  note"})
     panel.ask({"what": "finish"})

@@ -249,6 +249,6 @@ def test_the_command_says_what_contradicts_it(folder: Path, capsys: pytest.Captu
     assert main(["view", str(folder / "first"), "--serve", "-o", "x.html"]) == 2
     assert "expected no --output, found both" in capsys.readouterr().err
     assert main(["view", str(folder / "first"), "--port", "8000"]) == 2
-    assert "expected --serve beside it" in capsys.readouterr().err
+    assert "expected --serve" in capsys.readouterr().err
     assert main(["view", str(folder / "none"), "--serve"]) == 2
     assert "expected a run directory" in capsys.readouterr().err

@@ -118,7 +118,7 @@ def test_a_model_agents_trial_says_what_it_was_asked_what_it_cost_and_what_it_re
     assert (frame["model"], frame["retries"]) == ("$0.2500, 1,500 tokens in, 20 out, 2 calls", 1)
     assert frame["exchange"] == "===== call 1 of 1 (action): m\n--- no reply: HTTP 500"
     assert detail["attempts"][0]["notes"] == [["Shown of earlier trials", "tea is on page 2"]]
-    assert detail["words"]["memory"].startswith("of the task t: told of 1 earlier trial")
+    assert detail["words"]["memory"].startswith("of the task t: shown 1 earlier trial")
     assert shown.index()["cost"] == {"a": "$0.2500, 1,500 tokens in, 20 out, 2 calls"}
 
 

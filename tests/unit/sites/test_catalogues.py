@@ -124,7 +124,7 @@ apps:
     [
         (("factory: shop:create_app", "factory: a:b, command: [x]"), "either 'factory' .* or 'command', found both"),
         (("factory: shop:create_app", "threads: 2"), "either 'factory' .* or 'command', found neither"),
-        (("factory: shop:create_app", "command: [x], warm: [/]"), "'warm' with 'factory' only"),
+        (("factory: shop:create_app", "command: [x], warm: [/]"), "'warm' only with 'factory'"),
         (
             ("factory: shop:create_app", "factory: a:b, env: {A: x}, env_after_preload: [B]"),
             "expected variables of 'env' in 'env_after_preload', found 'B'",

@@ -215,7 +215,7 @@ def test_a_broken_rubric_of_the_data_says_what_is_broken(tmp_path: Path, rubric:
 
 def test_a_text_without_items_is_told_from_no_rubric(tmp_path: Path) -> None:
     (with_text,) = read(tmp_path, [{**PROOF, "rubric": "1. (-2 points) x"}])
-    assert with_text.skip.startswith("in the rubric of this proof, a text, no items with their points")
+    assert with_text.skip.startswith("in the rubric of this proof, a text, no items with points")
     (without,) = read(tmp_path, [{**PROOF, "rubric": ""}])
     assert without.skip.startswith("the rubric of this proof has no items yet")
 

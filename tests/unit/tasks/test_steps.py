@@ -125,8 +125,8 @@ def test_without_a_solution_there_is_none() -> None:
         ("[stop, back]", "expected no step after 'stop', found 'back'"),
         ("[{stop: [1]}]", "expected an answer, found a list of 1"),
         ("[{also: css=a}]", "expected a step with one key, found a mapping with also"),
-        ("[{goto: /x, also: css=a}]", "expected 'also' next to a step with one target, found 'goto', which has none"),
-        ("[{click: css=a, also_to: css=b}]", "expected 'also_to' beside a 'drag' with one destination, found 'click'"),
+        ("[{goto: /x, also: css=a}]", "expected 'also' with a step with one target, found 'goto', which has none"),
+        ("[{click: css=a, also_to: css=b}]", "expected 'also_to' with a 'drag' with one destination, found 'click'"),
         ("[{click: css=a, also: []}]", "expected a selector or a list of them, found an empty list"),
         ("[{click: css=a, also: css=b, hover: css=c}]", "found a mapping with click, also, hover"),
     ],
@@ -137,7 +137,7 @@ def test_what_is_no_step(steps: str, message: str) -> None:
 
 
 def test_what_else_finds_an_element_stands_beside_one_step_of_a_solution() -> None:
-    message = "expected 'also' next to a step with one target, found 2 steps in one"
+    message = "expected 'also' with a step with one target, found 2 steps in one"
     [problem] = problems(task_text("solution: [{fill: {css=a: x, css=b: y}, also: css=c}]"))
     assert message in str(problem)
     [problem] = problems(task_text("setup: [{browser: [{click: css=a, also: css=b}]}]"))

@@ -93,7 +93,11 @@ def test_agents_that_ask_no_model_use_nothing(tmp_path: Path) -> None:
         ((Reply(Noop(), usage=CALL), Stop("42")), [None, None, 1.0, 1.0], "the agent did not tell what step 1 used"),
         ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=Usage())), [1.0, 1.0, 1.0, 1.0], ""),
         ((Reply(Stop("42"), usage=replace(CALL, cost=None)),), [None, 1.0, 1.0, 1.0], ""),
-        ((Reply(Noop(), usage=CALL), ValueError("oops")), [None, None, 1.0, 1.0], "the agent crashed before it told"),
+        (
+            (Reply(Noop(), usage=CALL), ValueError("oops")),
+            [None, None, 1.0, 1.0],
+            "the agent crashed before it reported",
+        ),
     ],
     ids=["enough", "too much", "untold", "told in part", "told to be nothing", "no price", "crashed"],
 )

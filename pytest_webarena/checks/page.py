@@ -107,7 +107,7 @@ FORM: Record[PageSpec] = Record(
                 "unless the task says `ends_session: true`. "
                 "It is read once its scripts and fetches are answered, at the latest 10 s after it began to arrive; "
                 "for what must not be there, a second later once more, if it has scripts "
-                "([more](results.md#what-checks-look-at))."
+                "([more](judging.md#what-checks-look-at))."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),

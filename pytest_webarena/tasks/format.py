@@ -183,7 +183,7 @@ TASK_FIELDS = (
         doc=(
             "Whether the goal ends the visitor's session: signing out, deleting or renaming the account, changing its "
             "password, signing in as somebody else. Without it, what a check reads of a site that the task visits as "
-            "somebody counts only as seen by that account ([more](results.md#what-checks-look-at))."
+            "somebody counts only as seen by that account ([more](judging.md#signed-out))."
         ),
         example="intent: Sign out.\nends_session: true\nchecks:\n  - page: {open: /account, status: 404}",
     ),

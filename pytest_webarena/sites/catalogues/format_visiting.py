@@ -127,7 +127,7 @@ LOGIN: Record[Mapping[str, Any]] = Record(
             "check",
             LOGIN_CHECK,
             "What proves that it worked, and that what checks read was read as this account "
-            "([more](results.md#what-checks-look-at)).",
+            "([more](judging.md#signed-out)).",
             'check: {path: /account, includes: "{username}"}',
         ),
         key(

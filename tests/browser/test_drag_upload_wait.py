@@ -279,6 +279,7 @@ PAGE = """<title>T</title><nav><a href='#a'>Cart</a> <a href='#b'>Cart (2)</a></
 <script>function hit(what) { log.textContent = what }</script>"""
 
 
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize(
     ("code", "expression", "value"),
     [

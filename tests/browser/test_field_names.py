@@ -40,6 +40,7 @@ CALLED = {
 }
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("field", CALLED)
 def test_a_label_says_nothing_of_what_the_field_in_it_holds(show: Show, field: str) -> None:
     session = show(FIELDS)

@@ -158,7 +158,7 @@ def said(observation: Observation, error: str) -> str:
     return "\n".join([observation.text, observation.url, observation.error, *observation.notes, error])
 
 
-@pytest.mark.matrix(8)
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_hostile_page_is_survived(open_session: OpenSession, web: Web, name: str) -> None:
     fault = FAULTS[name]

@@ -253,7 +253,7 @@ LEAVING = {
 }
 
 
-@pytest.mark.matrix(3)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("policy", ["hold", "accept"])
 @pytest.mark.parametrize("leaving", LEAVING)
 def test_what_a_page_does_without_end_is_no_error_of_the_check(

@@ -45,7 +45,7 @@ def text(session: Session) -> str:
     return session.read_page(open=None, locate="css=p").texts[0]
 
 
-@pytest.mark.matrix(6)
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     "reaction",
     [
@@ -101,7 +101,7 @@ def test_nothing_is_waited_for_when_nothing_happens(patient: Show, monkeypatch: 
     assert session.execute(Noop()).error == ""  # nothing is asked of the page
 
 
-@pytest.mark.matrix(4)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "unrest",
     [

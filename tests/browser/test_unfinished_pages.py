@@ -136,7 +136,7 @@ UNANSWERED = [
 ]
 
 
-@pytest.mark.matrix(4)
+@pytest.mark.matrix(2)
 @pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
 @pytest.mark.parametrize(("part", "found"), UNANSWERED)
 def test_what_is_missing_on_a_page_whose_parts_got_no_answer_decides_nothing(
@@ -341,7 +341,7 @@ BECAME = {
 """The script of a page, and what a verdict says of its request; nothing where nothing is missed."""
 
 
-@pytest.mark.matrix(5)
+@pytest.mark.matrix(3)
 @pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
 @pytest.mark.parametrize("how", BECAME)
 def test_what_became_of_a_pages_requests_is_known_where_the_browser_does_not_tell(

@@ -159,7 +159,7 @@ AGAIN = [("sign out",), ("work", "sign out"), ("shadow",), ("work", "shadow"), (
 """After which the harness signs in again."""
 
 
-@pytest.mark.matrix(4)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("acts", DONE)
 def test_conditions_say_what_the_account_would_see(desk: Desk, acts: tuple[str, ...]) -> None:
     """Whatever the condition is called, and whatever became of the session: what counts is what emma sees."""

@@ -77,6 +77,11 @@ def own_options() -> frozenset[str]:
     return frozenset({*commands, *_OPTION.findall(measuring)})
 
 
+@cache
+def whole_parser() -> argparse.ArgumentParser:
+    return make_parser()
+
+
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -92,7 +97,7 @@ def all_commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tu
 
 def wrong_call(words: list[str]) -> str:
     """What a call of ``webarena`` names that is not there; empty when all of it is."""
-    parsers = [make_parser()]
+    parsers = [whole_parser()]
     while words and (known := subcommands(parsers[0])):
         named = [name for name in words[0].split("|") if name not in ("…", "COMMAND")]
         if not named:

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,9 @@ def test_a_judge_that_finds_all_right_is_worth_nothing(pairs: LabelledSet) -> No
 
 
 def test_what_cannot_be_read_counts_against_it(pairs: LabelledSet) -> None:
-    found = measured(lambda body: say("I would give it full marks."), pairs).agreement
-    assert found.unreadable == len(pairs.answers)
+    some = replace(pairs, answers=pairs.answers[::5])  # each is asked about several times
+    found = measured(lambda body: say("I would give it full marks."), some).agreement
+    assert found.unreadable == len(some.answers)
     assert found.accuracy.value == 0
 
 

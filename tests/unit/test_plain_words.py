@@ -46,10 +46,8 @@ def shown(path: Path) -> Iterator[str]:
     if path.suffix == ".py":
         yield from strings(path)
     elif path.suffix == ".js":
-        code = re.sub(r"(?m)(^|\s)//.*$|\$\{[^}]*\}", "", text)  # comments, and values in templates
-        yield from (
-            literal for literal in re.findall(r'"([^"\n]*)"|`([^`]*)`', code) for literal in literal if " " in literal
-        )
+        code = re.sub(r"(?m)(^|\s)//.*$", "", text)
+        yield from (literal for literal in re.findall(r'"([^"\n;={}]*)"', code) if " " in literal)
     else:
         yield re.sub(r"<!--.*?-->|<style.*?</style>|<script.*?</script>|```.*?```", "", text, flags=re.DOTALL)
 

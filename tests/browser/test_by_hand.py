@@ -50,7 +50,8 @@ def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Pat
 
 
 def text(session: Session, selector: str) -> str:
-    return session.read_page(open=None, locate=selector).texts[0]
+    texts = session.read_page(open=None, locate=selector).texts  # none while a dialog is open
+    return texts[0] if texts else ""
 
 
 async def until(session: Session, selector: str, wanted: str) -> None:

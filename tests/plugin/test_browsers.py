@@ -100,7 +100,7 @@ def test_a_run_is_gone_on_with_in_its_browsers(
         ((*BOTH, "--audit"), "--browser: expected one with --audit, found chromium, firefox; run them apart"),
         ((*BOTH, "--browser-executable=/bin/sh"), "--browser: expected one with --browser-executable"),
         ((*BOTH, "--browser-channel=chrome"), "--browser: expected one with --browser-channel"),
-        ((*BOTH, "-o", "webarena_browser_executable=/bin/sh"), "one beside webarena_browser_executable in the ini"),
+        ((*BOTH, "-o", "webarena_browser_executable=/bin/sh"), "one with webarena_browser_executable in the ini"),
     ],
 )
 def test_what_is_one_browsers_alone_is_refused(

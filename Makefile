@@ -110,4 +110,4 @@ clean: ## Remove what runs and builds left behind
 	find . -path './.venv*' -prune -o -type d \( -name __pycache__ -o -name .pytest_cache \) -exec rm -rf {} +
 
 distclean: clean ## The same, and .venv
-	rm -rf .venv .venv-3.* examples/.envs
+	rm -rf .venv .venv-3.* .venv-wheel examples/.envs

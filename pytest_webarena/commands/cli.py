@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 import shutil
@@ -49,7 +50,9 @@ _COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = make_parser(arguments[:2]).parse_args(arguments)
+    options, unknown = make_parser(arguments[:2]).parse_known_args(arguments)
+    if unknown:
+        options.parser.error(_unknown(unknown, options.parser))
     try:
         fill_in(options)
         with _shown_plainly(getattr(options, "format", "")):
@@ -67,6 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     return code
+
+
+def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    near = {
+        word: difflib.get_close_matches(word.partition("=")[0], parser._option_string_actions, n=1) for word in words
+    }
+    hints = ", ".join(found[0] for found in near.values() if found)
+    return f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean {hints}?" if hints else "")
 
 
 class _Plainly:
@@ -139,8 +150,8 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _name_themselves(parser: argparse.ArgumentParser) -> None:
-    """Set ``prog`` of each command's options to its whole name, with which errors begin."""
-    parser.set_defaults(prog=parser.prog)
+    """Let the options of each command know its parser, and ``prog``, the name with which its errors begin."""
+    parser.set_defaults(prog=parser.prog, parser=parser)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for each in action.choices.values():

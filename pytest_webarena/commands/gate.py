@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, summarise
+from pytest_webarena.results.conditions import check_rates
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.parts import lacking
 from pytest_webarena.results.plan import cover, read_plan
@@ -44,6 +45,9 @@ def _gate(options: argparse.Namespace) -> int:
         raise UsageError("expected a threshold, --min-pass-rate or --max-errors, found none")
     run = RunDir(options.run_dir)
     facts = run.facts()  # says what is wrong with a folder that is no run
+    check_rates(run.path, facts)
+    if facts.get("audit"):
+        raise UsageError(f"{run.path}: expected a run of agents, found an audit of tasks, which has its own exit code")
     stored, plan = run.read(), read_plan(run.path)
     for each in stored.unreadable:
         print(each, file=sys.stderr)

@@ -142,11 +142,12 @@ def _times(options: argparse.Namespace) -> int:
 
 def _gradings(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.conditions import check_rates
     from pytest_webarena.results.gradings import compare, render
     from pytest_webarena.results.rundir import RunDir
 
     run = RunDir(run_asked_for(options))
-    run.facts()
+    check_rates(run.path, run.facts())
     stored = run.read()
     code = name_unreadable(stored.unreadable)
     found = compare(stored.records)

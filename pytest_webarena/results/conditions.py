@@ -90,7 +90,7 @@ def check_rates(path: Path, facts: Mapping[str, Any]) -> None:
     parts = (facts, *facts.get("merged", ()))
     if source := next((part["on_record"] for part in parts if part.get("on_record")), None):
         raise UsageError(
-            f"{path}: expected trials on sites, found some on the record of {source} (--replay-run): they tell where "
+            f"{path}: expected trials on sites, found some on the record of {source} (--replay-run): they show where "
             "agents left it, and make no rate; name a run of agents on sites"
         )
 

@@ -135,3 +135,12 @@ def test_the_recipes_of_images_are_listed(capsys: pytest.CaptureFixture[str]) ->
     listed = capsys.readouterr().out.partition("recipes:\n")[2].splitlines()
     assert {line.split()[0] for line in listed} == {*RECIPES, *DEBIAN_RECIPES, "debian"}
     assert "  debian-redmine    tracker: Redmine" in listed
+
+
+def test_an_unknown_option_is_answered_with_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["judge", "measure", "m", "--min-kappa", "0.3"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: webarena judge measure ")
+    assert said.endswith("unrecognized arguments: --min-kappa 0.3; did you mean --judge-min-kappa?\n")

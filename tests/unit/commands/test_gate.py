@@ -53,6 +53,18 @@ def test_what_can_not_be_trusted_passes_no_gate(run: Path, capsys: pytest.Captur
     assert "1 trials have a record that can't be read" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("fact", "said"), [({"on_record": "runs/main"}, "--replay-run"), ({"audit": True}, "found an audit of tasks")]
+)
+def test_trials_that_make_no_rate_pass_no_gate(
+    run: Path, fact: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = run / "run.json"
+    facts.write_text(json.dumps(json.loads(facts.read_text()) | fact))
+    assert main(["runs", "gate", str(run), "--max-errors=9"]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_run_that_was_stopped_is_not_at_its_end(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key = TrialKey("f", "mine", 1)
     extend_plan(run, [PlannedTrial(key=key, sites=(), node_id="", stopped="five errors in a row")])

@@ -386,7 +386,7 @@ def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester)
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("firefox")
 def test_https_sites_of_this_run_are_refused_to_it_in_a_sentence(pytester: pytest.Pytester) -> None:
-    """It can't be determined for one run to trust the authority; that is nobody's failure, and says what to do."""
+    """It can't be made to trust the authority for one run; that is nobody's failure, and says what to do."""
     shop = {"url": "https://shop.example"}
     with WarcFile(pytester.path / "shop.warc", sites={"shop": shop}) as archive:
         archive.add(
@@ -404,5 +404,5 @@ def test_https_sites_of_this_run_are_refused_to_it_in_a_sentence(pytester: pytes
     assert (error.key.browser, error.cause) == ("firefox", "browser")
     assert error.message == (
         "shop: expected Chromium, for the site comes by https with a certificate of this run alone, found a browser "
-        "that can't be determined for one run to trust it; run without --browser, or with --browser=chromium"
+        "that can't trust it for one run; run without --browser, or with --browser=chromium"
     )

@@ -32,7 +32,7 @@ class PythonKeys:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the class, factory or function."""
     files: tuple[str, ...] = ()
-    """Files and folders next to the definition that its code reads by itself, such as prompts: a change of these makes
+    """Files and folders next to the definition that its code reads, such as prompts: a change of these makes
     it another agent. The modules it imports need no mention (`code.imported_files`)."""
 
 

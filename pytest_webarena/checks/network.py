@@ -372,7 +372,7 @@ def _is_meant(spec: NetworkSpec, url: str, evidence: Evidence, *, loosely: bool)
 
 
 def _sent_on(spec: NetworkSpec, request: RequestRecord, evidence: Evidence) -> bool:
-    """Whether the site has only sent the request on to another spelling of its address, which counts by itself."""
+    """Whether the site has only sent the request on to another spelling of its address, which counts alone."""
     if request.status not in _SENT_ON:
         return False
     to = next((value for name, value in request.response_headers if name.lower() == "location"), "")

@@ -236,7 +236,7 @@ def _doubt(each: SignedIn, evidence: Evidence) -> _Doubt | None:
 def _asked(evidence: Evidence, site: str) -> bool:
     """Whether the agent's browser asked the site for anything that it had not asked for before the agent began.
 
-    Any such request may have ended the session: no address tells that it did not. What is not on record may have, too.
+    Any such request may have ended the session: no address shows that it did not. What is not on record may have, too.
     """
     if evidence.unrecorded or not evidence.began:
         return True

@@ -1,4 +1,4 @@
-"""``webarena compare tables``: success rates of runs as the papers tabulate them, published ones beside."""
+"""``webarena compare tables``: success rates of runs as the papers tabulate them, next to published ones."""
 
 from __future__ import annotations
 

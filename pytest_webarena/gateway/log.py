@@ -203,7 +203,7 @@ class RequestLog:
         return [entry.record() for entry in self._entries]
 
     def unrecorded(self) -> list[Unrecorded]:
-        """What is missing in `records`: by method and address, as far as these can be told apart."""
+        """What is missing in `records`: by method and address, as far as these can be distinguished."""
         missing = Counter(self._missing)
         for entry in self._open:
             if not entry.kept:

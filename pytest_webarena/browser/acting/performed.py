@@ -18,4 +18,4 @@ class Performed:
     value: str | None = None
     error: str = ""
     events: tuple[PageEvent, ...] = ()
-    """What the agent is told in addition to the page."""
+    """What the agent is shown in addition to the page."""

@@ -280,7 +280,7 @@ async def browser_page(site: int, gateway: int, loads: int) -> dict[str, float]:
     """Median ms until a page with 20 scripts has loaded in Chromium, nothing cached: straight to the site, and not."""
     from playwright.async_api import async_playwright
 
-    from pytest_webarena.browser.launching.finding import find_browser, launch_options
+    from pytest_webarena.browser.launching.discovery import find_browser, launch_options
     from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 
     times: dict[str, list[float]] = {"direct": [], "gateway": []}

@@ -47,9 +47,9 @@ from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
-from pytest_webarena.recorder.families import family
-from pytest_webarena.recorder.proving import prove, relative
 from pytest_webarena.recorder.replaying import replay_solution
+from pytest_webarena.recorder.selector_families import family
+from pytest_webarena.recorder.selector_proving import prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
 from pytest_webarena.signals import DomEvent, Signal, TargetRecord

@@ -26,7 +26,7 @@ from redesigned_rules import CHANGES
 from redesigned_rules import Page as Redesigned
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.browser.acting import looks
+from pytest_webarena.browser.acting import element_probes
 from pytest_webarena.browser.reports import Sighting
 from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.signals import TargetRecord
@@ -49,7 +49,7 @@ class Still:
         found = [self._found(selector) for selector in selectors]
         firsts = [handles[0] for handles in found if handles]
         numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))
-        said = self.page.evaluate(f"nodes => nodes.map({looks.DESCRIBE})", firsts)
+        said = self.page.evaluate(f"nodes => nodes.map({element_probes.DESCRIBE})", firsts)
         seen = []
         for handles in found:
             number = next(numbers) if handles else -1

@@ -26,7 +26,7 @@ from typing import Any
 
 from pytest_webarena.actions import Goto, as_record
 from pytest_webarena.checks import REPAIRED, Verdict, judge_all, judge_all_bounded
-from pytest_webarena.checks.asking import Grade, Question
+from pytest_webarena.checks.judge_protocol import Grade, Question
 from pytest_webarena.evidence import Evidence, StepRecord, TabState
 from pytest_webarena.signals import AddressChanged, DomEvent, ElementRecord, Signal, TargetRecord
 from pytest_webarena.suites.loading import load_suite

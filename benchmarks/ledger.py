@@ -22,7 +22,7 @@ from pytest_webarena.changes import SiteChanges
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.ledger.comparing import between
-from pytest_webarena.sites.ledger.moment import moment_below
+from pytest_webarena.sites.ledger.snapshot import moment_below
 
 WRITES = {
     "homepage": "update notes set title = title || 'x' where id = (select min(id) from notes)",

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.cluster.executor import ClusterExecutor
-from pytest_webarena.trials.threads import ThreadedExecutor
+from pytest_webarena.trials.threaded_executor import ThreadedExecutor
 
 _beside: list[float] = []
 _sizes: list[int] = []

@@ -22,7 +22,7 @@ from pathlib import Path
 from pytest_webarena.actions import Stop
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
-from pytest_webarena.recorder.proving import prove, relative
+from pytest_webarena.recorder.selector_proving import prove, relative
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import task_lines
 from pytest_webarena.sites.catalogues.loading import load_catalogue

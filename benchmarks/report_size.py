@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.browser.launching.discovery import find_browser
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import Cause

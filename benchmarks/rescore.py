@@ -20,10 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from pytest_webarena.checks import REPAIRED, judge_all
-from pytest_webarena.checks.asking import Grade, Question
+from pytest_webarena.checks.judge_protocol import Grade, Question
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabState, Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
-from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
+from pytest_webarena.llm_judge.reply_cache import Kept, VerdictCache
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task

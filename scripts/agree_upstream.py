@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks import ORIGINAL, Live, judge
-from pytest_webarena.checks.asking import Grade, Question
+from pytest_webarena.checks.judge_protocol import Grade, Question
 from pytest_webarena.checks.upstream.calls import Call
 from pytest_webarena.checks.upstream.helpers import address_of, text_of
 from pytest_webarena.checks.upstream.program_spec import ProgramSpec

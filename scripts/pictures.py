@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.browser.launching.discovery import find_browser
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.viewer import write_view
 from scripts.demo import ALLURE

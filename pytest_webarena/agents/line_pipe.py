@@ -20,7 +20,7 @@ from pytest_webarena.agents.hints import hint
 from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Destination, boxed
 from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
-from pytest_webarena.browser.launching.finding import make_temp_dir
+from pytest_webarena.browser.launching.discovery import make_temp_dir
 from pytest_webarena.errors import AgentError, BrowserError, UsageError
 from pytest_webarena.secrets import scrub
 from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork

@@ -22,7 +22,7 @@ from pytest_webarena.agents.code import contents, imported_files
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
-from pytest_webarena.agents.own_files import refuse_answers
+from pytest_webarena.agents.program_files import refuse_answers
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
 from pytest_webarena.agents.sandbox import BUBBLEWRAP, Destination, check, read_host
 from pytest_webarena.agents.wire import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import ByScript
-from pytest_webarena.agents.apart import verdict_told
+from pytest_webarena.agents.divergence import verdict_told
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.recording import Recording, find_recording

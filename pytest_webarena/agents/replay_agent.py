@@ -26,12 +26,12 @@ from pytest_webarena.actions import (
     Wait,
     as_record,
 )
-from pytest_webarena.agents.acts import acts_of, ways_to
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.agents.fields import field_value, named_elements, pieces_of, written_anew
-from pytest_webarena.agents.finding_again import missing, targets_of
+from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, written_anew
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
+from pytest_webarena.agents.script_actions import acts_of, ways_to
+from pytest_webarena.agents.target_recovery import missing, targets_of
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.text import clip
 

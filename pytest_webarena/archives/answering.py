@@ -12,8 +12,8 @@ from pytest_webarena.archives.archive import Archive, Found
 from pytest_webarena.archives.bodies import codings_of, decoded, looks_plain
 from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutates, names_address, names_method
-from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, WRITES, is_navigation, lack_of
+from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, is_navigation, lack_of
+from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.pages import not_sent, preflight_allowed
 
 __all__ = ["Answer", "answer"]

@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.launching.finding import require_ffmpeg
+from pytest_webarena.browser.launching.discovery import require_ffmpeg
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.errors import BrowserError
 

@@ -17,7 +17,7 @@ from playwright.async_api import Browser, BrowserType, Playwright, async_playwri
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
-from pytest_webarena.browser.launching.finding import (
+from pytest_webarena.browser.launching.discovery import (
     BrowserChoice,
     find_browser,
     is_sandbox_failure,

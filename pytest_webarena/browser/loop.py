@@ -14,7 +14,7 @@ import time
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
-from pytest_webarena.browser.launching.steady_network import steady_command
+from pytest_webarena.browser.launching.network_changes import steady_command
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["Deadline", "LoopThread", "closed_unbegun"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.acting import looks
+from pytest_webarena.browser.acting import element_probes
 from pytest_webarena.browser.reports import Beside, ListOption
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.tasks.syntax import CONTROLS
@@ -66,7 +66,7 @@ async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
     handle: Any = None
     try:
         handle = await tab.run(locator.element_handle(timeout=500 * hang), hang, f"looking for {selector!r}")
-        record = TargetRecord(**await tab.run(handle.evaluate(looks.DESCRIBE), hang, "looking at an element"))
+        record = TargetRecord(**await tab.run(handle.evaluate(element_probes.DESCRIBE), hang, "looking at an element"))
         options = await tab.run(handle.evaluate(_OPTIONS), hang, "looking at a list")
         inside, _, _ = selector.rpartition(_INTO_FRAME)
         frame = f"{inside}{_INTO_FRAME} >> " if inside else ""
@@ -92,6 +92,6 @@ async def _neighbour(
         number = await tab.run(listed.evaluate_all(_NEXT, [handle, any_will_do]), hang, "looking at neighbours")
         if number >= 0:
             found = listed.nth(number)
-            other = await tab.run(found.evaluate(looks.DESCRIBE), hang, "looking at an element")
+            other = await tab.run(found.evaluate(element_probes.DESCRIBE), hang, "looking at an element")
             return f"{frame}{kind} >> nth={number}", TargetRecord(**other)
     return "", None

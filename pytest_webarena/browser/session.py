@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pytest_webarena.actions import Action
-from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.faults import DialogBlocks, TabGone, Unresponsive
 from pytest_webarena.browser.loop import closed_unbegun
 from pytest_webarena.browser.neighbours import beside
 from pytest_webarena.browser.observation import Observation
+from pytest_webarena.browser.remote_input import ByHand
 from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageEvent, PageReading, Sighting
 from pytest_webarena.browser.session_work import SessionWork
 from pytest_webarena.errors import BrowserError

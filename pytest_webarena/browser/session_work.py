@@ -26,22 +26,23 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.browser.acting import looks
+from pytest_webarena.browser.acting import element_probes
 from pytest_webarena.browser.acting.execute import perform
 from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
-from pytest_webarena.browser.looking import glance, html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
+from pytest_webarena.browser.pending_writes import begun_before, come_to_rest, holds_writes, reads_left
 from pytest_webarena.browser.reading.check_reader import CheckReader
 from pytest_webarena.browser.refused_requests import record_refused
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, Sighting
-from pytest_webarena.browser.sightings import sightings
+from pytest_webarena.browser.selector_matches import sightings
 from pytest_webarena.browser.signal_log import SignalLog
+from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
@@ -50,7 +51,6 @@ from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
-from pytest_webarena.browser.writes import begun_before, come_to_rest, holds_writes, reads_left
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
 from pytest_webarena.text import shorten
@@ -338,7 +338,7 @@ class SessionWork:
     async def _focused(self) -> TargetRecord | None:
         try:
             what = "looking at what has the focus"
-            found = await self._tabs.current.evaluate(looks.FOCUSED, seconds=self._limits.hang, what=what)
+            found = await self._tabs.current.evaluate(element_probes.FOCUSED, seconds=self._limits.hang, what=what)
             return TargetRecord(**found) if found else None
         except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
             return None
@@ -353,7 +353,7 @@ class SessionWork:
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:
             found = find_target(self._tabs.current, Selector(selector), hang=self._limits.hang, patience=patience)
-            return TargetRecord(**await found.call(looks.DESCRIBE))
+            return TargetRecord(**await found.call(element_probes.DESCRIBE))
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return None
 

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from pytest_webarena.checks.asking import Asker, Grade, Question
 from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.images.captions import answer_through, find_captioner
+from pytest_webarena.checks.judge_protocol import Asker, Grade, Question
 from pytest_webarena.checks.judging import Watch, judge, judge_all, make_ready
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from pytest_webarena.actions import Stop
-from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, UPSTREAM_KINDS, Grading, find_grading, gradings_of, headline_of
+from pytest_webarena.checks.judge_protocol import Asker
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, blames_task
 from pytest_webarena.checks.side_effects import PATH, side_effects
 from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_sign_in

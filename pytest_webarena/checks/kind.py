@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading
+from pytest_webarena.checks.judge_protocol import Asker
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.errors import Cause, WebArenaError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe

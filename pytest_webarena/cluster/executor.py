@@ -13,12 +13,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.cluster.interface import Cluster, Delivery, NodeGone, NodeSilent, Parcel
 from pytest_webarena.cluster.jobs import Helper, Job
-from pytest_webarena.cluster.members import Cluster, Delivery, NodeGone, NodeSilent, Parcel
-from pytest_webarena.cluster.watching import SILENT, Watch
+from pytest_webarena.cluster.node_health import SILENT, Watch
 from pytest_webarena.errors import HarnessError, SiteMissing
 from pytest_webarena.results.records import DEFAULT_BROWSER
-from pytest_webarena.trials.breaking_off import BrokenOff
+from pytest_webarena.trials.cancellation import BrokenOff
 
 if TYPE_CHECKING:
     from types import TracebackType

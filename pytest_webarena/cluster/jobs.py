@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_webarena.cluster.members import Delivery, Member, Parcel
+    from pytest_webarena.cluster.interface import Delivery, Member, Parcel
     from pytest_webarena.errors import SiteMissing
     from pytest_webarena.results import TrialRecord
 

@@ -17,24 +17,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import resolve_agent
-from pytest_webarena.cluster.having import sites_lacking
-from pytest_webarena.cluster.members import Delivery, Parcel
+from pytest_webarena.cluster.interface import Delivery, Parcel
+from pytest_webarena.cluster.node_capabilities import sites_lacking
+from pytest_webarena.cluster.project_files import NodePaths
 from pytest_webarena.cluster.shipping import pack, unpack
-from pytest_webarena.cluster.staging import NodePaths
-from pytest_webarena.elsewhere import Call, keep_elsewhere
 from pytest_webarena.errors import HarnessError, Unready, UsageError
 from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.rpc_proxies import Call, keep_elsewhere
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.broker.memory import available_memory
 from pytest_webarena.sites.cleanup.private_directory import sweep
 from pytest_webarena.sites.cleanup.reaper import identity
+from pytest_webarena.sites.client.broker_request import place_order
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.sites.client.order import place_order
-from pytest_webarena.trials.printed import OfTrials, Output, divided, inside
+from pytest_webarena.trials.captured_output import OfTrials, Output, divided, inside
+from pytest_webarena.trials.concurrency import automatic_width, most_replicas
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime
-from pytest_webarena.trials.threads import ThreadedExecutor, cores
-from pytest_webarena.trials.width import automatic_width, most_replicas
+from pytest_webarena.trials.threaded_executor import ThreadedExecutor, cores
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.overrides import Overrides

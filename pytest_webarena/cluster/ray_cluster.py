@@ -21,15 +21,15 @@ import ray
 from ray.exceptions import ActorUnavailableError, GetTimeoutError, ObjectLostError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from pytest_webarena.cluster.books import Books
-from pytest_webarena.cluster.members import ClusterLost, Delivery, Member, NodeGone, NodeRefused, NodeSilent, Parcel
+from pytest_webarena.cluster.cluster_address import answers
+from pytest_webarena.cluster.coordinator_state import Books
+from pytest_webarena.cluster.interface import ClusterLost, Delivery, Member, NodeGone, NodeRefused, NodeSilent, Parcel
 from pytest_webarena.cluster.node import Node, Setup, Welcome, differences, versions
-from pytest_webarena.cluster.reaching import answers
 from pytest_webarena.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
-    from pytest_webarena.cluster.books import Answer
-    from pytest_webarena.elsewhere import Call
+    from pytest_webarena.cluster.coordinator_state import Answer
+    from pytest_webarena.rpc_proxies import Call
 
 __all__ = ["RayCluster", "connect", "dumps"]
 

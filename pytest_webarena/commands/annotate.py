@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.asking import Decision
+from pytest_webarena.checks.judge_protocol import Decision
+from pytest_webarena.error_collector import Wrongs
 from pytest_webarena.errors import UsageError, closest, writing
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip
-from pytest_webarena.wrongs import Wrongs
 
 __all__ = ["Labelled", "add_arguments", "compare", "read_labels", "sheet"]
 

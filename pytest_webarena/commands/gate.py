@@ -10,9 +10,9 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, summarise
+from pytest_webarena.results.completeness import lacking
 from pytest_webarena.results.conditions import check_rates
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
-from pytest_webarena.results.parts import lacking
 from pytest_webarena.results.plan import cover, read_plan
 
 __all__ = ["add_command"]

@@ -66,10 +66,10 @@ def _propose(options: argparse.Namespace) -> int:
     """0 when there are ideas; everything that is wrong with what was said is told before anything is paid for."""
     from pytest_webarena.commands.playing import open_runtime
     from pytest_webarena.commands.project import DEFAULT_SITES
-    from pytest_webarena.ideas.crawling import crawl
-    from pytest_webarena.ideas.drafts import draft_text
-    from pytest_webarena.ideas.proposing import prompt_version, propose
     from pytest_webarena.sites.catalogues.loading import load_catalogue
+    from pytest_webarena.task_generation.crawling import crawl
+    from pytest_webarena.task_generation.drafts import draft_text
+    from pytest_webarena.task_generation.proposing import prompt_version, propose
 
     endpoint = _endpoint(options)
     name = options.sites or DEFAULT_SITES
@@ -145,8 +145,8 @@ class _Asking:
 
 def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
     """What is looked at, as a task that does nothing there."""
-    from pytest_webarena.ideas.drafts import task_text_of
     from pytest_webarena.sites.catalogues.external import is_unreset
+    from pytest_webarena.task_generation.drafts import task_text_of
     from pytest_webarena.tasks import parse_tasks
 
     sites, start = [], []
@@ -177,9 +177,9 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
 
 def _settle(options: argparse.Namespace) -> int:
     """0 when nothing is left to be said or decided, else 1."""
-    from pytest_webarena.ideas.answers import read_said
-    from pytest_webarena.ideas.drafts import drafts_in
-    from pytest_webarena.ideas.settling import settle, settled_text
+    from pytest_webarena.task_generation.adjudication import settle, settled_text
+    from pytest_webarena.task_generation.answers import read_said
+    from pytest_webarena.task_generation.drafts import drafts_in
 
     _new(options.output)
     drafts = drafts_in(options.drafts)

@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _why_not(task: Task, catalogue: Catalogue) -> str:
     """Why nothing is tried with a task; empty when something is."""
-    from pytest_webarena.upkeep.checking import why_untried
+    from pytest_webarena.monitoring.checking import why_untried
 
     if not task.solution:
         return "not tried: it has no solution"
@@ -93,10 +93,10 @@ def _healed(task: Task, runtime: Runtime) -> Healed:
 def heal(task: Task, runtime: Runtime) -> Healed:
     """Replay the solution of ``task`` on fresh sites, each step healed where it has to be; the checks have the last
     word: of a solution that does not pass nothing is to be rewritten."""
+    from pytest_webarena.monitoring.findings import asks_answer
     from pytest_webarena.recorder.replaying import replay_solution
     from pytest_webarena.recorder.rewriting import Change
     from pytest_webarena.trials.tryout import tryout
-    from pytest_webarena.upkeep.findings import asks_answer
 
     result = Healed(task=task)
     with tryout(task, runtime, lambda _: None, Path("tryout")) as trying:

@@ -91,7 +91,7 @@ def pull_missing(apps: Iterable[AppManifest], *, usable: bool = False) -> int:
     if not wanted:
         return 0
     from pytest_webarena.sites.backends.docker import connect
-    from pytest_webarena.sites.backends.docker.obtain import find_image, in_words, is_pulled
+    from pytest_webarena.sites.backends.docker.image_sources import find_image, in_words, is_pulled
     from pytest_webarena.sites.backends.docker.pulling import pull
     from pytest_webarena.sites.backends.docker.volumes import missing_volumes
 
@@ -120,7 +120,7 @@ def pull_missing(apps: Iterable[AppManifest], *, usable: bool = False) -> int:
 
 def _require_room(images: Iterable[DockerManifest], storage: str) -> None:
     """`SiteError` when the engine's disk can't hold ``images``, as far as their sizes are known."""
-    from pytest_webarena.sites.backends.docker.obtain import in_words
+    from pytest_webarena.sites.backends.docker.image_sources import in_words
 
     needed = sum(docker.pull_bytes or 0 for docker in images)
     path = Path(storage)

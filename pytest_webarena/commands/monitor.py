@@ -17,9 +17,9 @@ from pytest_webarena.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_webarena.llm_judge.config import JudgeSettings
+    from pytest_webarena.monitoring.findings import TaskFinding
+    from pytest_webarena.monitoring.history import History
     from pytest_webarena.tasks.model import Task
-    from pytest_webarena.upkeep.findings import TaskFinding
-    from pytest_webarena.upkeep.history import History
 
 __all__ = ["NOTHING_DUE", "UNTOLD", "add_arguments", "tasks_named"]
 
@@ -89,7 +89,7 @@ def _judge(options: argparse.Namespace) -> JudgeSettings:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from pytest_webarena.upkeep.history import DAY, History, read_flags
+    from pytest_webarena.monitoring.history import DAY, History, read_flags
 
     history = History(options.folder)
     if options.history:
@@ -116,8 +116,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _months(options: argparse.Namespace, history: History) -> int:
-    from pytest_webarena.upkeep.history import decay
-    from pytest_webarena.upkeep.report import decay_lines
+    from pytest_webarena.monitoring.history import decay
+    from pytest_webarena.monitoring.report import decay_lines
 
     months = decay(history.entries)
     if options.format == "json":
@@ -161,9 +161,9 @@ def tasks_named(sources: Sequence[str]) -> list[Task]:
 
 
 def _check(options: argparse.Namespace, history: History, due: Sequence[Task], rest: Sequence[Task]) -> int:
+    from pytest_webarena.monitoring.history import decay
+    from pytest_webarena.monitoring.report import alerts_json, lines, page, report_json
     from pytest_webarena.results.files import write_atomically
-    from pytest_webarena.upkeep.history import decay
-    from pytest_webarena.upkeep.report import alerts_json, lines, page, report_json
 
     before = {task.id: history.before(task.id) for task in due}
     findings = _findings(options, history, due)
@@ -194,6 +194,9 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
 
 
 def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]) -> list[TaskFinding]:
+    from pytest_webarena.monitoring.checking import check, why_untried
+    from pytest_webarena.monitoring.findings import untried
+    from pytest_webarena.monitoring.history import Entry
     from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.sites.catalogues.external import parse_site_urls
     from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -201,9 +204,6 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
     from pytest_webarena.trials.executor import SerialExecutor
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import Runtime
-    from pytest_webarena.upkeep.checking import check, why_untried
-    from pytest_webarena.upkeep.findings import untried
-    from pytest_webarena.upkeep.history import Entry
 
     urls = parse_site_urls(options.site_url)
     catalogue = load_catalogue(options.sites, site_urls=urls)
@@ -241,10 +241,10 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
 
 def _config(options: argparse.Namespace, history: History, tasks: dict[str, Task]) -> Any:
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.monitoring.replaying import definition
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.runtime import RuntimeConfig
-    from pytest_webarena.upkeep.replaying import definition
 
     return RuntimeConfig(
         worker="check",

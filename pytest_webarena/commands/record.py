@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, Upload
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
-from pytest_webarena.recorder.keeping import Keeper, KeptRecording, read_kept, uploads_of
-from pytest_webarena.recorder.making import (
+from pytest_webarena.recorder.autosave import Keeper, KeptRecording, read_kept, uploads_of
+from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
+from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
+from pytest_webarena.recorder.selector_proving import relative
+from pytest_webarena.recorder.task_building import (
     Shown,
     do_again,
     follow,
@@ -28,9 +31,6 @@ from pytest_webarena.recorder.making import (
     task_text,
     try_task,
 )
-from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
-from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
-from pytest_webarena.recorder.proving import relative
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.signals import AddressChanged

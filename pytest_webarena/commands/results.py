@@ -117,9 +117,9 @@ def _relative(path: Path) -> str:
 
 def _times(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.profile import as_table, spent_by_agent
     from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.table_forms import as_markdown, as_text
-    from pytest_webarena.results.times import as_table, spent_by_agent
 
     run = RunDir(run_asked_for(options))
     run.facts()

@@ -14,11 +14,11 @@ from pytest_webarena.checks.computed.rubric_files import write_rubric
 from pytest_webarena.commands.judge import add_judge_arguments, judge_settings
 from pytest_webarena.errors import UsageError, closest, writing
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm_judge.authoring import author, prompt_version
 from pytest_webarena.llm_judge.config import DEFAULT_BAR
+from pytest_webarena.llm_judge.human_points import sheet, study
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.llm_judge.measuring import keep_measurement
-from pytest_webarena.llm_judge.people import sheet, study
+from pytest_webarena.llm_judge.rubric_authoring import author, prompt_version
 from pytest_webarena.llm_judge.rubric_report import render_rubrics
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.suites.arb import PREFIX

@@ -10,13 +10,13 @@ from pathlib import Path
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.commands.project import DEFAULT_SITES
 from pytest_webarena.errors import TaskFileError, UsageError
+from pytest_webarena.monitoring.proposed_changes import Proposal, inserted, propose
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.validate import validate
-from pytest_webarena.upkeep.proposed_changes import Proposal, inserted, propose
 
 __all__ = ["add_arguments"]
 

@@ -16,7 +16,7 @@ from pytest_webarena.errors import SiteError, SiteMissing, UsageError, WebArenaE
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
-from pytest_webarena.sites.kept_open import (
+from pytest_webarena.sites.site_daemon import (
     StandingClient,
     StandingSettings,
     StandingSite,
@@ -100,7 +100,7 @@ def _list(options: argparse.Namespace) -> int:
 def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.agents import sandbox
     from pytest_webarena.browser.config import EngineConfig
-    from pytest_webarena.browser.launching.finding import find_browser
+    from pytest_webarena.browser.launching.discovery import find_browser
     from pytest_webarena.sites.doctor import Diagnosis, examine
 
     catalogue = _catalogue(options)
@@ -133,7 +133,7 @@ def _doctor(options: argparse.Namespace) -> int:
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
     """Whether what ``apps`` say of ``reuse`` holds, or could be said."""
     from pytest_webarena.sites.doctor import Diagnosis
-    from pytest_webarena.sites.measuring import measure
+    from pytest_webarena.sites.reset_measuring import measure
 
     wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
     said = {app.name: app.reuse == "clean" for app in wanted}

@@ -63,7 +63,7 @@ def add_commands(tasks: Any) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from pytest_webarena.checks.key_nodes.open_ends import with_open_ends
+    from pytest_webarena.checks.key_nodes.ambiguous_prefixes import with_open_ends
     from pytest_webarena.checks.side_effects import without_guard
     from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
     from pytest_webarena.sites.catalogues.live import LIVE

@@ -69,8 +69,8 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
 
 def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> int:
     """Write what was done as a solution, and try that. Exit code 1 for one that does not pass on fresh sites."""
-    from pytest_webarena.recorder.making import do_again, shown_of
-    from pytest_webarena.recorder.proving import relative
+    from pytest_webarena.recorder.selector_proving import relative
+    from pytest_webarena.recorder.task_building import do_again, shown_of
     from pytest_webarena.recorder.writing import solution_lines, task_lines
 
     shown = shown_of(evidence, None)

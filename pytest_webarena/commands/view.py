@@ -68,10 +68,10 @@ def _view(options: argparse.Namespace) -> int:
 
 def _form(options: argparse.Namespace) -> int:
     """The form for those who answer, or for the one who decides."""
-    from pytest_webarena.ideas.answers import read_said
-    from pytest_webarena.ideas.drafts import drafts_in
-    from pytest_webarena.ideas.form import write_form
-    from pytest_webarena.ideas.settling import differing, require_three
+    from pytest_webarena.task_generation.adjudication import differing, require_three
+    from pytest_webarena.task_generation.answers import read_said
+    from pytest_webarena.task_generation.drafts import drafts_in
+    from pytest_webarena.task_generation.form import write_form
 
     if options.serve or options.port:
         raise UsageError("--serve: expected a run to be shown, found ideas; their form is one file, for each person")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, lack_of
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
-from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING, WRITES, lack_of
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.upstream import Route
 

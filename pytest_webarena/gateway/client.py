@@ -8,13 +8,13 @@ import ssl
 from collections.abc import Iterable
 from typing import Protocol
 
-from pytest_webarena.gateway.disguise import names_method
+from pytest_webarena.gateway.archive_misses import is_navigation
 from pytest_webarena.gateway.exchange import Exchange
 from pytest_webarena.gateway.framing import BodyReader, request_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
-from pytest_webarena.gateway.lacking import is_navigation
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
+from pytest_webarena.gateway.method_override import names_method
 from pytest_webarena.gateway.pages import COMING, answer, answer_preflight, answer_script
 from pytest_webarena.gateway.routes import Hindered, Intercepted, NotArchived, Refused, RouteTable
 from pytest_webarena.gateway.settings import GatewaySettings

@@ -14,7 +14,7 @@ from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead,
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
-from pytest_webarena.gateway.rest import Rest
+from pytest_webarena.gateway.response_body import Rest
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel

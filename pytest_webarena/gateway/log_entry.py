@@ -8,9 +8,9 @@ import time
 import zlib
 
 from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.gateway.archive_misses import Lack
 from pytest_webarena.gateway.framing import Capture
 from pytest_webarena.gateway.heads import header_pairs
-from pytest_webarena.gateway.lacking import Lack
 from pytest_webarena.gateway.obstacles import Obstacle
 
 __all__ = ["SAFE_METHODS", "Entry", "body_text"]

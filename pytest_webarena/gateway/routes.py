@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
+from pytest_webarena.gateway.archive_misses import Lack
 from pytest_webarena.gateway.heads import BadMessage
-from pytest_webarena.gateway.lacking import Lack
 from pytest_webarena.gateway.obstacles import Obstacle
-from pytest_webarena.gateway.sent_on import SentOn
+from pytest_webarena.gateway.redirect_sources import SentOn
 from pytest_webarena.gateway.upstream import Allowed, Route, nothing_allowed
 
 __all__ = ["Guarded", "Hindered", "Intercepted", "NotArchived", "Refused", "RouteTable"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pytest_webarena.gateway.heads import RequestHead, ResponseHead
     from pytest_webarena.gateway.log_entry import Entry
-    from pytest_webarena.gateway.sent_on import SentOn
+    from pytest_webarena.gateway.redirect_sources import SentOn
 
 __all__ = [
     "Allowed",

@@ -19,26 +19,26 @@ from pytest_webarena.answers import instructions
 from pytest_webarena.browser.config import DialogPolicy, ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
+from pytest_webarena.checks.answer_form import answer_form
 from pytest_webarena.checks.grading import answer_format
-from pytest_webarena.checks.told import answer_form
 from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
 from pytest_webarena.evidence import Evidence, StepRecord
-from pytest_webarena.gym.house import Guest, HouseKey, enter
-from pytest_webarena.gym.retold import Retold
+from pytest_webarena.gym.browsergym_observation import Retold
 from pytest_webarena.gym.rollout import Rollout
+from pytest_webarena.gym.shared_runtime import Guest, HouseKey, enter
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.gym.tree import AnyTree, tree
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.archive_misses import with_lacks
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
-from pytest_webarena.trials.lacking import with_lacks
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
-from pytest_webarena.trials.stage import Stage, set_stage
+from pytest_webarena.trials.trial_environment import Stage, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action

@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from pytest_webarena.gateway.disguise import hidden_method, is_unreadable, mutates, names_address, names_method
+from pytest_webarena.gateway.archive_misses import lack_of
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
-from pytest_webarena.gateway.lacking import lack_of
 from pytest_webarena.gateway.log_entry import Entry
+from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.pages import NOT_SENT
+from pytest_webarena.gateway.redirect_sources import SentOn
 from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
-from pytest_webarena.gateway.sent_on import SentOn
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
-from pytest_webarena.live import signs
+from pytest_webarena.live import bot_walls
 from pytest_webarena.live.addresses import why_no_host
 from pytest_webarena.live.connecting import Forbidden
 from pytest_webarena.live.domains import registrable
-from pytest_webarena.live.terms import Terms
-from pytest_webarena.live.world import World
+from pytest_webarena.live.internet import World
+from pytest_webarena.live.visit_rules import Terms
 
 __all__ = ["Guard"]
 
@@ -128,11 +128,11 @@ class Guard:
         page = lack_of(request.method, request.fields) == "page"
         if page and 300 <= head.status < 400 and (to := known.get("location")):
             self._sent_on.note(entry.url, to)
-        if head.status in (429, 503) and (wait := signs.retry_after(known.get("retry-after", ""))):
+        if head.status in (429, 503) and (wait := bot_walls.retry_after(known.get("retry-after", ""))):
             self.world.pace.hold(route.host, wait)
-        if why := signs.refusal(head.status, known, page=page):
+        if why := bot_walls.refusal(head.status, known, page=page):
             entry.hinder("blocked", why)
-        elif page and signs.captcha_frame(entry.url):
+        elif page and bot_walls.captcha_frame(entry.url):
             entry.hinder("blocked", "a captcha")
         elif page and head.status >= 500:
             entry.hinder("site", f"status {head.status}")

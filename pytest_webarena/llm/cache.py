@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.elsewhere import stand_in
+from pytest_webarena.rpc_proxies import stand_in
 
 __all__ = ["ResponseCache", "cache_key", "open_cache"]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.errors import recording, unwritten
 from pytest_webarena.evidence.usage import MOST, Usage
+from pytest_webarena.rpc_proxies import stand_in
 
 __all__ = [
     "Bill",

@@ -2,7 +2,7 @@
 
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings, placed
 from pytest_webarena.llm_judge.judge import Judge, JudgeSession
-from pytest_webarena.llm_judge.standing import Standing, errors, judge_facts, offs, standing
+from pytest_webarena.llm_judge.judge_eligibility import Standing, errors, judge_facts, offs, standing
 
 __all__ = [
     "Judge",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_webarena.checks.asking import Decision, Question, QuestionKind
+from pytest_webarena.checks.judge_protocol import Decision, Question, QuestionKind
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.llm_judge.labelled import list_in, mapping_of, read_labelled, text_in
+from pytest_webarena.llm_judge.labelled_files import list_in, mapping_of, read_labelled, text_in
 
 __all__ = [
     "SHIPPED_ANSWERS",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
-from pytest_webarena.checks.asking import QuestionKind
+from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint

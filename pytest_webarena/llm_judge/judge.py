@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
+from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.errors import JudgeError, ModelError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
@@ -17,10 +17,10 @@ from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
 from pytest_webarena.llm_judge.replies import WORDS, Read
-from pytest_webarena.llm_judge.seals import forges, seal_of
+from pytest_webarena.llm_judge.reply_authenticity import forges, seal_of
+from pytest_webarena.llm_judge.reply_cache import Kept, open_verdicts
 from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
-from pytest_webarena.llm_judge.verdicts import Kept, open_verdicts
-from pytest_webarena.results.comparing.doubts import least_informed
+from pytest_webarena.results.comparing.uncertainty import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
 __all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]

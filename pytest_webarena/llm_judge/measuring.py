@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_webarena.checks.asking import Decision, JudgeUnreadable
+from pytest_webarena.checks.judge_protocol import Decision, JudgeUnreadable
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.agreement import Agreement, Share
 from pytest_webarena.llm_judge.answers import LabelledAnswer, LabelledSet

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pytest_webarena.checks.asking import Award, Decision, Question, QuestionKind, RubricItem
 from pytest_webarena.checks.computed.rubric import parts_of
-from pytest_webarena.llm_judge.seals import own_lines, resembles, unsealed
+from pytest_webarena.checks.judge_protocol import Award, Decision, Question, QuestionKind, RubricItem
+from pytest_webarena.llm_judge.reply_authenticity import own_lines, resembles, unsealed
 from pytest_webarena.text import clip
 
 __all__ = ["WORDS", "Read", "read_awards", "read_reply", "read_share", "understand"]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from pytest_webarena.checks.asking import Decision
+from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.llm_judge.agreement import Agreement, Share
 from pytest_webarena.llm_judge.measuring import Graded, Measurement
 from pytest_webarena.llm_judge.replies import WORDS

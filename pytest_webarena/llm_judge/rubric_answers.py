@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.asking import Question
 from pytest_webarena.checks.computed.rubric_files import read_items
+from pytest_webarena.checks.judge_protocol import Question
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge.labelled import list_in, mapping_of, read_labelled, text_in
+from pytest_webarena.llm_judge.labelled_files import list_in, mapping_of, read_labelled, text_in
 
 __all__ = ["SHIPPED_RUBRICS", "GradedAnswers", "MarkedAnswer", "read_marked"]
 

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pytest_webarena.checks.asking import JudgeUnreadable
 from pytest_webarena.checks.computed.rubric import parts_of
+from pytest_webarena.checks.judge_protocol import JudgeUnreadable
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.judge import Judge
-from pytest_webarena.llm_judge.marks import Mark, Marks
 from pytest_webarena.llm_judge.measuring import KnownJudge
+from pytest_webarena.llm_judge.point_agreement import Mark, Marks
 from pytest_webarena.llm_judge.rubric_answers import GradedAnswers, MarkedAnswer
 
 __all__ = ["RubricMeasurement", "figures", "measure_rubrics"]

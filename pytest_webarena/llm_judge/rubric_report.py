@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from pytest_webarena.llm_judge.agreement import Share
-from pytest_webarena.llm_judge.marks import Mark, Marks
+from pytest_webarena.llm_judge.point_agreement import Mark, Marks
 from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement
 from pytest_webarena.results.wording import seconds_words, usage_words
 from pytest_webarena.text import printable

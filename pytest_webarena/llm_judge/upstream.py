@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pytest_webarena.agents.model.upstream import UPSTREAM, find_file
-from pytest_webarena.checks.asking import Decision, Question, QuestionKind
+from pytest_webarena.checks.judge_protocol import Decision, Question, QuestionKind
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.llm.templates import read_text

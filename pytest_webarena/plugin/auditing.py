@@ -69,7 +69,7 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
     """
     from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
     from pytest_webarena.results.audit import why_wrong
-    from pytest_webarena.results.ends import proves_nothing
+    from pytest_webarena.results.end_state import proves_nothing
 
     task = trial.task
     if not trial.must_pass and record.outcome == "failed":

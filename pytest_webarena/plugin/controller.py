@@ -14,15 +14,15 @@ import pytest
 
 from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdist
-from pytest_webarena.plugin.asked_nodes import not_asked_for
+from pytest_webarena.plugin.prefetch_choice import serial_lines
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
+from pytest_webarena.plugin.requested_nodes import not_asked_for
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
-from pytest_webarena.plugin.wide_choice import serial_lines
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.export import export

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.executor import TrialExecutor
-    from pytest_webarena.trials.on_record import OnRecord
     from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
+    from pytest_webarena.trials.record_replay import OnRecord
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import FittedRuntime, Runtime, RuntimeConfig
@@ -191,7 +191,7 @@ def webarena_config(
     )
     from pytest_webarena.plugin.run_start import worker_count
     from pytest_webarena.trials.runtime import RuntimeConfig
-    from pytest_webarena.trials.threads import cores
+    from pytest_webarena.trials.threaded_executor import cores
 
     settings = settings_of(pytestconfig)
     session = session_config(
@@ -294,7 +294,7 @@ def webarena_rescorer(
 def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig) -> OnRecord:
     """What stands in for the runtime when agents are run on recorded trials: no broker, no browser."""
     from pytest_webarena.llm_judge import Judge, errors, offs
-    from pytest_webarena.trials.on_record import OnRecord
+    from pytest_webarena.trials.record_replay import OnRecord
 
     asked = settings_of(pytestconfig).on_record
     assert asked is not None, "the fixture is asked for with --replay-run alone"
@@ -309,7 +309,7 @@ def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webar
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
     """Where trials are played: here, one after the other, or on the nodes of ``--ray``."""
     if CLUSTER in pytestconfig.stash:
-        from pytest_webarena.plugin.clustered import Through
+        from pytest_webarena.plugin.ray_dispatch import Through
 
         yield Through(pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"), request.node)
         return
@@ -376,7 +376,7 @@ def browser_type_launch_args(
     browser_name: Literal["chromium", "firefox", "webkit"],
 ) -> dict[str, Any]:
     """pytest-playwright's own, with the browser that ``--browser-executable`` or the system offers."""
-    from pytest_webarena.browser.launching.finding import find_browser, page_options
+    from pytest_webarena.browser.launching.discovery import find_browser, page_options
 
     arguments = dict(browser_type_launch_args)
     settings = pytestconfig.stash.get(SETTINGS, None)  # not there: nothing of ours was asked for

@@ -15,31 +15,31 @@ from pytest_webarena.llm.prices import read_prices
 from pytest_webarena.plugin import (
     catalogue,
     collection,
-    deciding,
     planning,
     rescoring,
     resuming,
     selection,
+    sequential_stop,
     suite_items,
     suite_options,
     xdist,
 )
 from pytest_webarena.plugin.agent_options import check_agents
-from pytest_webarena.plugin.begun import set_times
 from pytest_webarena.plugin.controller import Controller
 from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.prefetched_trial import set_times
 from pytest_webarena.plugin.reporting import (
     allure,
     audit,
-    beforehand,
-    equal_errors,
-    foreign_text,
     github,
     html,
     outcomes,
+    preflight,
+    repeated_errors,
     skips,
     terminal,
     tracebacks,
+    untrusted_text,
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_run_dir, read_settings
@@ -93,7 +93,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
     try:
         suite_items.narrow(config, items)
-        deciding.prepare(config, items)
+        sequential_stop.prepare(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
         planning.check_needs(config, items)
@@ -136,16 +136,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    from pytest_webarena.plugin import wide
+    from pytest_webarena.plugin import concurrency
 
-    if not wide.wanted(session):
+    if not concurrency.wanted(session):
         return None
-    kind: type[wide.Loop] = wide.Loop
+    kind: type[concurrency.Loop] = concurrency.Loop
     if xdist.is_worker(session.config):
-        from pytest_webarena.plugin.wide_workers import WorkerLoop
+        from pytest_webarena.plugin.concurrency_workers import WorkerLoop
 
         kind = WorkerLoop
-    return wide.run_wide(session, kind)
+    return concurrency.run_wide(session, kind)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -162,14 +162,14 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
     is_task = isinstance(item, TaskItem)
-    foreign = is_task or foreign_text.has_foreign_text(item)
+    foreign = is_task or untrusted_text.has_foreign_text(item)
     if not is_task:
         tracebacks.shorten_traceback(item, call.excinfo)
     if foreign:
-        foreign_text.clean_output(item)  # before others make attachments of it
+        untrusted_text.clean_output(item)  # before others make attachments of it
     report: pytest.TestReport = yield
     if foreign:
-        foreign_text.clean_report(report)
+        untrusted_text.clean_report(report)
     outcomes.mark_report(report, call, task=is_task)
     set_times(item, report)
     allure.complete_report(item, call, report)
@@ -180,12 +180,12 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(tryfirst=True)  # before pytest and xdist note it down
 def pytest_warning_recorded(warning_message: warnings.WarningMessage, nodeid: str) -> None:
     if names_task(nodeid):
-        foreign_text.clean_warning(warning_message)
+        untrusted_text.clean_warning(warning_message)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
     tasks = [item for item in items if isinstance(item, TaskItem)]
-    return [*map(printable, (*terminal.resolution_lines(config, tasks), *beforehand.undecided_lines(config, tasks)))]
+    return [*map(printable, (*terminal.resolution_lines(config, tasks), *preflight.undecided_lines(config, tasks)))]
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -204,7 +204,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")  # around pytest's own
 def pytest_terminal_summary_of_equal_errors(terminalreporter: TerminalReporter) -> Generator[None]:
-    with equal_errors.told_once(terminalreporter):
+    with repeated_errors.told_once(terminalreporter):
         return (yield)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.trials.printed import OfTrials, Output, divided, in_trial, inside
+from pytest_webarena.trials.captured_output import OfTrials, Output, divided, in_trial, inside
 
 if TYPE_CHECKING:
     import pytest

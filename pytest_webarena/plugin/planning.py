@@ -91,7 +91,7 @@ def expected_visits(
     config: pytest.Config, items: Sequence[pytest.Item], *, browser: str
 ) -> Mapping[str, Mapping[str, int]]:
     """Site to account to how many trials in ``browser`` among ``items`` visit the site so."""
-    from pytest_webarena.trials.visits import count_visits
+    from pytest_webarena.trials.visit_counts import count_visits
 
     if CATALOGUE not in config.stash:
         return {}

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_webarena.agents.overrides import parse_option
 from pytest_webarena.checks import CHECK_SECONDS
-from pytest_webarena.checks.asking import QuestionKind
+from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.rescoring import files_of

@@ -18,7 +18,7 @@ from pytest_webarena.suites.published import data_facts, find_suite
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_webarena.plugin.clustered import ClusterSettings
+    from pytest_webarena.plugin.ray_dispatch import ClusterSettings
 
 __all__ = ["apps_of", "run_facts"]
 

@@ -66,7 +66,7 @@ class RunStart:
         from pytest_webarena.sites.broker.memory import available_memory
         from pytest_webarena.sites.cleanup.reaper import identity
         from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
-        from pytest_webarena.trials.width import most_replicas
+        from pytest_webarena.trials.concurrency import most_replicas
 
         run_dir = settings.run_dir if settings is not None else None
         run_dir = run_dir or _default_run_dir(self._config.rootpath)

@@ -8,12 +8,12 @@ import pytest
 
 from pytest_webarena.errors import HarnessError, SiteMissing, TaskFailed, Unready, error_of
 from pytest_webarena.plugin.auditing import as_expected
-from pytest_webarena.plugin.begun import Begun, Played
-from pytest_webarena.plugin.deciding import DECIDING
+from pytest_webarena.plugin.prefetched_trial import Begun, Played
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
 from pytest_webarena.plugin.reporting.artifacts import hand_out
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
+from pytest_webarena.plugin.sequential_stop import DECIDING
 from pytest_webarena.plugin.stash import BEGUN, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import cost_words, rerun_words
@@ -123,8 +123,8 @@ def _stops(request: pytest.FixtureRequest) -> Stops:
 
 def _needs(task: Task) -> tuple[str, ...]:
     """What `Stops` is to know of a trial of ``task``."""
-    from pytest_webarena.trials.stage import needs_browser
     from pytest_webarena.trials.stopping import BROWSER
+    from pytest_webarena.trials.trial_environment import needs_browser
 
     return (*task.sites, *([BROWSER] if needs_browser(task) else []))
 

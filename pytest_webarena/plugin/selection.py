@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin import on_record
+from pytest_webarena.plugin import replay_run
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.rescoring import stored_trials
 from pytest_webarena.plugin.run_start import run_info
@@ -85,7 +85,7 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         items[:] = kept
         return
     if settings.on_record is not None:
-        unrecorded = on_record.unrecorded(items, settings.on_record)
+        unrecorded = replay_run.unrecorded(items, settings.on_record)
         config.stash[LEFT_OUT] = LeftOut(unrecorded=len(unrecorded))
         config.hook.pytest_deselected(items=unrecorded)
         gone = set(map(id, unrecorded))

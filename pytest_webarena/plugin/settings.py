@@ -19,12 +19,12 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin import xdist
 from pytest_webarena.plugin.agent_options import check_ids, directories_of_agents, read_overrides
-from pytest_webarena.plugin.clustered import ClusterSettings, read_cluster
 from pytest_webarena.plugin.gate_options import read_gate, read_until
 from pytest_webarena.plugin.judge_options import read_judge
-from pytest_webarena.plugin.on_record import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.presets import apply_preset
+from pytest_webarena.plugin.ray_dispatch import ClusterSettings, read_cluster
+from pytest_webarena.plugin.replay_run import OnRecordSettings, read_on_record
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.run_start import worker_count
 from pytest_webarena.plugin.selection import Shard, parse_shard
@@ -211,7 +211,7 @@ def read_settings(config: pytest.Config) -> Settings:
 
 def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     """``--concurrency``. `UsageError` for what can't be had beside it."""
-    from pytest_webarena.plugin.wide_choice import check_width
+    from pytest_webarena.plugin.prefetch_choice import check_width
 
     if (chosen := xdist.read_width(config)) is not None:
         return chosen
@@ -224,7 +224,7 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
     if given:
         return given
     from pytest_webarena.agents import resolve_agent
-    from pytest_webarena.trials.width import automatic_width
+    from pytest_webarena.trials.concurrency import automatic_width
 
     driven = False
     for name in agents:

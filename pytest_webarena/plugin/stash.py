@@ -9,9 +9,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pytest_webarena.plugin.begun import Begun, Played
-    from pytest_webarena.plugin.clustered import Clustered
     from pytest_webarena.plugin.controller import Controller
+    from pytest_webarena.plugin.prefetched_trial import Begun, Played
+    from pytest_webarena.plugin.ray_dispatch import Clustered
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
     from pytest_webarena.plugin.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.sites.client.order import place_order
+from pytest_webarena.sites.client.broker_request import place_order
 from pytest_webarena.trials.runtime import FittedRuntime, Runtime
 
 if TYPE_CHECKING:

@@ -212,7 +212,7 @@ def scheduler(config: pytest.Config, log: Any) -> object | None:
     """
     settings = config.stash.get(SETTINGS, None)  # none in projects without tasks
     if settings is not None and settings.wide > 1:
-        from pytest_webarena.plugin.wide_scheduling import WideScheduling
+        from pytest_webarena.plugin.concurrency_scheduling import WideScheduling
 
         wide: object = WideScheduling(config, log, settings.wide)
         return wide

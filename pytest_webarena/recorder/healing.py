@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.recorder.evidence import ALONE, Signs, gathered, listed, stands_beside, those
-from pytest_webarena.recorder.families import PLACE, WEAK, as_sending, called, family
-from pytest_webarena.recorder.proving import Page
+from pytest_webarena.recorder.element_evidence import ALONE, Signs, gathered, listed, stands_beside, those
+from pytest_webarena.recorder.selector_families import PLACE, WEAK, as_sending, called, family
+from pytest_webarena.recorder.selector_proving import Page
 from pytest_webarena.tasks.syntax import ROLES
 from pytest_webarena.text import clip
 

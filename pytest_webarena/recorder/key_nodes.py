@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Type
-from pytest_webarena.recorder.proving import relative
+from pytest_webarena.recorder.selector_proving import relative
 
 __all__ = ["Passed", "ProposedNode", "proposed_nodes"]
 

@@ -9,7 +9,7 @@ from pytest_webarena.actions import Goto
 from pytest_webarena.checks.bodies import header, read_body
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
-from pytest_webarena.recorder.proving import relative
+from pytest_webarena.recorder.selector_proving import relative
 from pytest_webarena.suites.writing import yaml_lines
 
 __all__ = ["request_checks", "writing_requests"]

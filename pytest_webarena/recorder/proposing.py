@@ -11,11 +11,11 @@ from urllib.parse import unquote
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.monitoring.proposed_changes import Noise, propose, without_noise
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
-from pytest_webarena.upkeep.proposed_changes import Noise, propose, without_noise
 
 __all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks", "untold"]
 

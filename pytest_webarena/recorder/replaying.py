@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pytest_webarena.actions import Action, Click, Selector
 from pytest_webarena.agents.builtin import addressed, describe_step
-from pytest_webarena.recorder import proving
+from pytest_webarena.recorder import selector_proving
 from pytest_webarena.recorder.healing import Looked, look_for, said_of
 
 __all__ = ["Page", "ReplayedStep", "replay_solution"]
@@ -34,7 +34,7 @@ _MOST_DIALOGS = 3
 """That are closed before one step."""
 
 
-class Page(proving.Page, Protocol):
+class Page(selector_proving.Page, Protocol):
     """What is replayed on: `Tryout` is one."""
 
     @property

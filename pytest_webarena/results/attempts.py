@@ -14,7 +14,7 @@ from pytest_webarena.errors import recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.evidence.steps import is_inside
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
-from pytest_webarena.results.looks import look_of
+from pytest_webarena.results.observation_store import look_of
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.signals import Signal
 from pytest_webarena.text import printable

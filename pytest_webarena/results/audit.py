@@ -13,7 +13,7 @@ from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.results.ends import Moot, done_otherwise, moot_trials
+from pytest_webarena.results.end_state import Moot, done_otherwise, moot_trials
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.results.page_ways import REFERENCES
+from pytest_webarena.results.page_paths import REFERENCES
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.reference_steps import same_step
 from pytest_webarena.results.wording import action_words

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
-from pytest_webarena.results.comparing.doubts import bounds
+from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdicts_of

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.error_collector import Wrongs
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results.failure_classes import CLASSES, Proposal, propose
@@ -22,7 +23,6 @@ from pytest_webarena.results.files import write_lines
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip
-from pytest_webarena.wrongs import Wrongs
 
 __all__ = ["FILE", "Failures", "Label", "add_labels", "count_failures", "failures_of", "labels_of", "proposals_of"]
 

@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import Any
 
 from pytest_webarena.results.key_node_scores import NodeScore, key_node_scores, parts_of
-from pytest_webarena.results.page_ways import REFERENCES, page_maps
+from pytest_webarena.results.page_paths import REFERENCES, page_maps
+from pytest_webarena.results.path_drawing import Flow, Map, drawings
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.statistics import grouped
-from pytest_webarena.results.way_drawing import Flow, Map, drawings
 
 __all__ = ["run_section", "standalone", "timeline"]
 

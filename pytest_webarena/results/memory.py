@@ -23,9 +23,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.elsewhere import stand_in
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import DEFAULT_BROWSER
+from pytest_webarena.rpc_proxies import stand_in
 from pytest_webarena.secrets import scrub
 
 __all__ = ["Memory", "MemoryVersion", "memories_of", "memory_folder", "open_memory"]

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.results.atomic_folders import copy_plain, made_whole, require_new
+from pytest_webarena.results.completeness import sources as sources_of
 from pytest_webarena.results.conditions import (
     IMPORTED,
     RESCORED,
@@ -21,11 +23,9 @@ from pytest_webarena.results.conditions import (
 )
 from pytest_webarena.results.export import export
 from pytest_webarena.results.memory import memories_of
-from pytest_webarena.results.parts import sources as sources_of
 from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, Unreadable
-from pytest_webarena.results.whole import copy_plain, made_whole, require_new
 
 __all__ = ["Merge", "merge_runs"]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.results.page_ways import REFERENCES, page_of
+from pytest_webarena.results.page_paths import REFERENCES, page_of
 from pytest_webarena.results.records import TrialRecord
 
 __all__ = ["ReferenceScores", "reference_scores", "references", "same_step"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_webarena.evidence import Usage
-from pytest_webarena.results.comparing.doubts import Corrected, Verdicts, corrected_rate, least_informed
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
+from pytest_webarena.results.comparing.uncertainty import Corrected, Verdicts, corrected_rate, least_informed
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
 

@@ -18,6 +18,7 @@ from pytest_webarena.results.failure_labels import Failures, failures_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.metrics import Metrics, measure
+from pytest_webarena.results.paper_differences import SUITE, unlike_paper
 from pytest_webarena.results.published import (
     PublishedGroup,
     published,
@@ -30,7 +31,6 @@ from pytest_webarena.results.reference_steps import ReferenceScores, reference_s
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
 from pytest_webarena.results.table_forms import Table, as_markdown, as_text
-from pytest_webarena.results.unlike_paper import SUITE, unlike_paper
 
 __all__ = ["Row", "Table", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
 

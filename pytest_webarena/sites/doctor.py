@@ -58,8 +58,8 @@ def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = T
 
 def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
     try:
-        from pytest_webarena.sites.backends.docker.obtain import in_words
-        from pytest_webarena.sites.backends.docker.survey import survey
+        from pytest_webarena.sites.backends.docker.image_sources import in_words
+        from pytest_webarena.sites.backends.docker.image_status import survey
 
         engine, needs = survey(apps)
     except SiteError as error:

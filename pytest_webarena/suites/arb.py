@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.asking import RubricItem
 from pytest_webarena.checks.computed.arithmetic import NoNumber
 from pytest_webarena.checks.computed.chosen import read_choice
 from pytest_webarena.checks.computed.extraction import unwrap
@@ -20,6 +19,7 @@ from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.rubric_files import items_of_text, read_items, read_rubric
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.values import read_number
+from pytest_webarena.checks.judge_protocol import RubricItem
 from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.forms import Form, make_task
 from pytest_webarena.suites.rows import Row, TaskRows, parse_json, read_rows

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 from urllib.parse import parse_qs, unquote, urlparse
 
+from pytest_webarena.checks.key_nodes.ambiguous_prefixes import open_ended
 from pytest_webarena.checks.key_nodes.model import KeyNodes, UrlTarget
-from pytest_webarena.checks.key_nodes.open_ends import open_ended
 from pytest_webarena.checks.webcanvas.addresses import address_subject
 from pytest_webarena.checks.webcanvas.counterparts import NoCounterpart, counterpart
 from pytest_webarena.checks.webcanvas.elements import selector_fault

@@ -15,8 +15,8 @@ from pytest_webarena.errors import RecordingError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.episode import Ending, Episode, run_episode
+from pytest_webarena.trials.external_spending import Spending
 from pytest_webarena.trials.self_driving import run_self_driven
-from pytest_webarena.trials.spending import Spending
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.watchdog import Watched
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.trials.episode import Recorder
+    from pytest_webarena.trials.memory import Recollection
     from pytest_webarena.trials.plan import TrialPlan
-    from pytest_webarena.trials.remembering import Recollection
 
 __all__ = ["Scene", "run_agent"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StopReason
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Check, Task
-    from pytest_webarena.trials.stage import Stage
+    from pytest_webarena.trials.trial_environment import Stage
 
 __all__ = ["Collector", "Used", "require_answers"]
 

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.browser.login import address_of, login, plain_doubt, sign_in_doubt
 from pytest_webarena.browser.pageless import Pageless
-from pytest_webarena.browser.reading.missing_parts import CLIENTS_FAULT, doubts_left
+from pytest_webarena.browser.reading.missing_resources import CLIENTS_FAULT, doubts_left
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten
-from pytest_webarena.trials.doors import sent_to_the_door
-from pytest_webarena.trials.joining import cookies_at, is_of, join, paths_elsewhere
+from pytest_webarena.trials.login_redirect import sent_to_the_door
+from pytest_webarena.trials.session_joining import cookies_at, is_of, join, paths_elsewhere
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine

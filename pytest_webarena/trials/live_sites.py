@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.errors import SiteBlocked, SiteError
-from pytest_webarena.gateway.lacking import Lack, lack_of
-from pytest_webarena.live import signs
+from pytest_webarena.gateway.archive_misses import Lack, lack_of
+from pytest_webarena.live import bot_walls
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.outcome import Decided
@@ -59,7 +59,7 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack,
         role = _role(request)
         if request.obstacle:
             found.append((request, role, request.obstacle, request.obstacle_why))
-        elif signs.captcha_frame(request.url) and request.method != "CONNECT" and not request.refused:
+        elif bot_walls.captcha_frame(request.url) and request.method != "CONNECT" and not request.refused:
             if role in ("page", "part"):
                 found.append((request, "page", "blocked", "a captcha"))
         elif request.status is None and not request.refused and request.seconds >= _patience(request, role):
@@ -84,7 +84,7 @@ def _wall(evidence: Evidence) -> str:
     """The words of the page that the trial ended on, if it is a wall and nothing else."""
     for tab in evidence.tabs:
         if tab.active and urlsplit(tab.url).scheme in ("http", "https"):
-            return signs.wall_of_page(f"<title>{html.escape(tab.title)}</title>{tab.html}")
+            return bot_walls.wall_of_page(f"<title>{html.escape(tab.title)}</title>{tab.html}")
     return ""
 
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_webarena.browser.login import glance, holds_for_visitors, login, login_headers, verify
 from pytest_webarena.errors import SiteError, TaskError, closest
-from pytest_webarena.trials.joining import AccountState, join, prove, shared_cookies
+from pytest_webarena.trials.session_joining import AccountState, join, prove, shared_cookies
 from pytest_webarena.trials.sign_in_checks import holds_for_everybody
 
 if TYPE_CHECKING:

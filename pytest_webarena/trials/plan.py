@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
+from pytest_webarena.checks.answer_form import answer_form, chance_of
 from pytest_webarena.checks.grading import answer_format
-from pytest_webarena.checks.told import answer_form, chance_of
 from pytest_webarena.errors import TaskError
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.breaking_off import BreakingOff
+from pytest_webarena.trials.cancellation import BreakingOff
 from pytest_webarena.trials.episode import EpisodeLimits, webcanvas_steps
 from pytest_webarena.trials.options import TrialOptions, films
 

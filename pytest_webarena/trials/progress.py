@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.evidence import StepRecord, Usage
-from pytest_webarena.trials.blame import Unanswered
+from pytest_webarena.trials.fault_attribution import Unanswered
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
-    from pytest_webarena.trials.stage import Stage
+    from pytest_webarena.trials.trial_environment import Stage
 
 __all__ = ["Progress", "Recorder"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
     from pytest_webarena.sites.protocol.messages import SiteAccess
     from pytest_webarena.trials.logins import Logins
-    from pytest_webarena.trials.stage import Stage
+    from pytest_webarena.trials.trial_environment import Stage
 
 __all__ = ["renew_ended_session"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks import Verdict, judge_all_bounded
-from pytest_webarena.checks.told import chance_of
+from pytest_webarena.checks.answer_form import chance_of
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge import Judge
 from pytest_webarena.results.attempts import read_evidence
@@ -19,7 +19,7 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.lacking import with_lacks
+from pytest_webarena.trials.archive_misses import with_lacks
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of

@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_browser
-from pytest_webarena.browser.launching.finding import require_ffmpeg
+from pytest_webarena.browser.launching.discovery import require_ffmpeg
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.errors import SiteUnready, TrialError, Unready, UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder, open_memory
-from pytest_webarena.results.times import Spent
+from pytest_webarena.results.profile import Spent
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.waits import Waits, directory_of
-from pytest_webarena.trials.breaking_off import BreakingOff
+from pytest_webarena.trials.cancellation import BreakingOff
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
 from pytest_webarena.trials.pruning import prune
 from pytest_webarena.trials.renewal import renew_ended_session
-from pytest_webarena.trials.stage import needs_browser
-from pytest_webarena.trials.threads import thread_number
+from pytest_webarena.trials.threaded_executor import thread_number
 from pytest_webarena.trials.throttle import MOST, Throttle
 from pytest_webarena.trials.trial import run_trial
+from pytest_webarena.trials.trial_environment import needs_browser
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.stage import Stage
+    from pytest_webarena.trials.trial_environment import Stage
 
 __all__ = ["FittedRuntime", "Runtime", "RuntimeConfig"]
 

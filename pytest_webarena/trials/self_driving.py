@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pytest_webarena.actions import AcceptDialog, Stop, as_record
-from pytest_webarena.agents.fields import named_elements
+from pytest_webarena.agents.form_fields import named_elements
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import LONGEST_TEXT, ScriptAct, StepRecord, TargetRecord, Usage, cut
-from pytest_webarena.trials.by_script import ScriptActs
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
+from pytest_webarena.trials.script_actions import ScriptActs
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven

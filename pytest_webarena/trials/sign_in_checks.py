@@ -17,7 +17,7 @@ from pytest_webarena.browser.login import (
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.sign_ins import API_REMEDY
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.catalogues.unnamed import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import names_nobody
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.sites.doctor import Diagnosis
 

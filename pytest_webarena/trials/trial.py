@@ -27,16 +27,16 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
-from pytest_webarena.trials.blame import Unanswered, blamed, sites_stand_alone, unanswered
+from pytest_webarena.trials.archive_misses import lacked, telling_lacks, with_lacks
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.held import guarded
-from pytest_webarena.trials.lacking import lacked, telling_lacks, with_lacks
+from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_stand_alone, unanswered
+from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, telling_obstacles, with_obstacles
-from pytest_webarena.trials.meddling import meddle
+from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
-from pytest_webarena.trials.remembering import Recollection, recollection
-from pytest_webarena.trials.stage import Stage, set_stage
+from pytest_webarena.trials.tamper import meddle
+from pytest_webarena.trials.trial_environment import Stage, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.rundir import TrialFolder
     from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.plan import TrialPlan
-    from pytest_webarena.trials.stage import Resources
+    from pytest_webarena.trials.trial_environment import Resources
 
 __all__ = ["PATIENCE", "RETRIED_CAUSES", "run_trial"]
 

@@ -23,11 +23,11 @@ from pytest_webarena.evidence import Evidence, StepRecord, TargetRecord, Usage
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.tasks.step_text import parse_step
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.stage import Resources, Stage, set_stage
+from pytest_webarena.trials.trial_environment import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
-    from pytest_webarena.browser.by_hand import ByHand
     from pytest_webarena.browser.config import SessionConfig
+    from pytest_webarena.browser.remote_input import ByHand
     from pytest_webarena.browser.reports import Sighting
     from pytest_webarena.checks import Verdict
     from pytest_webarena.signals import Signal

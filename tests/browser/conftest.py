@@ -18,7 +18,7 @@ import pytest
 from pytest_webarena.actions import Goto
 from pytest_webarena.browser.config import BrowserName, Deadlines, EngineConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.browser.launching.discovery import find_browser
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 

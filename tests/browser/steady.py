@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from pytest_webarena.browser.launching.steady_network import steady_command
+from pytest_webarena.browser.launching.network_changes import steady_command
 
 __all__ = ["SteadyLoop"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.browser.session import Session
-from pytest_webarena.recorder.page.hand import Hand
+from pytest_webarena.recorder.page.input_relay import Hand
 from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.steps import steps_of

@@ -32,7 +32,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.browser.config import Deadlines, EngineConfig, ObservationConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.browser.launching.discovery import find_browser
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.results import RunDir

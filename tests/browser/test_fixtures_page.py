@@ -49,7 +49,7 @@ def test_its_examples_run(tmp_path: Path, browser_executable: str | None) -> Non
 
 
 SEEN = """
-from pytest_webarena.sites.client.order import read_order
+from pytest_webarena.sites.client.broker_request import read_order
 
 def test_what_the_conftest_says_is_what_holds(webarena_config):
     config = webarena_config

@@ -23,7 +23,7 @@ from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.errors import BrowserError, SiteError, UsageError
 from pytest_webarena.gym import ENV_ID, TasksEnv
-from pytest_webarena.gym import house as houses
+from pytest_webarena.gym import shared_runtime as houses
 from pytest_webarena.trials.episode import EpisodeLimits
 
 TASKS = """

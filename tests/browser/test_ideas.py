@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.ideas.drafts import draft_text
-from pytest_webarena.ideas.form import write_form
-from pytest_webarena.ideas.proposing import Idea
+from pytest_webarena.task_generation.drafts import draft_text
+from pytest_webarena.task_generation.form import write_form
+from pytest_webarena.task_generation.proposing import Idea
 from pytest_webarena.tasks import load_tasks
 
 from ..model_server import model_server, say

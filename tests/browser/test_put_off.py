@@ -130,7 +130,7 @@ def test_pictures_are_no_reason(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         wanted.append(1)
         raise Unresponsive("Page.captureScreenshot", 20)
 
-    monkeypatch.setattr("pytest_webarena.browser.looking.capture", capture)
+    monkeypatch.setattr("pytest_webarena.browser.snapshotting.capture", capture)
     checks = "[{page: {includes: Send}}, {not: {page: {open: /, includes: Gone}}}]"
     for actions, how in (((press("Note"), Stop("x")), {}), ((), {"make": lambda: Driver(script("1"))})):
         record = run(task(checks), *actions, **how)

@@ -13,8 +13,8 @@ from pytest_webarena.actions import Action, Click, Selector, Type
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.playing import open_runtime
-from pytest_webarena.recorder.making import follow
 from pytest_webarena.recorder.steps import steps_of
+from pytest_webarena.recorder.task_building import follow
 from pytest_webarena.recorder.writing import as_step
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.tasks import load_tasks, parse_tasks

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_webarena.actions import ByScript, Click, Element, Selector
-from pytest_webarena.agents.readings import readings
+from pytest_webarena.agents.text_filters import readings
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import DomEvent
-from pytest_webarena.trials.by_script import act_of
+from pytest_webarena.trials.script_actions import act_of
 from tests.browser.conftest import Web
 from tests.browser.watched import Watched, client, page, playwright, watched, web
 from tests.processes import wait_until

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.browser.config import EngineConfig
-from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.browser.launching.discovery import find_browser
 from pytest_webarena.commands.cli import main
-from pytest_webarena.sites.kept_open import StandingClient
+from pytest_webarena.sites.site_daemon import StandingClient
 from tests.forum import FORUM, SITES
 from tests.processes import Process, descendants, name_of, still_running
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.browser.launching.steady_network import steady_command
+from pytest_webarena.browser.launching.network_changes import steady_command
 from tests.browser.conftest import BROWSER
 from tests.sandboxing import need_sandbox
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.upkeep.history import History
+from pytest_webarena.monitoring.history import History
 from tests.model_server import model_server
 from tests.sealed import sealed
 

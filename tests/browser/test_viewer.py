@@ -13,12 +13,12 @@ import pytest
 
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.monitoring.history import read_flags
 from pytest_webarena.results import Attempt, RunDir
 from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
-from pytest_webarena.upkeep.history import read_flags
 from tests.browser.conftest import PeoplesBrowser
 
 from ..made_up import check, graded, make_run, make_trial

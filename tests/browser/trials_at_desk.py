@@ -14,7 +14,7 @@ from pytest_webarena.actions import Action, Click, Selector, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
 from pytest_webarena.gym import TasksEnv
-from pytest_webarena.gym.house import HouseKey, enter
+from pytest_webarena.gym.shared_runtime import HouseKey, enter
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.tasks import Task

@@ -337,7 +337,7 @@ def tiny(engine: DockerClient) -> Iterator[str]:
 
 
 def test_an_image_is_loaded_from_its_file_when_it_is_missing(engine: DockerClient, tiny: str, tmp_path: Path) -> None:
-    from pytest_webarena.sites.backends.docker.obtain import obtain_image
+    from pytest_webarena.sites.backends.docker.image_sources import obtain_image
 
     file = tmp_path / "tiny.tar"
     image = engine.images.get(tiny)
@@ -358,7 +358,7 @@ def test_an_image_is_loaded_from_its_file_when_it_is_missing(engine: DockerClien
 
 
 def test_another_image_than_the_pinned_one_is_refused(engine: DockerClient, tiny: str) -> None:
-    from pytest_webarena.sites.backends.docker.obtain import obtain_image
+    from pytest_webarena.sites.backends.docker.image_sources import obtain_image
 
     pinned = "sha256:" + "0" * 64
     with pytest.raises(SiteError, match=f"with the digest {pinned}, found {engine.images.get(tiny).id}"):
@@ -385,7 +385,7 @@ def test_another_image_than_the_pinned_one_is_refused(engine: DockerClient, tiny
 def test_an_image_that_can_not_be_had_says_how_to_get_it(
     engine: DockerClient, manifest: DockerManifest, expected: list[str]
 ) -> None:
-    from pytest_webarena.sites.backends.docker.obtain import obtain_image
+    from pytest_webarena.sites.backends.docker.image_sources import obtain_image
 
     with pytest.raises(SiteMissing) as caught:
         obtain_image(engine, manifest, print)

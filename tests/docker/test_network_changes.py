@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.browser.launching.discovery import find_browser
 from tests.browser.conftest import Request, Web
 
 if TYPE_CHECKING:

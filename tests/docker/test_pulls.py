@@ -37,7 +37,7 @@ tasks:
 @pytest.fixture(scope="module", autouse=True)
 def loaded(engine: DockerClient) -> None:
     """pytester forgets modules that a test of its own was the first to load; then there would be two of them."""
-    import pytest_webarena.sites.backends.docker.survey  # noqa: F401
+    import pytest_webarena.sites.backends.docker.image_status  # noqa: F401
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def image(engine: DockerClient) -> Iterator[str]:
     ],
 )
 def test_a_run_pulls_what_it_may(engine: DockerClient, image: str, size: str, pulls: Pulls, comes: bool) -> None:
-    from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
+    from pytest_webarena.sites.backends.docker.image_sources import find_image, obtain_image
 
     manifest, told = DockerManifest(image=image, pull_size=size), list[str]()
     if comes:

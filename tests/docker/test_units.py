@@ -181,7 +181,7 @@ def test_no_unit_starts_without_all_of_its_apps(
 def test_a_snapshot_that_would_lack_a_volume_is_refused(
     units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, python_image: str, run: Run
 ) -> None:
-    from pytest_webarena.sites.backends.docker.survey import survey
+    from pytest_webarena.sites.backends.docker.image_status import survey
 
     tag = "localhost/webarena-test-volumes"
     made = engine.containers.create(python_image, ["true"])

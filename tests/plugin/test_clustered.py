@@ -20,7 +20,7 @@ import json
 import pathlib
 import threading
 from dataclasses import replace
-from pytest_webarena.cluster.members import Delivery, Parcel
+from pytest_webarena.cluster.interface import Delivery, Parcel
 from pytest_webarena.cluster.shipping import pack
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.plugin import clustered, settings
@@ -59,8 +59,8 @@ def cluster_of(session, info):
 from pytest_webarena.plugin.stash import SETTINGS as settings_key
 
 read = clustered.read_cluster
-patch.setattr("pytest_webarena.cluster.reaching.prepare_environment", lambda insecure: None)
-patch.setattr("pytest_webarena.cluster.reaching.find_address", lambda given: given)
+patch.setattr("pytest_webarena.cluster.cluster_address.prepare_environment", lambda insecure: None)
+patch.setattr("pytest_webarena.cluster.cluster_address.find_address", lambda given: given)
 patch.setattr(clustered, "_cluster", cluster_of)
 patch.setattr(clustered._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
 

@@ -16,7 +16,7 @@ IN_FLIGHT = (
     + '''
 import logging, pathlib, signal, sys, threading
 from pytest_webarena.plugin.stash import WORKER
-from pytest_webarena.trials.breaking_off import BrokenOff
+from pytest_webarena.trials.cancellation import BrokenOff
 
 ROOM = 3
 together = threading.Barrier(ROOM)
@@ -420,7 +420,7 @@ def test_a_mistake_of_ours_does_not_make_trials_come_one_by_one_in_silence(
     make_tasks("a", "b")
     conftest = canned.path / "conftest.py"
     conftest.write_text(
-        conftest.read_text() + "\nfrom pytest_webarena.trials.threads import ThreadedExecutor\n"
+        conftest.read_text() + "\nfrom pytest_webarena.trials.threaded_executor import ThreadedExecutor\n"
         "def submit(self, task, agent, trial, *, browser, node_id): raise AssertionError\n"
         "ThreadedExecutor.submit = submit\n"
     )

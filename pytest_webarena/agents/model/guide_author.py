@@ -10,8 +10,8 @@ from pathlib import Path
 from pytest_webarena.agents.model.guides import Guide, guide_from, material
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import ModelError, UsageError
-from pytest_webarena.llm.conversing import converse
 from pytest_webarena.llm.messages import Message, ModelReply, Schema
+from pytest_webarena.llm.reply_retries import converse
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import ModelError
-from pytest_webarena.llm.conversing import converse
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Image, Message, ModelReply, Sampling, Schema
+from pytest_webarena.llm.reply_retries import converse
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.text import clip
 

@@ -39,13 +39,13 @@ from pytest_webarena.actions import (
     Upload,
     Wait,
 )
-from pytest_webarena.browser.acting import looks, scripts
-from pytest_webarena.browser.acting.by_script import BY_SCRIPT, why_not
+from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.filling import fill
 from pytest_webarena.browser.acting.keyboard import Keyboard, typable
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.performed import Performed
+from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, why_not
 from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
 from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, hand_over
@@ -349,13 +349,13 @@ class _Hand:
                 raise ActionFailed("The list or its option is disabled.")
             case "single":
                 raise ActionFailed("Only one option of this list can be chosen.")
-        record = TargetRecord(**await target.call(looks.DESCRIBE))
+        record = TargetRecord(**await target.call(element_probes.DESCRIBE))
         return Performed(target=record, value=", ".join(found["chosen"]))
 
     async def _by_script(self, action: ByScript) -> Performed:
         """No matter whether it can be seen, as scripts do."""
         target = self._find(action.target)
-        record = TargetRecord(**await target.call(looks.DESCRIBE))
+        record = TargetRecord(**await target.call(element_probes.DESCRIBE))
         how = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)
         found = await target.call(BY_SCRIPT, action.event, action.value, *how)
         if isinstance(found, dict):

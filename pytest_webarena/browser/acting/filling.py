@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from playwright.async_api import ElementHandle, Frame
 from playwright.async_api import Error as PlaywrightError
 
+from pytest_webarena.browser.acting.element_probes import PLACE
 from pytest_webarena.browser.acting.filled_text import agrees, bare, keeps_old
 from pytest_webarena.browser.acting.keyboard import Keyboard, typable
-from pytest_webarena.browser.acting.looks import PLACE
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.settle import wait_for_change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.browser.acting.looks import ELEMENT_OF, PLACE, RECORD
+from pytest_webarena.browser.acting.element_probes import ELEMENT_OF, PLACE, RECORD
 
 __all__ = [
     "CHOOSE",

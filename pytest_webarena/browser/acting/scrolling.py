@@ -8,7 +8,7 @@ import math
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Point, Scroll
-from pytest_webarena.browser.acting import looks, scripts
+from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.targets import TargetOnPage
@@ -59,7 +59,7 @@ async def scroll(
         hang = deadline.left(limits.hang)
         return bool(await tab.evaluate(on_page, across, down, pixels, seconds=hang, what="scrolling"))
 
-    record = TargetRecord(**await target.call(looks.DESCRIBE)) if target is not None else None
+    record = TargetRecord(**await target.call(element_probes.DESCRIBE)) if target is not None else None
     events: tuple[PageEvent, ...] = ()
     error = ""
     if not await moves():

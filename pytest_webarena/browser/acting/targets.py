@@ -9,8 +9,8 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator
 
 from pytest_webarena.actions import Element, Point, Selector, Target
-from pytest_webarena.browser.acting import looks, scripts
-from pytest_webarena.browser.acting.by_script import BY_SCRIPT
+from pytest_webarena.browser.acting import element_probes, scripts
+from pytest_webarena.browser.acting.script_actions import BY_SCRIPT
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, went_elsewhere
@@ -97,7 +97,7 @@ class _ById:
         self._object = ""
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        found = await self.call(looks.PREPARE, purpose)
+        found = await self.call(element_probes.PREPARE, purpose)
         state = found["state"]
         who = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
         if state == "gone":
@@ -177,14 +177,14 @@ class _InPage:
         self._said = ""
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        found = await self.call(looks.PREPARE, purpose)
+        found = await self.call(element_probes.PREPARE, purpose)
         role, name = role_and_name(self._said)
         who = f"[{self._id}] {role} {shorten(name, 60)!r}"
         host = self._located.host
         while found["state"] == "foreign" and host is not None:
             # Inside a frame of another site: where that frame is, only the page around it knows.
             around = await self._ask(
-                Located(world=host.world, number=host.number, host=None), looks.THROUGH_FRAME, found
+                Located(world=host.world, number=host.number, host=None), element_probes.THROUGH_FRAME, found
             )
             found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
         if found["state"] == "gone":
@@ -238,12 +238,12 @@ class _BySelector:
 
     async def place(self, purpose: Purpose) -> HitPoint:
         while True:
-            found = await self.call(looks.PREPARE, purpose)
+            found = await self.call(element_probes.PREPARE, purpose)
             frame = self._selector
             while found["state"] == "foreign" and _ENTER in frame:
                 # Inside a frame of another site: where that frame is, only the page around it knows.
                 frame = frame.rpartition(_ENTER)[0]
-                found = {**found, **await self._ask(frame, looks.THROUGH_FRAME, found)}
+                found = {**found, **await self._ask(frame, element_probes.THROUGH_FRAME, found)}
             if found["state"] in _FOUND:
                 return _hit_point(found)
             if self._patience.over or found["state"] == "foreign":
@@ -310,16 +310,16 @@ class _ByPoint:
         self._tab, self._x, self._y, self._hang = tab, x, y, hang
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        found = await self._evaluate(looks.POINT_TARGET)
+        found = await self._evaluate(element_probes.POINT_TARGET)
         if found is None:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
-        state = await self.call(looks.FOCUS_FOR_KEYS) if purpose == "press" else "ready"
+        state = await self.call(element_probes.FOCUS_FOR_KEYS) if purpose == "press" else "ready"
         if state == "disabled":
             raise ActionFailed(_why_not(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
         return HitPoint(_record(found), self._x, self._y, state=state)
 
     async def call(self, script: str, *args: Any) -> Any:
-        on_hit = f"{looks.AT_POINT} return ({script})(atPoint(x, y)[0] || document.documentElement, ...args);"
+        on_hit = f"{element_probes.AT_POINT} return ({script})(atPoint(x, y)[0] || document.documentElement, ...args);"
         return await self._evaluate(f"(x, y, ...args) => {{ {on_hit} }}", *args)
 
     async def _evaluate(self, script: str, *args: Any) -> Any:

@@ -21,11 +21,11 @@ from pytest_webarena.browser.driven.hub import Command, Hub
 from pytest_webarena.browser.driven.pipe import ChromiumPipe
 from pytest_webarena.browser.driven.server import Endpoints
 from pytest_webarena.browser.driven.trajectory import Event, Trajectory
-from pytest_webarena.browser.launching.finding import driven_arguments, find_browser
+from pytest_webarena.browser.launching.discovery import driven_arguments, find_browser
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.reading.matches import register_reader
 from pytest_webarena.browser.session import Session
-from pytest_webarena.browser.tabs.cut_requests import is_document
+from pytest_webarena.browser.tabs.aborted_requests import is_document
 from pytest_webarena.errors import BrowserError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pytest_webarena.browser.driven.cdp_session_scope import Sight
 from pytest_webarena.browser.driven.policy import Answer, Refuse, decide
-from pytest_webarena.browser.driven.sight import Sight
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 
 __all__ = ["Client", "Command", "Hub", "Transport"]

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.browser.launching.finding import make_temp_dir
-from pytest_webarena.browser.launching.steady_network import steady_command
+from pytest_webarena.browser.launching.discovery import make_temp_dir
+from pytest_webarena.browser.launching.network_changes import steady_command
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["ChromiumPipe"]

@@ -4,7 +4,7 @@
 `fast`. `exact` reads Chromium's answers: `snapshot` the layout, `axtree` the accessibility tree
 (`compat`: with the original harness's defects), `html` the markup by the rules of `markup`, `remote` finds iframes of
 other processes. `images` captures, `marking` and `drawing` make the set of marks; `tokens` counts and `budget` cuts.
-`pytest_webarena.browser.looking` puts it all together.
+`pytest_webarena.browser.snapshotting` puts it all together.
 """
 
 from __future__ import annotations

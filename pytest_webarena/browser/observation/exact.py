@@ -14,7 +14,7 @@ from pytest_webarena.browser.observation.compat import render_compat
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
 from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, filled, render_html
 from pytest_webarena.browser.observation.model import ScrollPosition
-from pytest_webarena.browser.observation.remote import remote_frames
+from pytest_webarena.browser.observation.remote_frames import remote_frames
 from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
 from pytest_webarena.browser.tabs.tab import Tab
 

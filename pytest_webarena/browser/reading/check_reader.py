@@ -12,12 +12,12 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unreadable, Unresponsive
-from pytest_webarena.browser.looking import states_of
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reading.isolated import evaluate_isolated
 from pytest_webarena.browser.reading.own_pages import OwnPages, open_own_pages, remembered
 from pytest_webarena.browser.reading.page_reading import UNREADABLE, read_address, read_tab
 from pytest_webarena.browser.reports import PageReading
+from pytest_webarena.browser.snapshotting import states_of
 from pytest_webarena.browser.tabs.document_status import status_of
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
 from pytest_webarena.browser.tabs.recovery import calm

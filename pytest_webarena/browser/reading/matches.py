@@ -12,7 +12,7 @@ from playwright.async_api import BrowserContext, ElementHandle, Playwright
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import Unreadable
-from pytest_webarena.browser.reading.out_of_view import DRAWN
+from pytest_webarena.browser.reading.lazy_content import DRAWN
 from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["TEXT_OF", "register_reader", "texts_of"]

@@ -15,9 +15,9 @@ from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFail
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, went_elsewhere, writable
 from pytest_webarena.browser.reading.isolated import evaluate_isolated
+from pytest_webarena.browser.reading.lazy_content import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.reading.matches import TEXT_OF, texts_of
-from pytest_webarena.browser.reading.out_of_view import DRAWN, load_frames, unloaded_frame
-from pytest_webarena.browser.reading.page_parts import Parts, doubt
+from pytest_webarena.browser.reading.page_resources import Parts, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load

@@ -15,8 +15,8 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error
+from pytest_webarena.browser.tabs.aborted_requests import CUT, is_document
 from pytest_webarena.browser.tabs.address_guard import resolve_address
-from pytest_webarena.browser.tabs.cut_requests import CUT, is_document
 from pytest_webarena.browser.tabs.navigation_events import EMPTY
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
 from pytest_webarena.browser.tabs.tab import Tab

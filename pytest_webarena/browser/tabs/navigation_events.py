@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.async_api import Frame, Page, Request, Response
 
-from pytest_webarena.browser.tabs.cut_requests import is_document
+from pytest_webarena.browser.tabs.aborted_requests import is_document
 
 __all__ = ["EMPTY", "Navigations"]
 

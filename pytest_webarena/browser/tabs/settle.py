@@ -13,7 +13,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
-from pytest_webarena.browser.tabs.cut_requests import CUT
+from pytest_webarena.browser.tabs.aborted_requests import CUT
 from pytest_webarena.browser.tabs.navigation import reload
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.timers import PENDING

@@ -14,12 +14,12 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.messages import first_line, went_elsewhere, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.browser.observation.fast.element_ids import Numbers
 from pytest_webarena.browser.observation.fast.inpage import InPage
-from pytest_webarena.browser.observation.fast.numbers import Numbers
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.signal_log import TabSignals
+from pytest_webarena.browser.tabs.aborted_requests import Cuts
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab, failed_address
-from pytest_webarena.browser.tabs.cut_requests import Cuts
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.dom_events import DomEvents
 from pytest_webarena.browser.tabs.navigation_events import Navigations

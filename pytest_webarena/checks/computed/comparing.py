@@ -12,12 +12,12 @@ from pytest_webarena.checks.computed.conventions import conventional, explained,
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.labels import is_label, names_another
-from pytest_webarena.checks.computed.likeness import EXACTLY, Comparison, Terms
 from pytest_webarena.checks.computed.repeated import goes_against, without_repeated, words_left
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
+from pytest_webarena.checks.computed.tree_equality import EXACTLY, Comparison, Terms
 
 __all__ = ["EXACTLY", "BadReference", "ComparedAnswer", "Terms", "compare"]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.asking import Award, JudgeOff, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.checks.computed.asking import REFUSED, is_refusal, no_answer
 from pytest_webarena.checks.computed.quotes import found_in
 from pytest_webarena.checks.computed.rubric_files import MOST_ITEMS, read_rubric
+from pytest_webarena.checks.judge_protocol import Award, JudgeOff, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import literal
 from pytest_webarena.checks.verdict import Part

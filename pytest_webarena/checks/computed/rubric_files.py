@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.asking import RubricItem
+from pytest_webarena.checks.judge_protocol import RubricItem
 from pytest_webarena.errors import UsageError, writing
 from pytest_webarena.text import clip
 from pytest_webarena.yaml_files import read_yaml

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.computed.asking import REFUSED, asked_form, no_answer
-from pytest_webarena.checks.computed.confined import Ended, run_confined
+from pytest_webarena.checks.computed.confined_process import Ended, run_confined
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.symbolic_form import FORM, SymbolicSpec
 from pytest_webarena.checks.computed.tokens import Unreadable
+from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.errors import Cause, JudgeError
 from pytest_webarena.text import clip

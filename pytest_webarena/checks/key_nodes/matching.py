@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.key_nodes.address_parts import (
     base_of,
     has_label,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.checks.asking import QuestionKind
+from pytest_webarena.checks.judge_protocol import QuestionKind
 
 __all__ = ["loosely"]
 

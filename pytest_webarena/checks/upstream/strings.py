@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.checks.grading import ORIGINAL
+from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream import references
 from pytest_webarena.checks.upstream.known_right import is_known_right

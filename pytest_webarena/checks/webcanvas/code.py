@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_webarena.actions import Note, Stop
-from pytest_webarena.checks.asking import JudgeOff, Question
+from pytest_webarena.checks.judge_protocol import JudgeOff, Question
 from pytest_webarena.checks.key_nodes.matching import Matcher
 from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes
 from pytest_webarena.checks.kind import Judgement, View

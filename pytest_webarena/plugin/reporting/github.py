@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pytest_webarena.plugin.reporting.lines import plural
+from pytest_webarena.plugin.reporting.summary_lines import plural
 from pytest_webarena.results.wording import cost_words
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation

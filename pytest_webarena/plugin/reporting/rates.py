@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row
+from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row
 from pytest_webarena.results import Rate, Summary
-from pytest_webarena.results.comparing.doubts import bounds
+from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.wording import cost_words, dollars, seconds_words, shortfall_words, usage_words
 
 if TYPE_CHECKING:

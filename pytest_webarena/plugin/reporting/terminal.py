@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
-from pytest_webarena.llm_judge import standing
-from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
+from pytest_webarena.llm_judge import judge_eligibility
 from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import summarise
 from pytest_webarena.results.conditions import mixed, source_of
@@ -28,7 +28,7 @@ from pytest_webarena.text import printable
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-    from pytest_webarena.checks.asking import QuestionKind
+    from pytest_webarena.checks.judge_protocol import QuestionKind
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.model_calls import CallTotals
     from pytest_webarena.llm_judge import JudgeSettings
@@ -358,7 +358,7 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
     if not settings.model:
         return
     for kind in _JUDGED:
-        state = standing(settings, kind)
+        state = judge_eligibility(settings, kind)
         if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
             mark = "red" if state.off else "" if state.known is not None else "yellow"
             yield from (Line(text, mark) for text in wrapped(f"judge {state.told}", WIDTH - 10))

@@ -13,10 +13,16 @@ import yaml
 from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
+from pytest_webarena.recorder.autosave import FILES, Keeper, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
-from pytest_webarena.recorder.keeping import FILES, Keeper, upload_of
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
-from pytest_webarena.recorder.making import (
+from pytest_webarena.recorder.page.input_relay import Hand
+from pytest_webarena.recorder.page.panel import Asked, Panel, Result
+from pytest_webarena.recorder.page.server import PageServer
+from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
+from pytest_webarena.recorder.selector_proving import relative
+from pytest_webarena.recorder.steps import RecordedStep, steps_of
+from pytest_webarena.recorder.task_building import (
     Again,
     Shown,
     do_again,
@@ -26,12 +32,6 @@ from pytest_webarena.recorder.making import (
     task_text,
     try_task,
 )
-from pytest_webarena.recorder.page.hand import Hand
-from pytest_webarena.recorder.page.panel import Asked, Panel, Result
-from pytest_webarena.recorder.page.server import PageServer
-from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
-from pytest_webarena.recorder.proving import relative
-from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.variables import each_of, fillings_of, in_action, in_data, in_text, shown
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks import Task, parse_tasks

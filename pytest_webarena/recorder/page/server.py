@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from pytest_webarena.errors import UsageError, WebArenaError
-from pytest_webarena.recorder.page.hand import Hand
+from pytest_webarena.recorder.page.input_relay import Hand
 from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.results.page_handler import PageHandler
-from pytest_webarena.results.sealed_page import served
+from pytest_webarena.results.self_contained_page import served
 
 __all__ = ["PageServer"]
 

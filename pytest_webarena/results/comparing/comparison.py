@@ -8,11 +8,11 @@ from typing import Literal
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import Difference, PairedTask, difference_of
-from pytest_webarena.results.comparing.doubts import Corrected, corrected_difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure, effort_of, growth_of
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, bounds_of, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
-from pytest_webarena.results.comparing.worst import Verdict, Worst, word, worst_of
+from pytest_webarena.results.comparing.uncertainty import Corrected, corrected_difference
+from pytest_webarena.results.comparing.worst_case import Verdict, Worst, word, worst_of
 from pytest_webarena.results.conditions import alike
 from pytest_webarena.text import shorten
 

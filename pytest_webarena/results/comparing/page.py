@@ -14,7 +14,7 @@ from urllib.parse import quote
 from pytest_webarena.results.comparing.comparison import Comparison, Fate, TaskFate
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, frontier
-from pytest_webarena.results.comparing.parting import Walk, parting_of, walk_of
+from pytest_webarena.results.comparing.first_difference import Walk, parting_of, walk_of
 from pytest_webarena.results.comparing.sides import Side, Try
 from pytest_webarena.results.comparing.wording import (
     amount,

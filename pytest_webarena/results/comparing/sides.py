@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
-from pytest_webarena.results.comparing.doubts import Verdicts, bounds, difference_bounds, least_informed
+from pytest_webarena.results.comparing.uncertainty import Verdicts, bounds, difference_bounds, least_informed
 from pytest_webarena.results.conditions import check_rates, source_of, traits_of
 from pytest_webarena.results.plan import PlannedTrial, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord

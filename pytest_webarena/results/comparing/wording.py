@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
-from pytest_webarena.results.comparing.parting import Parting, parting_of, walk_of
+from pytest_webarena.results.comparing.first_difference import Parting, parting_of, walk_of
 from pytest_webarena.results.comparing.repeats import about
 from pytest_webarena.results.wording import dollars, seconds_words
 from pytest_webarena.text import clip

@@ -25,7 +25,7 @@ from pytest_webarena.results.following.progress import Follower
 from pytest_webarena.results.listing import RUNS, list_runs
 from pytest_webarena.results.page_handler import PageHandler
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.sealed_page import served
+from pytest_webarena.results.self_contained_page import served
 from pytest_webarena.results.viewer import PICTURE_BUDGET, write_view
 
 __all__ = ["RunsServer", "default_folder"]

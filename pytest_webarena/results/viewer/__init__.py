@@ -20,16 +20,16 @@ from urllib.parse import quote
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
-from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.failure_classes import CLASSES
 from pytest_webarena.results.failure_labels import labels_of, proposals_of
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.key_node_views import run_section
+from pytest_webarena.results.model_calls import exchange_words
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
-from pytest_webarena.results.sealed_page import as_json, head
+from pytest_webarena.results.self_contained_page import as_json, head
 from pytest_webarena.results.statistics import cluster_of, summarise
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,

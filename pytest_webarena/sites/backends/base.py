@@ -15,10 +15,10 @@ from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.catalogues.running import Pulls
 
 if TYPE_CHECKING:
-    from pytest_webarena.live.world import World
+    from pytest_webarena.live.internet import World
     from pytest_webarena.sites.catalogues.manifest import AppManifest
     from pytest_webarena.sites.catalogues.units import Unit
-    from pytest_webarena.sites.ledger.moment import Moment
+    from pytest_webarena.sites.ledger.snapshot import Moment
 
 __all__ = [
     "AskingBackend",

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.backends.elsewhere import Elsewhere
 from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.backends.unmanaged import Elsewhere
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["ExternalBackend"]

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.live.domains import registrable
+from pytest_webarena.live.internet import World
 from pytest_webarena.live.robots import require_reader
-from pytest_webarena.live.world import World
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.backends.elsewhere import Elsewhere
+from pytest_webarena.sites.backends.unmanaged import Elsewhere
 from pytest_webarena.sites.catalogues.live import manners_of, proxy_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 

@@ -19,7 +19,7 @@ from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.backends.spawning import Child, CommonParents
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
-from pytest_webarena.sites.ledger.moment import Moment, moment_below
+from pytest_webarena.sites.ledger.snapshot import Moment, moment_below
 
 __all__ = ["ProcessBackend"]
 

@@ -11,7 +11,7 @@ from pytest_webarena.errors import SiteBusy, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, LedgerBackend, Replica
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.ledger.comparing import between, nothing_known, nothing_possible
-from pytest_webarena.sites.ledger.moment import Moment
+from pytest_webarena.sites.ledger.snapshot import Moment
 
 __all__ = ["Ledger"]
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.gateway import GatewaySession
-from pytest_webarena.gateway.beyond import Beyond
+from pytest_webarena.gateway.off_archive import Beyond
 from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.guard import Guard
-from pytest_webarena.live.terms import Terms
+from pytest_webarena.live.visit_rules import Terms
 from pytest_webarena.sites.backends.base import Backend, WorldBackend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
 from pytest_webarena.sites.catalogues.live import LIVE, trial_terms

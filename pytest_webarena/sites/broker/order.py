@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_webarena.sites.broker.fleet import Fleet
+from pytest_webarena.sites.broker.replica_set import Fleet
 from pytest_webarena.sites.catalogues.units import Unit
 
 __all__ = ["too_early"]

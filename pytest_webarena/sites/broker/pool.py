@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Rows
 from pytest_webarena.sites.broker.deadlock import in_circles
-from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.order import too_early
 from pytest_webarena.sites.broker.pool_lease import PoolLease, PoolRequest
+from pytest_webarena.sites.broker.replica_set import Fleet
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit, units_of

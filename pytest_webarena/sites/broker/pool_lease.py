@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_webarena.sites.backends.base import Replica
-from pytest_webarena.sites.broker.fleet import Fleet
+from pytest_webarena.sites.broker.replica_set import Fleet
 from pytest_webarena.sites.broker.slot import Slot
 
 __all__ = ["PoolLease", "PoolRequest"]

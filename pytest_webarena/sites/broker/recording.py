@@ -11,7 +11,7 @@ from pytest_webarena.archives.bodies import codings_of, decoded
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.gateway.heads import header_pairs
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
-from pytest_webarena.live import signs
+from pytest_webarena.live import bot_walls
 from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue
 
@@ -89,6 +89,6 @@ def _wall(head: str, got: bytes) -> str:
     if not kind.lower().startswith("text/html"):
         return ""
     try:
-        return signs.wall_of_page(decoded(got, codings_of(fields)).decode("utf-8", "replace"))
+        return bot_walls.wall_of_page(decoded(got, codings_of(fields)).decode("utf-8", "replace"))
     except (ValueError, EOFError):
         return ""

@@ -13,25 +13,25 @@ from typing import Any
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
+from pytest_webarena.sites.broker.active_lease import Held
 from pytest_webarena.sites.broker.backend_set import BackendSet
-from pytest_webarena.sites.broker.fleet import ReplicaBroke
-from pytest_webarena.sites.broker.held import Held
-from pytest_webarena.sites.broker.holdings import Holdings
+from pytest_webarena.sites.broker.lease_table import Holdings
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
-from pytest_webarena.sites.broker.reach import Reach, reachable, serve, unreached
+from pytest_webarena.sites.broker.reachable_sites import Reach, reachable, serve, unreached
 from pytest_webarena.sites.broker.recording import Recording
+from pytest_webarena.sites.broker.replica_set import ReplicaBroke
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.settings import BrokerSettings
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
+from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import Unit
-from pytest_webarena.sites.catalogues.unnamed import unnamed_accounts
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.live.terms import Manners, Terms, terms_of
 from pytest_webarena.live.tunnelling import Proxy
+from pytest_webarena.live.visit_rules import Manners, Terms, terms_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.tasks.live_form import named_fault
 from pytest_webarena.tasks.model import LiveTerms

@@ -31,7 +31,7 @@ from pytest_webarena.sites.cleanup.private_directory import (
     child_environment,
     make_directory,
 )
-from pytest_webarena.sites.client.order import read_order
+from pytest_webarena.sites.client.broker_request import read_order
 from pytest_webarena.sites.protocol import keys
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 
 from pytest_webarena.changes import FILES, MOST_ROWS, RowChange, RowKind, SiteChanges, TableChanges
 from pytest_webarena.sites.catalogues.manifest import AppManifest
-from pytest_webarena.sites.ledger.moment import Moment
 from pytest_webarena.sites.ledger.rows import compare
+from pytest_webarena.sites.ledger.snapshot import Moment
 
 __all__ = ["between", "nothing_known", "nothing_possible"]
 

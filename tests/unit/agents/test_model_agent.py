@@ -15,7 +15,7 @@ from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import InputImage
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED
-from pytest_webarena.checks.told import answer_form
+from pytest_webarena.checks.answer_form import answer_form
 from pytest_webarena.tasks import parse_tasks
 from pytest_webarena.tasks.model import Task
 from tests.model_server import Answer, call, model_server, say

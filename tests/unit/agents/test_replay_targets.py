@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.agents.readings import readings
+from pytest_webarena.agents.text_filters import readings
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial

@@ -15,7 +15,7 @@ from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.files import package_faults
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.lacking import KEPT_BACK, LACKING
+from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING
 from tests.unit.archives.helpers import opened, write
 
 HOME = "https://shop.test/"

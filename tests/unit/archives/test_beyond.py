@@ -11,7 +11,7 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway import GatewaySession
-from pytest_webarena.gateway.beyond import Beyond
+from pytest_webarena.gateway.off_archive import Beyond
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from tests.unit.archives.test_archive import foreign, http, record
 from tests.unit.gateway.conftest import Browser, World, world

@@ -17,7 +17,7 @@ from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.tasks.model import LiveTerms
-from pytest_webarena.trials.lacking import telling_lacks, with_lacks
+from pytest_webarena.trials.archive_misses import telling_lacks, with_lacks
 from pytest_webarena.trials.outcome import Decided
 from tests.cases import each_case
 from tests.unit.archives.helpers import opened, write

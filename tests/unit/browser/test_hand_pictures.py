@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_webarena.browser.by_hand import ByHand
 from pytest_webarena.browser.faults import Unresponsive
+from pytest_webarena.browser.remote_input import ByHand
 
 
 class Connection:

@@ -91,7 +91,9 @@ def test_a_page_whose_intercepted_request_was_refused_once_is_still_asked_for_as
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Over plain http a tab would count as a picture, which may come from anywhere."""
-    monkeypatch.setattr("pytest_webarena.browser.driven.sight._LET_GO", 0)  # nothing is remembered beyond its need
+    monkeypatch.setattr(
+        "pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 0
+    )  # nothing is remembered beyond its need
 
     async def work() -> None:
         browser = FakeBrowser()

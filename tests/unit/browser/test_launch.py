@@ -11,7 +11,7 @@ from pathlib import Path
 import playwright
 import pytest
 
-from pytest_webarena.browser.launching.finding import (
+from pytest_webarena.browser.launching.discovery import (
     BrowserChoice,
     find_browser,
     is_sandbox_failure,

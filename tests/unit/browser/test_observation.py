@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
-from pytest_webarena.browser.looking import look
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.observation import Observation, ScrollPosition, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import cut_lines
+from pytest_webarena.browser.snapshotting import look
 from pytest_webarena.errors import BrowserError
 from tests.cases import each_case
 

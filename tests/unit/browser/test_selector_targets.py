@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.browser.acting import looks, scripts
+from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.targets import find_target
 from pytest_webarena.browser.faults import ActionFailed
 
@@ -45,7 +45,7 @@ class Locator:
 ELSEWHERE = PlaywrightError("Locator.evaluate: Execution context was destroyed, most likely because of a navigation")
 
 
-def call(locator: Locator, script: str = looks.DESCRIBE, patience: float = 60.0) -> Any:
+def call(locator: Locator, script: str = element_probes.DESCRIBE, patience: float = 60.0) -> Any:
     async def run(work: Awaitable[Any], seconds: float, what: str) -> Any:
         return await work
 

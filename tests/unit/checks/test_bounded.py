@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from pytest_webarena.checks import REPAIRED, judge_all_bounded, judge_bounded
-from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.images import captions
+from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.errors import HarnessError, JudgeError, TaskError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.testing import make_task

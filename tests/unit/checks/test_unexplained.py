@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_webarena.checks import ORIGINAL, REPAIRED, Verdict, find_grading, judge
-from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, Question
+from pytest_webarena.checks.judge_protocol import Decision, Grade, JudgeOff, Question
 from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.unexplained import doubt, unexplained
 from pytest_webarena.errors import JudgeError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks import ORIGINAL, judge
-from pytest_webarena.checks.asking import Grade, Question
+from pytest_webarena.checks.judge_protocol import Grade, Question
 from pytest_webarena.evidence import Evidence, Probe, TabState
 from pytest_webarena.testing import make_task
 from tests.cases import each_case

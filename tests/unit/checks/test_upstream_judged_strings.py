@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_webarena.checks import ORIGINAL, find_grading, judge_all
-from pytest_webarena.checks.asking import Decision, JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.judge_protocol import Decision, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.upstream.text import includes
 from pytest_webarena.errors import JudgeError, TaskFileError
 from tests.cases import each_case

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_webarena.actions import Click, Goto, Hover, Note, Select, Selector, Stop, Type, as_record
 from pytest_webarena.checks import CheckResult, find_grading, judge, judge_all, judge_all_bounded
-from pytest_webarena.checks.asking import Grade, Question
 from pytest_webarena.checks.grading import gradings_of, headline_of, needs_pages
+from pytest_webarena.checks.judge_protocol import Grade, Question
 from pytest_webarena.checks.webcanvas.labels import shown_text
 from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import Evidence, SeenPage, StepRecord, TabState, TargetRecord

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from pytest_webarena.checks import Grading, Verdict, find_grading, judge
-from pytest_webarena.checks.asking import Decision, Grade, Question
+from pytest_webarena.checks.judge_protocol import Decision, Grade, Question
 
 from .helpers import evidence, task
 

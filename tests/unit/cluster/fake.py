@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_webarena.cluster.executor import ClusterExecutor
+from pytest_webarena.cluster.interface import ClusterLost, Delivery, Member, NodeGone, NodeSilent, Parcel
 from pytest_webarena.cluster.jobs import Job
-from pytest_webarena.cluster.members import ClusterLost, Delivery, Member, NodeGone, NodeSilent, Parcel
 from pytest_webarena.results import TrialKey, TrialRecord
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.cluster import reaching
+from pytest_webarena.cluster import cluster_address
 from pytest_webarena.cluster.node import differences
 from pytest_webarena.errors import UsageError
 
@@ -36,8 +36,8 @@ def listening() -> Iterator[str]:
 
 def test_a_token_is_demanded_or_the_word_that_none_is_needed(clean: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* say --ray-insecure"):
-        reaching.prepare_environment(insecure=False)
-    reaching.prepare_environment(insecure=True)
+        cluster_address.prepare_environment(insecure=False)
+    cluster_address.prepare_environment(insecure=True)
     assert os.environ["RAY_AUTH_MODE"] == "disabled"
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 
@@ -49,20 +49,20 @@ def test_a_token_is_used_wherever_it_is(clean: pytest.MonkeyPatch, tmp_path: Pat
     file.write_text("t" * 64)
     if place != "home":
         clean.setenv(place, "t" * 64 if place == "RAY_AUTH_TOKEN" else str(file))
-    reaching.prepare_environment(insecure=False)
+    cluster_address.prepare_environment(insecure=False)
     assert os.environ["RAY_AUTH_MODE"] == "token"
 
 
 def test_token_mode_without_a_token_is_told(clean: pytest.MonkeyPatch) -> None:
     clean.setenv("RAY_AUTH_MODE", "token")
     with pytest.raises(UsageError, match="expected a token with RAY_AUTH_MODE=token"):
-        reaching.prepare_environment(insecure=True)
+        cluster_address.prepare_environment(insecure=True)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'pytest-webarena\[ray\]'"):
-        reaching.prepare_environment(insecure=True)
+        cluster_address.prepare_environment(insecure=True)
 
 
 @pytest.mark.parametrize(
@@ -76,30 +76,32 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_an_address_where_no_cluster_is(clean: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str) -> None:
-    clean.setattr(reaching, "_local_cluster", lambda: "")
+    clean.setattr(cluster_address, "_local_cluster", lambda: "")
     with pytest.raises(UsageError, match=said):
-        reaching.find_address(address)
+        cluster_address.find_address(address)
 
 
 def test_auto_is_the_cluster_of_this_machine(clean: pytest.MonkeyPatch, tmp_path: Path, listening: str) -> None:
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text(f"{listening}\n")
     clean.setenv("RAY_TMPDIR", str(tmp_path))
-    assert reaching.find_address("auto") == listening
+    assert cluster_address.find_address("auto") == listening
 
 
 def test_what_is_no_ray_cluster_is_given_up_in_time(clean: pytest.MonkeyPatch, listening: str) -> None:
-    clean.setattr(reaching, "_HEALTH", 0.5)  # it listens, and never says a word
-    clean.setattr(reaching, "_ASK", "import socket, sys; h, p = sys.argv[1].split(':')\n"
+    clean.setattr(cluster_address, "_HEALTH", 0.5)  # it listens, and never says a word
+    clean.setattr(cluster_address, "_ASK", "import socket, sys; h, p = sys.argv[1].split(':')\n"
                   "socket.create_connection((h, int(p))).recv(1)")  # fmt: skip
     with pytest.raises(UsageError, match="something that does not answer as one within"):
-        reaching.probe(listening)
+        cluster_address.probe(listening)
 
 
 def test_who_will_not_have_us_is_quoted(clean: pytest.MonkeyPatch) -> None:
-    clean.setattr(reaching, "_ASK", "import sys; print('noise', file=sys.stderr); sys.exit('Version mismatch: 2.1')")
+    clean.setattr(
+        cluster_address, "_ASK", "import sys; print('noise', file=sys.stderr); sys.exit('Version mismatch: 2.1')"
+    )
     with pytest.raises(UsageError, match=r"takes this machine in, found: Version mismatch: 2\.1"):
-        reaching.probe("127.0.0.1:1")
+        cluster_address.probe("127.0.0.1:1")
 
 
 def test_what_machines_must_have_in_common() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.cluster.executor import LOSSES, ClusterExecutor
+from pytest_webarena.cluster.interface import Delivery, NodeRefused, Parcel
 from pytest_webarena.cluster.jobs import Job
-from pytest_webarena.cluster.members import Delivery, NodeRefused, Parcel
 from pytest_webarena.errors import HarnessError, SiteMissing
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results import TrialRecord

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.cluster.project_files import NodePaths, secrets_of, stage
 from pytest_webarena.cluster.shipping import install, pack, pack_outline, unpack
-from pytest_webarena.cluster.staging import NodePaths, secrets_of, stage
 from pytest_webarena.errors import HarnessError, UsageError
-from pytest_webarena.plugin.clustered import _refuse_secrets
+from pytest_webarena.plugin.ray_dispatch import _refuse_secrets
 
 
 def archive(*members: tuple[str, bytes | None, bytes]) -> bytes:

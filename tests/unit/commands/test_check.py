@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.upkeep.history import Entry, History
+from pytest_webarena.monitoring.history import Entry, History
 
 from ..suites.lamps import COMPACT
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.ideas.answers import Said, same
-from pytest_webarena.ideas.drafts import draft_text
-from pytest_webarena.ideas.proposing import Idea, Kind
+from pytest_webarena.task_generation.answers import Said, same
+from pytest_webarena.task_generation.drafts import draft_text
+from pytest_webarena.task_generation.proposing import Idea, Kind
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from tests.cases import each_case
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_webarena.commands import record
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import SiteError, UsageError
-from pytest_webarena.recorder.keeping import Keeper
+from pytest_webarena.recorder.autosave import Keeper
 from pytest_webarena.signals import AddressChanged
 from pytest_webarena.tasks import parse_tasks
 

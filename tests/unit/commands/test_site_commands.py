@@ -14,7 +14,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.doctor import Diagnosis
-from pytest_webarena.sites.kept_open import StandingClient, state_directory
+from pytest_webarena.sites.site_daemon import StandingClient, state_directory
 
 SITES = """
 apps:
@@ -175,7 +175,7 @@ def test_a_sign_in_that_fails_fails_the_doctor(
 ) -> None:
     (project / "sites.yaml").write_text(MEASURED)
     browser = SimpleNamespace(name="chromium", executable="chromium")
-    monkeypatch.setattr("pytest_webarena.browser.launching.finding.find_browser", lambda executable: browser)
+    monkeypatch.setattr("pytest_webarena.browser.launching.discovery.find_browser", lambda executable: browser)
     monkeypatch.setattr("pytest_webarena.commands.sites._reuse", lambda *asked: ())
     failed = Diagnosis(subject="writer", state="failed", text="signing in to writer as emma: wrong password")
     noted = Diagnosis(subject="writer", state="note", text="one account: nothing to compare with")

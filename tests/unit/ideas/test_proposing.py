@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import ModelError
-from pytest_webarena.ideas.crawling import CrawledPage
-from pytest_webarena.ideas.drafts import draft_text
-from pytest_webarena.ideas.proposing import Proposed, propose, read_reply
 from pytest_webarena.llm.messages import Message, ModelReply
+from pytest_webarena.task_generation.crawling import CrawledPage
+from pytest_webarena.task_generation.drafts import draft_text
+from pytest_webarena.task_generation.proposing import Proposed, propose, read_reply
 from pytest_webarena.tasks import parse_tasks
 from tests.cases import each_case
 

@@ -13,9 +13,9 @@ from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
-from pytest_webarena.live.terms import Manners, Terms
+from pytest_webarena.live.internet import World as LiveWorld
 from pytest_webarena.live.tunnelling import Proxy
-from pytest_webarena.live.world import World as LiveWorld
+from pytest_webarena.live.visit_rules import Manners, Terms
 from pytest_webarena.tasks.live_form import parse_named
 from tests.unit.gateway.conftest import Answer, Browser, Site, World, ok, world
 

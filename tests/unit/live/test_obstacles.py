@@ -211,7 +211,7 @@ def test_what_pages_wait_for_in_vain(
 
 
 def test_a_page_without_end(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_webarena.gateway.rest._ENDLESS", 1)
+    monkeypatch.setattr("pytest_webarena.gateway.response_body._ENDLESS", 1)
     over = asyncio.Event()
     halting(played, b"text/html", "chunks", trickle=over)
     session = played.enter("example.com", robots="ignore", answer_within=2)

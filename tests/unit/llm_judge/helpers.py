@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.asking import Question, QuestionKind
+from pytest_webarena.checks.judge_protocol import Question, QuestionKind
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.retries import RetryPolicy

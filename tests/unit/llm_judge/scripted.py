@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pytest_webarena.checks.asking import Decision
+from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.llm_judge.answers import LabelledSet
 from tests.model_server import Model, say
 from tests.sealed import with_seal

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.checks.asking import Decision
+from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge import JudgeSettings, offs

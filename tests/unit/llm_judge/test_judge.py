@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena import secrets
-from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, QuestionKind
+from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, QuestionKind
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings

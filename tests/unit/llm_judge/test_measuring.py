@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.checks.asking import Decision
+from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.llm_judge.agreement import Agreement

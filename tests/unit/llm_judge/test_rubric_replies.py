@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_webarena.checks.asking import Award, JudgeUnreadable, Question, RubricItem
+from pytest_webarena.checks.judge_protocol import Award, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.llm_judge import JudgeSettings
 from pytest_webarena.llm_judge.replies import read_awards, read_reply
-from pytest_webarena.llm_judge.seals import seal_of
+from pytest_webarena.llm_judge.reply_authenticity import seal_of
 from tests.cases import each_case
 from tests.model_server import ModelServer, model_server, say
 from tests.sealed import seal_in, sealed
@@ -198,7 +198,7 @@ def test_a_code_word_is_in_no_text_and_another_one_for_another_answer() -> None:
 
 
 def test_a_code_word_that_a_text_holds_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_webarena.llm_judge.seals._LENGTH", 1)
+    monkeypatch.setattr("pytest_webarena.llm_judge.reply_authenticity._LENGTH", 1)
     assert seal_of(question("bcdfghjkmnpqrstvwx")) == "Z"
 
 

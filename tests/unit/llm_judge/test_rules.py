@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.checks.asking import JudgeUnreadable, Question
+from pytest_webarena.checks.judge_protocol import JudgeUnreadable, Question
 from pytest_webarena.commands.cli import main
 from pytest_webarena.llm_judge import JudgeSettings, offs
 from pytest_webarena.llm_judge.answers import SHIPPED_RULES, read_answers

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.reports import Sighting
-from pytest_webarena.recorder.families import as_sending, called, family
 from pytest_webarena.recorder.healing import look_for
+from pytest_webarena.recorder.selector_families import as_sending, called, family
 from pytest_webarena.signals import TargetRecord
 from tests.cases import each_case
 

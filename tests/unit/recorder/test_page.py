@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import AcceptDialog, Action, Check, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
-from pytest_webarena.browser.by_hand import ByHand, Key, Offer, Pointer, ShownTab, Shows
+from pytest_webarena.browser.remote_input import ByHand, Key, Offer, Pointer, ShownTab, Shows
 from pytest_webarena.errors import UsageError
-from pytest_webarena.recorder.page.hand import Hand
+from pytest_webarena.recorder.page.input_relay import Hand
 from pytest_webarena.recorder.page.panel import Panel, Result
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.proposing import ProposedCheck

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from pytest_webarena.results.comparing.difference import PairedTask, difference_of, set_interval
-from pytest_webarena.results.comparing.doubts import (
+from pytest_webarena.results.comparing.quantiles import normal_quantile, normal_tail, student_quantile, student_tail
+from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
+from pytest_webarena.results.comparing.significance import flip_test, flip_test_of, holm, mcnemar
+from pytest_webarena.results.comparing.uncertainty import (
     Verdicts,
     bounds,
     corrected_difference,
@@ -20,9 +23,6 @@ from pytest_webarena.results.comparing.doubts import (
     difference_bounds,
     least_informed,
 )
-from pytest_webarena.results.comparing.quantiles import normal_quantile, normal_tail, student_quantile, student_tail
-from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
-from pytest_webarena.results.comparing.significance import flip_test, flip_test_of, holm, mcnemar
 from pytest_webarena.results.records import JudgeErrors
 from pytest_webarena.results.statistics import wilson_interval
 from tests.cases import each_case

@@ -10,7 +10,7 @@ import pytest
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.containers import SubnetTaken
-from pytest_webarena.sites.backends.docker.places import Places, free_subnets
+from pytest_webarena.sites.backends.docker.networks import Places, free_subnets
 
 CLIENT: Any = None
 

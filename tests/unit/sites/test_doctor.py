@@ -12,7 +12,7 @@ from docker.errors import ImageNotFound
 
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.sites import doctor
-from pytest_webarena.sites.backends.docker import survey
+from pytest_webarena.sites.backends.docker import image_status
 from pytest_webarena.sites.catalogues.external import external_app
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest
@@ -71,9 +71,9 @@ def test_what_an_optional_site_lacks_is_a_note_unless_it_was_named(monkeypatch: 
 def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatch) -> None:
     app = load_catalogue("embedded-docker").apps["shop"]
     assert app.docker is not None
-    engine = survey.Engine(address="here", version="1", memory=0, storage="/")
-    needs = survey.AppNeeds(app="shop", image=app.docker.image, comes="is built when it is needed")
-    monkeypatch.setattr(survey, "survey", lambda _: (engine, (needs,)))
+    engine = image_status.Engine(address="here", version="1", memory=0, storage="/")
+    needs = image_status.AppNeeds(app="shop", image=app.docker.image, comes="is built when it is needed")
+    monkeypatch.setattr(image_status, "survey", lambda _: (engine, (needs,)))
     monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
     assert found(app)["shop"][1].endswith("pip install 'pytest-webarena[shop]'")
     monkeypatch.setattr(doctor, "importable", lambda name: True)
@@ -92,8 +92,8 @@ def test_an_image_that_was_built_here_is_there(monkeypatch: pytest.MonkeyPatch) 
     client = SimpleNamespace(
         api=SimpleNamespace(base_url="http://here"), images=SimpleNamespace(get=get), info=dict, close=lambda: None
     )
-    monkeypatch.setattr(survey, "connect", lambda: client)
-    monkeypatch.setattr(survey, "require_local", lambda _: None)
+    monkeypatch.setattr(image_status, "connect", lambda: client)
+    monkeypatch.setattr(image_status, "require_local", lambda _: None)
     assert app.docker is not None
     assert found(app)["wiki"] == ("note", f"the image {app.docker.image} is built when it is needed")
     reference = debian_reference("debian-mediawiki")
@@ -111,7 +111,7 @@ def test_without_an_engine_that_is_all_that_is_said(monkeypatch: pytest.MonkeyPa
     def none(*_: object) -> None:
         raise SiteMissing("expected a Docker engine, found none")
 
-    monkeypatch.setattr(survey, "survey", none)
+    monkeypatch.setattr(image_status, "survey", none)
     app = AppManifest(name="shop", backend="docker", sites=(), docker=DockerManifest(image="shop", memory="900000g"))
     findings = found(app)
     assert findings["docker"] == ("missing", "expected a Docker engine, found none")

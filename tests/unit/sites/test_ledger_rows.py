@@ -13,8 +13,8 @@ from pytest_webarena.changes import FILES, MOST_ROWS, TableChanges, changes_from
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
 from pytest_webarena.sites.ledger.comparing import between
-from pytest_webarena.sites.ledger.moment import Moment, database_file, moment_below
 from pytest_webarena.sites.ledger.rows import Difference, compare
+from pytest_webarena.sites.ledger.snapshot import Moment, database_file, moment_below
 from pytest_webarena.sites.protocol.wire import decode, encode
 from tests.cases import each_case
 
@@ -152,7 +152,7 @@ def test_a_file_that_is_too_large_or_missing_is_an_error(tmp_path: Path, monkeyp
     with pytest.raises(SiteError, match="can't be read"):
         database_file(tmp_path / "none.sqlite3")
     (tmp_path / "main.sqlite3").write_bytes(content())
-    monkeypatch.setattr("pytest_webarena.sites.ledger.moment.CHEAP", 1000)
+    monkeypatch.setattr("pytest_webarena.sites.ledger.snapshot.CHEAP", 1000)
     with pytest.raises(SiteError, match="more than can be compared"):
         database_file(tmp_path / "main.sqlite3")
 

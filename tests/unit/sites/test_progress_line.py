@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from pytest_webarena.sites.backends.docker.obtain import in_words
+from pytest_webarena.sites.backends.docker.image_sources import in_words
 from pytest_webarena.sites.progress_line import Bar
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.replica_set import ReplicaBroke
 from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
 from pytest_webarena.sites.broker.sizing import FleetLimits
+from pytest_webarena.sites.catalogues.account_checks import names_nobody
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
     AppManifest,
@@ -30,7 +31,6 @@ from pytest_webarena.sites.catalogues.manifest import (
     SiteManifest,
     VolumeManifest,
 )
-from pytest_webarena.sites.catalogues.unnamed import names_nobody
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.report import AppReport

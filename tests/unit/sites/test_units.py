@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.broker import fleet
+from pytest_webarena.sites.broker import replica_set
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.sizing import Demand, FleetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
@@ -268,7 +268,7 @@ def test_what_took_long_to_start_may_think_as_long(monkeypatch: pytest.MonkeyPat
         await house.pool.ask(lease)
         await house.pool.close()
 
-    monkeypatch.setattr(fleet, "unanswered", unanswered)
+    monkeypatch.setattr(replica_set, "unanswered", unanswered)
     monkeypatch.setattr(Demand, "replaced", lambda demand, seconds: setattr(demand, "replacement", took))
     asyncio.run(main())
     assert set(patience) == {asked}

@@ -14,7 +14,7 @@ from mpmath import diff, findroot, mp, odefun, polyroots, quad
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks.computed.building import build
-from pytest_webarena.checks.computed.confined import run_confined
+from pytest_webarena.checks.computed.confined_process import run_confined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.symbolic import SymbolicSpec, decide_alone
 from pytest_webarena.checks.computed.tree import Node

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks import judge
-from pytest_webarena.checks.asking import Award, Grade, Question
 from pytest_webarena.checks.computed.choice import ChoiceSpec
 from pytest_webarena.checks.computed.number import NumberSpec
 from pytest_webarena.checks.computed.rubric import RubricSpec
+from pytest_webarena.checks.judge_protocol import Award, Grade, Question
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_evidence, verdict

@@ -18,7 +18,7 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
-from pytest_webarena.trials.threads import ThreadedExecutor
+from pytest_webarena.trials.threaded_executor import ThreadedExecutor
 from pytest_webarena.trials.throttle import MOST
 
 TASK = make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id="t")

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.cluster.members import Parcel
+from pytest_webarena.cluster.interface import Parcel
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_task
-from pytest_webarena.trials.breaking_off import BrokenOff
+from pytest_webarena.trials.cancellation import BrokenOff
 from pytest_webarena.trials.executor import SerialExecutor, TrialExecutor, TrialRunner
-from pytest_webarena.trials.threads import ThreadedExecutor
+from pytest_webarena.trials.threaded_executor import ThreadedExecutor
 from tests.processes import wait_until
 from tests.unit.cluster.fake import FakeCluster, executor_on
 

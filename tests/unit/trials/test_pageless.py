@@ -14,8 +14,8 @@ from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
-from pytest_webarena.trials.stage import needs_browser
 from pytest_webarena.trials.trial import run_trial
+from pytest_webarena.trials.trial_environment import needs_browser
 from tests.cases import each_case
 
 QUESTION = "intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]"

@@ -27,12 +27,12 @@ from pytest_webarena.evidence import RequestRecord, TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
-from pytest_webarena.trials.breaking_off import BreakingOff, BrokenOff
+from pytest_webarena.trials.cancellation import BreakingOff, BrokenOff
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
-from pytest_webarena.trials.stage import Stage
 from pytest_webarena.trials.trial import run_trial
+from pytest_webarena.trials.trial_environment import Stage
 from tests.processes import wait_until
 
 TASK = make_task("intent: How many?\nsites: []\nstart: about:blank\nchecks: [{answer: {number: 42}}]", id="t")

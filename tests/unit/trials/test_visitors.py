@@ -12,8 +12,8 @@ from pytest_webarena.browser.login import plain_doubt
 from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
 from pytest_webarena.sites.client.visitor import Answer
 from pytest_webarena.sites.protocol.messages import SiteAccess
-from pytest_webarena.trials.joining import cookies_at, paths_elsewhere
 from pytest_webarena.trials.live import LiveTrial
+from pytest_webarena.trials.session_joining import cookies_at, paths_elsewhere
 from tests.cases import each_case
 
 CHECK = LoginCheck(path="/account", includes="{username}")

@@ -9,14 +9,14 @@ from typing import Any
 
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.monitoring.findings import TaskFinding, find
+from pytest_webarena.monitoring.replaying import Tried
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
-from pytest_webarena.upkeep.findings import TaskFinding, find
-from pytest_webarena.upkeep.otherwise import Known
-from pytest_webarena.upkeep.replaying import Tried
 
 SHOP = "http://shopping.test"
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.monitoring.findings import known_of, untried
+from pytest_webarena.monitoring.replaying import Tried
 from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
-from pytest_webarena.upkeep.findings import known_of, untried
-from pytest_webarena.upkeep.replaying import Tried
 from tests.cases import each_case
 
 from ..checks.key_nodes.trials import at, event, trial

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import RecordingError, UsageError
+from pytest_webarena.monitoring.findings import TaskFinding, untried
+from pytest_webarena.monitoring.history import DAY, Entry, Flag, History, decay, read_flags
+from pytest_webarena.monitoring.report import alerts_json, decay_lines, lines, page, report_json
 from pytest_webarena.tasks.reviews import Opinion, Review
-from pytest_webarena.upkeep.findings import TaskFinding, untried
-from pytest_webarena.upkeep.history import DAY, Entry, Flag, History, decay, read_flags
-from pytest_webarena.upkeep.report import alerts_json, decay_lines, lines, page, report_json
 
 from .checks import buy, known
 
@@ -98,7 +98,7 @@ def test_an_entry_of_other_types_is_left_out(tmp_path: Path, facts: str) -> None
 
 def test_a_process_that_is_killed_loses_no_entry(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from pytest_webarena.upkeep.history import Entry, History\n"
+        "import os, sys; from pathlib import Path; from pytest_webarena.monitoring.history import Entry, History\n"
         "history = History(Path(sys.argv[1]))\n"
         "history.add(Entry(task='t', digest='d', at=1.0, status='valid'))\n"
         "os.kill(os.getpid(), 9)\n"
@@ -110,7 +110,7 @@ def test_a_process_that_is_killed_loses_no_entry(tmp_path: Path) -> None:
 
 def test_several_processes_may_add_at_once(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from pytest_webarena.upkeep.history import Entry, History\n"
+        "import sys; from pathlib import Path; from pytest_webarena.monitoring.history import Entry, History\n"
         "history = History(Path(sys.argv[1]))\n"
         "for n in range(50): history.add(Entry(task='t', digest='d', at=float(n), status='valid', why='x' * 3000))\n"
     )

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks.changes import judge_changes
+from pytest_webarena.monitoring.proposed_changes import Proposal, inserted, propose, without_noise
 from pytest_webarena.tasks import Task, parse_tasks
-from pytest_webarena.upkeep.proposed_changes import Proposal, inserted, propose, without_noise
 
 FILE = """\
 tasks:

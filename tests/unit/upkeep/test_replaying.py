@@ -10,10 +10,10 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, Goto, Hover, Selector, Stop
 from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.monitoring.alternatives import ways_to_step
+from pytest_webarena.monitoring.replaying import Replayer, read_tried, script_of
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_observation, make_task
-from pytest_webarena.upkeep.otherwise import ways_to_step
-from pytest_webarena.upkeep.replaying import Replayer, read_tried, script_of
 
 from .checks import BUTTON, buy, known
 

@@ -13,7 +13,7 @@ from playwright.async_api import CDPSession, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
-from pytest_webarena.browser.observation.fast.numbers import Numbers
+from pytest_webarena.browser.observation.fast.element_ids import Numbers
 from pytest_webarena.browser.observation.fast.worlds import IsolatedWorld, LostWorld, PageWorld, World
 
 if TYPE_CHECKING:

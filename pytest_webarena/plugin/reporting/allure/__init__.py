@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
-from pytest_webarena.plugin.reporting.foreign_text import has_foreign_text
+from pytest_webarena.plugin.reporting.untrusted_text import has_foreign_text
 from pytest_webarena.plugin.stash import PLAYED, SETTINGS
 from pytest_webarena.text import printable
 

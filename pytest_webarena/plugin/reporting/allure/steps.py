@@ -11,7 +11,7 @@ from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.results.attempts import INPUTS, TRACE, VIDEOS, read_evidence, read_steps
-from pytest_webarena.results.exchanges import exchange_words
+from pytest_webarena.results.model_calls import exchange_words
 from pytest_webarena.results.wording import action_words, script_words, usage_words
 from pytest_webarena.text import printable, within
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import HarnessError, SiteError
 from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.cleanup import remove_labelled, sweep
+from pytest_webarena.sites.backends.docker.container_events import Watch
 from pytest_webarena.sites.backends.docker.containers import Executed, Place, Running
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect, explain, require_local
 from pytest_webarena.sites.backends.docker.labels import RUN, owner_labels
+from pytest_webarena.sites.backends.docker.networks import Places
 from pytest_webarena.sites.backends.docker.own_address import OwnAddresses
-from pytest_webarena.sites.backends.docker.places import Places
 from pytest_webarena.sites.backends.docker.pods import Pods
 from pytest_webarena.sites.backends.docker.volumes import remove_volumes
-from pytest_webarena.sites.backends.docker.watch import Watch
 
 if TYPE_CHECKING:
     from docker import DockerClient

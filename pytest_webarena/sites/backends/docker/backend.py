@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, TooLarge
 from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.backends.docker import containers, room
+from pytest_webarena.sites.backends.docker import containers, disk_space
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
-from pytest_webarena.sites.backends.docker.copied import lacks_program, moment_inside, query_a_copy
+from pytest_webarena.sites.backends.docker.copied_databases import lacks_program, moment_inside, query_a_copy
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
@@ -27,7 +27,7 @@ from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECOND
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 from pytest_webarena.sites.backends.docker.stock import Stock
 from pytest_webarena.sites.catalogues.units import Unit
-from pytest_webarena.sites.ledger.moment import DATABASE_PARTS, Moment
+from pytest_webarena.sites.ledger.snapshot import DATABASE_PARTS, Moment
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.backends.base import BackendContext
@@ -236,9 +236,9 @@ class DockerBackend:
 
     async def crowded(self, app: AppManifest, replica: Replica) -> str:
         """Which disks of the container are full, as its ``df`` tells; empty where there is none."""
-        done = await self._starter.execute(_running(replica), *room.PROGRAM)
+        done = await self._starter.execute(_running(replica), *disk_space.PROGRAM)
         fixed = [volume.target for volume in section(app).volumes if not volume.mutable]
-        return room.full_disks(done.stdout, read_only=fixed)
+        return disk_space.full_disks(done.stdout, read_only=fixed)
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
         """The end of what the container wrote."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
 from pytest_webarena.sites.backends.docker.engine import connect
-from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
+from pytest_webarena.sites.backends.docker.image_sources import find_image, obtain_image
 from pytest_webarena.sites.backends.docker.starting import Image, Starter, section
 from pytest_webarena.sites.catalogues.units import Unit
 

@@ -6,8 +6,8 @@ import pytest
 
 from pytest_webarena.checks.computed.clauses import definitions_in
 from pytest_webarena.checks.computed.comparing import compare
-from pytest_webarena.checks.computed.likeness import Terms
 from pytest_webarena.checks.computed.tokens import Unreadable
+from pytest_webarena.checks.computed.tree_equality import Terms
 from tests.cases import each_case
 from tests.unit.checks.helpers import evidence, result
 

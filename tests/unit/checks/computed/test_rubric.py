@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.checks import Verdict, judge
-from pytest_webarena.checks.asking import Award, Grade, JudgeOff, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.checks.computed.quotes import found_in
 from pytest_webarena.checks.computed.rubric_files import items_of_text, read_rubric, write_rubric
+from pytest_webarena.checks.judge_protocol import Award, Grade, JudgeOff, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.checks.text import literal
 from pytest_webarena.errors import JudgeError, TaskFileError, UsageError
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks

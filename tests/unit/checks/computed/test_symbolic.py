@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_webarena.checks import judge
-from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.computed import symbolic
 from pytest_webarena.checks.computed.building import build
-from pytest_webarena.checks.computed.confined import run_confined
+from pytest_webarena.checks.computed.confined_process import run_confined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.symbolic import SYMBOLIC, SymbolicSpec, decide, decide_alone
 from pytest_webarena.checks.computed.tokens import Unreadable
+from pytest_webarena.checks.judge_protocol import Decision, Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.verdict import CheckResult
 from pytest_webarena.errors import JudgeError, TaskFileError
 from tests.cases import each_case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable
+from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable
 from pytest_webarena.checks.key_nodes.matching import MOST_ASKED
 
 from .trials import QTY, Asker, at, judged, trial, typed

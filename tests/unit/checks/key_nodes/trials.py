@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_webarena.actions import Click, Goto, Note, Selector, Stop, as_record
 from pytest_webarena.checks import CheckResult, judge
-from pytest_webarena.checks.asking import Decision, Grade, Question
+from pytest_webarena.checks.judge_protocol import Decision, Grade, Question
 from pytest_webarena.evidence import Evidence, StepRecord, TabState
 from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, ElementRecord, Signal, TargetRecord
 

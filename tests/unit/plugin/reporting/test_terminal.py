@@ -13,8 +13,8 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import CallTotals
 from pytest_webarena.llm_judge import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
-from pytest_webarena.plugin.reporting.lines import Line
 from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.plugin.reporting.summary_lines import Line
 from pytest_webarena.plugin.reporting.terminal import (
     budget_lines,
     cut_off_lines,

@@ -1,0 +1,202 @@
+"""At which step of a recorded trial a replay's verdict went another way, out of what both recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.agents.form_fields import field_value
+from pytest_webarena.agents.recording import Recording
+from pytest_webarena.agents.replay_agent import FILE
+from pytest_webarena.agents.request_diff import Place, Sent, paired, read_sent, unlike
+from pytest_webarena.evidence import StepRecord
+from pytest_webarena.text import clip
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks.verdict import Verdict
+
+__all__ = ["sent_apart", "verdict_told", "where_apart"]
+
+_NO_STEP = "no step diverged; the checks, or what the site answered, were others"
+_ENDED = {"max_steps": "the limit of steps (--max-steps)", "time": "the limit of time (--time-limit)"}
+_SECRET = re.compile(
+    r"(?i:pass(?!enger)|pwd|secret|token|key|pincode|auth(?!or(?!i[sz])))|(?:(?<![A-Za-z])[Pp]in|Pin|PIN)(?![a-z])"
+)
+"""In names of fields of which nobody should read the value in a file."""
+
+
+def verdict_told(recording: Recording, folder: Path, outcome: str, verdict: Verdict) -> tuple[str, bool]:
+    """The last line of a replay: whether it came to the recorded verdict, and if not, where it went another way first;
+    and whether that is worth telling beside. ``folder``: the replay's attempt."""
+    if outcome == recording.outcome:
+        said = f"the replay's verdict is the recorded one: {outcome}"
+        otherwise = sent_apart(recording, folder)
+        return (f"{said}; but {otherwise}", True) if otherwise else (said, False)
+    if verdict.stop_reason in _ENDED:
+        why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
+    elif recording.verdict.get("stop_reason") == "agent_crash" and outcome == "passed":
+        why = "its agent had crashed at the end, and a replay of what it had done does not"
+    else:
+        why = (
+            _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
+            or where_apart(recording, verdict.to_json(), folder)
+            or _first_line(folder, ": healed: ")
+            or _NO_STEP
+        )
+    return f"the replay {outcome}, and the recorded trial had {recording.outcome}: {why}", True
+
+
+def where_apart(recording: Recording, verdict: Mapping[str, Any], folder: Path) -> str:
+    """The first step whose effect was another one, and which, in a sentence without an end; empty where nothing tells.
+
+    ``verdict``: the replay's, as `Verdict.to_json`; ``folder``: its attempt's.
+    """
+    told = chain(_key_nodes(recording, verdict), _requests(recording, folder), _checks(recording, verdict))
+    return next(told, "")
+
+
+def sent_apart(recording: Recording, folder: Path) -> str:
+    """What was sent this time otherwise than in the recorded trial, the first of it; empty where nothing was. A verdict
+    may be the same all the same: checks need not ask how often."""
+    return next(_requests(recording, folder), "")
+
+
+def _first_line(folder: Path, *signs: str) -> str:
+    """The first line with the first of ``signs`` that there is; empty where there is none."""
+    try:
+        lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    for sign in signs:
+        if found := next((line for line in lines if sign in line), ""):
+            return found
+    return ""
+
+
+def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
+    pairs = [
+        (one, other)
+        for then, now in _pairs(recording.verdict, verdict)
+        for one, other in zip(then.get("parts") or (), now.get("parts") or (), strict=False)
+        if one["what"] == other["what"] and one["given"] != other["given"]
+    ]
+    for then, now in sorted(pairs, key=lambda pair: min(_at(pair[0]), _at(pair[1]))):
+        gained = now["given"] > then["given"]
+        step, by = (now if gained else then).get("step"), (now if gained else then).get("by") or ""
+        how = f" by {by}" if by else ""
+        if gained:
+            yield f"{then['what']}: not so in the recorded trial, and now reached{how}"
+        elif step is not None:
+            yield f"{_named(recording, step)}: it had reached what nothing reached this time, {then['what']}{how}"
+        else:
+            yield f"{then['what']}: reached in the recorded trial{how}, and not now"
+
+
+def _requests(recording: Recording, folder: Path) -> Iterator[str]:
+    """What was sent less often, with other values, or more often; the recorded ones first, in their order."""
+    then, now = read_sent(recording.folder), read_sent(folder)
+    before, after = _by_place(then), _by_place(now)
+    instead = {
+        id(one): two for place in before for one, two in paired(before[place], after.get(place, ()))
+    }  # what was sent with other values
+    left = {place: len(requests) for place, requests in after.items()}
+    for each in then:
+        step = _named(recording, _step_at(recording, each.time))
+        often = len(after.get(each.place, ()))
+        if not left.get(each.place):
+            found = f"it was sent {_times(often)} this time" if often else "nothing did this time"
+            yield f"{step}: it had sent {_words(each.place)}, and {found}"
+        left[each.place] = left.get(each.place, 0) - 1
+        if id(each) in instead and len(before[each.place]) == often:
+            for said in _values_apart(recording, each, instead[id(each)]):
+                yield f"{step}: {_words(each.place)} had sent {said}"
+    for place, requests in after.items():
+        if len(requests) > (often := len(before.get(place, ()))):
+            made = _times(len(requests))
+            yield f"{_words(place)} was sent {made} this time, and {_times(often)} in the recorded trial"
+
+
+def _by_place(requests: Sequence[Sent]) -> dict[Place, list[Sent]]:
+    found: dict[Place, list[Sent]] = {}
+    for each in requests:
+        found.setdefault(each.place, []).append(each)
+    return found
+
+
+def _values_apart(recording: Recording, then: Sent, now: Sent) -> Iterator[str]:
+    apart = list(unlike(then, now))
+    hidden = _hidden(recording) if apart else set()
+    for name, one, two in apart:
+        if _SECRET.search(name) or {one, two} & hidden:
+            yield f"another value of {name!r}"
+        else:
+            yield f"{name!r} {_value(one)}, and now {_value(two)}" if name else f"{_value(one)}, and now {_value(two)}"
+
+
+def _value(value: str | None) -> str:
+    return "not at all" if value is None else clip(repr(value), 60)
+
+
+def _checks(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
+    for then, now in _pairs(recording.verdict, verdict):
+        if then.get("score") != now.get("score"):
+            found = f"expected {clip(str(now.get('expected')), 100)}, found {clip(str(now.get('actual')), 100)}"
+            said = "can't be decided" if now.get("score") is None else "holds" if now["score"] else "fails"
+            yield f"the same was sent, and {now['path']} ({now['kind']}) {said} now: {found}"
+
+
+def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """The results of both, by their paths."""
+    then, now = ({each["path"]: each for each in verdict.get("results") or ()} for verdict in (one, other))
+    return [(then[path], now[path]) for path in then if path in now]
+
+
+def _at(part: Mapping[str, Any]) -> float:
+    return float("inf") if part.get("step") is None else float(part["step"])
+
+
+def _named(recording: Recording, number: int) -> str:
+    step = next((each for each in recording.steps if each.index == number), None)
+    if step is None:
+        return "at some step"
+    target = step.target
+    where = f" {target.role or target.tag} {clip(target.name or target.selector, 60)!r}" if target is not None else ""
+    return f"step {number} of {len(recording.steps)} ({step.action.get('kind')}{where})"
+
+
+def _step_at(recording: Recording, time: float) -> int:
+    """The last step that had begun by then; -1 before the first, or where the time of the beginning was not kept."""
+    begun = [step.index for step in recording.steps if recording.began + _acted(step) <= time]
+    return begun[-1] if recording.began and begun else -1
+
+
+def _acted(step: StepRecord) -> float:
+    """Seconds until it was carried out; of what a page did by itself, until it was seen to begin."""
+    return step.started + sum(step.seconds.get(name, 0.0) for name in ("observe", "act"))
+
+
+def _times(count: int) -> str:
+    return {0: "not", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _hidden(recording: Recording) -> set[str]:
+    """Texts that were written where the page shows none: passwords, whatever their fields are called."""
+    typed = [step for step in recording.steps if step.action.get("kind") == "type" and step.target is not None]
+    return {str(step.action.get("text", "")) for step in typed if _hides(recording, step)} - {""}
+
+
+def _hides(recording: Recording, step: StepRecord) -> bool:
+    """Whether the step's field shows signs in place of its text in what was seen after it."""
+    later = next((each for each in recording.steps if each.index > step.index), None)
+    if later is None or step.target is None:
+        return False
+    held = field_value(recording.seen(later), step.target.role, step.target.name)
+    return bool(held) and set(held or "") <= {"•"}
+
+
+def _words(place: Place) -> str:
+    method, host, path = place
+    return f"{method} {host}{path}"

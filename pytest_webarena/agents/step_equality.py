@@ -1,0 +1,122 @@
+"""Whether an action is the one that a recording holds in its place: same kind, same element, same value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.actions import Action, as_record
+from pytest_webarena.agents.form_fields import named_elements
+from pytest_webarena.agents.wire import action_from_record
+from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+
+__all__ = ["difference"]
+
+_NEAR = 3.0
+"""CSS pixels between two points that are taken for the same place: less than any control is wide."""
+
+_BY_ROLE = re.compile(r'^role=(\w+)\[name=(?:"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\')s?\]$')
+_FREE = frozenset({"note"})
+"""Kinds whose text is the agent's own affair: nothing on any page comes of it."""
+
+
+def difference(action: Action, step: StepRecord, seen: str) -> str:
+    """Why ``action`` is not the recorded one; empty when it is. ``seen`` is the text that both were decided on.
+
+    What can't be determined is a difference: whoever goes on from here supposes that the same came of it.
+
+    >>> from pytest_webarena.actions import Click, Element
+    >>> from pytest_webarena.evidence import StepRecord
+    >>> step = StepRecord(index=0, action={"kind": "click", "target": {"id": "3"}}, raw="click [3]")
+    >>> [difference(Click(Element(id)), step, "[3] link 'Home' [4] link 'Out'") for id in "34"]
+    ['', 'another element']
+    """
+    if action.kind != step.action.get("kind"):
+        return "another kind of action"
+    try:
+        made, recorded = as_record(action), as_record(action_from_record(step.action))
+    except ValueError as error:
+        return f"a recorded action that can't be read ({error})"
+    for name in ("target", "to"):
+        if why := _elsewhere(made.get(name), recorded.get(name), step if name == "target" else None, seen):
+            return why
+    for name in sorted((made.keys() | recorded.keys()) - {"kind", "target", "to"}):
+        one, other = (_normal(name, values.get(name)) for values in (made, recorded))
+        if one != other and not (name == "text" and made["kind"] in _FREE):
+            return f"another {name}"
+    return ""
+
+
+def _elsewhere(made: Any, recorded: Any, step: StepRecord | None, seen: str) -> str:
+    """Why the one target is not the other."""
+    if made == recorded:
+        return ""
+    if not isinstance(made, Mapping) or not isinstance(recorded, Mapping):
+        return "another element" if made else "no element"
+    if "x" in made and "x" in recorded and made.get("relative") == recorded.get("relative"):
+        scale = 1.0 if not made.get("relative") else 1000.0  # fractions of a window of about so many pixels
+        far = max(abs(float(made[axis]) - float(recorded[axis])) * scale for axis in ("x", "y"))
+        return "" if far <= _NEAR else "another place"
+    if "id" in made and "id" in recorded:
+        return "another element"  # ids are those of the same text
+    known = named_elements(seen)
+    one, other = _identity(made, known), _recorded_identity(recorded, step, known)
+    if one is None or other is None:
+        return "an element of which there is no telling whether it is the recorded one"
+    if one != other:
+        return "another element"
+    if sum((role, name) == one for _, role, name in known) > 1:
+        return (
+            f"one of several elements {one[0]} {one[1]!r}, of which there is no telling whether it is the recorded one"
+        )
+    return ""
+
+
+def _identity(target: Mapping[str, Any], known: list[tuple[str, str, str]]) -> tuple[str, str] | None:
+    """Role and name of what an action means; None where that can't be determined."""
+    if "id" in target:
+        return next(((role, name) for id, role, name in known if id == str(target["id"])), None)
+    if found := _BY_ROLE.match(str(target.get("selector", ""))):
+        name = found[2] if found[2] is not None else found[3]
+        return found[1], re.sub(r"\\(.)", r"\1", name)
+    return None
+
+
+def _recorded_identity(
+    target: Mapping[str, Any], step: StepRecord | None, known: list[tuple[str, str, str]]
+) -> tuple[str, str] | None:
+    """The same of what was recorded: as the browser told it, if it did."""
+    if step is not None and step.target is not None and step.target.role and step.target.name:
+        return step.target.role, step.target.name
+    return _identity(target, known)
+
+
+def _normal(name: str, value: Any) -> Any:
+    """``value`` so that two ways to write one thing are equal, and nothing else is: text is typed as it stands."""
+    if isinstance(value, list | tuple):
+        return [_normal(name, each) for each in value]
+    if not isinstance(value, str):
+        return value
+    if name == "url":
+        return _address(value)
+    if name == "keys":
+        try:
+            return playwright_keys(value)
+        except UnknownKey:
+            return value
+    return value.replace("\r\n", "\n")
+
+
+def _address(url: str) -> tuple[str, ...]:
+    """As a browser asks for it."""
+    try:
+        parts = urlsplit(url.strip() if "://" in url else f"http://{url.strip()}")
+        port = f":{parts.port}" if parts.port not in (None, 80 if parts.scheme == "http" else 443) else ""
+    except ValueError:
+        return (url,)
+    return parts.scheme, f"{(parts.hostname or '').lower()}{port}", parts.path or "/", parts.query, parts.fragment

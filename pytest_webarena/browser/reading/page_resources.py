@@ -1,0 +1,247 @@
+"""What a page that a check opens asks for, and has not got: what it lacks then is not known to be missing."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urljoin
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Frame, Request, Response
+
+from pytest_webarena.browser.reading.missing_resources import CLIENTS_FAULT, REFUSALS, failed
+from pytest_webarena.browser.reports import Doubt
+from pytest_webarena.browser.tabs.aborted_requests import is_document
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.text import shorten
+
+__all__ = ["Parts", "doubt"]
+
+# What differs when the same is asked for again: who asks by now, what is counted or traced, what only a cache needs.
+_ASIDE = re.compile(
+    r"accept-encoding|authorization|baggage|cache-control|cookie|if-.*|origin|pragma|referer|sec-.*|sentry-trace"
+    r"|trace(parent|state)|upgrade-insecure-requests|user-agent|x-b3-.*"
+    r"|.*(attempt|correlation|csrf|nonce|request-?id|retry|session|timestamp|token|xsrf).*",
+)
+_BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
+
+Key = tuple[object, ...]
+
+
+def doubt(
+    request: Request, kind: Literal["waiting", "given_up", "blocked"], *, begun: bool = False, since: float = 0.0
+) -> Doubt:
+    """Of a request as the browser knows it."""
+    script = request.resource_type == "script"
+    url = request.url.partition("#")[0]
+    return Doubt(kind=kind, method=request.method, url=url, begun=begun, script=script, since=since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lack:
+    why: str | Doubt
+    after: int
+    """The same request redeems it if it was begun after so many others."""
+    request: Request
+
+
+class Parts:
+    """What a page asked for that could change what it shows, and the site had no answer to: too many requests, a
+    failure of its own, a connection that broke, a wait that the page gave up. An answer that came when the page asked
+    for the same again counts: another answer from the same address does not.
+
+    What the gateway refuses is no failure of the site: pages ask for much that is elsewhere.
+    """
+
+    _TYPES = frozenset({"document", "script", "xhr", "fetch", "eventsource", "other"})
+    """Those with which pages get their content: objects and workers are among the others."""
+    _MANY = 100
+    """So many of what was refused are enough to find one that tells."""
+    _BROKEN = re.compile(
+        r"ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|CONTENT_|INCOMPLETE_|INVALID_(HTTP|CHUNKED)|RESPONSE_|HTTP2_)"
+        r"|NS_ERROR_NET_(RESET|INTERRUPT|TIMEOUT|PARTIAL|EMPTY)"
+    )
+    _GIVEN_UP = re.compile(r"ERR_ABORTED|NS_BINDING_ABORTED")
+    _BLOCKED = re.compile(r"ERR_FAILED|NS_ERROR_DOM_BAD_URI")
+    """How it is told that the browser kept an answer from the page, as one to a question across origins."""
+
+    def __init__(self, tab: Tab) -> None:
+        self._lacks: dict[Key, _Lack] = {}
+        self._turned_away: dict[Key, tuple[_Lack, tuple[str, int, str]]] = {}
+        self._begun: dict[Request, int] = {}
+        self._had: set[Key] = set()
+        """What has come as a whole, at some time."""
+        self._good: set[Request] = set()
+        self._answered: set[Request] = set()
+        self._left: dict[Frame | None, tuple[int, Request]] = {}
+        """How many requests had been begun when a frame got another document, and that document's; None: the tab."""
+        self._since = time.time()
+        tab.page.on("request", self._on_request)
+        tab.page.on("response", self._on_response)
+        tab.page.on("requestfinished", self._on_finished)
+        tab.page.on("requestfailed", self._on_failed)
+
+    @property
+    def first(self) -> str:
+        """What certainly is none of the page's, as `PageReading.waiting` puts it; empty when there is nothing."""
+        return next((lack.why for lack in self._lacks.values() if isinstance(lack.why, str)), "")
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What may be so, and only the gateway knows."""
+        return tuple(lack.why for lack in self._lacks.values() if isinstance(lack.why, Doubt))
+
+    @property
+    def turned_away(self) -> tuple[tuple[str, int, str], ...]:
+        """See `PageReading.turned_away`."""
+        return tuple(told for _, told in self._turned_away.values())
+
+    def leave_out(self, response: Response | None) -> None:
+        """That one is judged apart, by its status."""
+        if response is not None:
+            self._redeem(_key(response.request), None)
+
+    def _on_request(self, request: Request) -> None:
+        first = _first(request)
+        self._begun[request] = self._begun.get(first, len(self._begun))
+
+    def _on_response(self, response: Response) -> None:
+        request = response.request
+        self._answered.add(request)
+        if not self._matters(request) or self._is_past(request):
+            return
+        self._note_document(response)
+        key = _key(request)
+        if failed(response.status):
+            self._lack(request, f"got status {response.status} for {_named(request)}")
+            return
+        first, landed = _first(request), response.url
+        led = 300 <= response.status < 400
+        if led:
+            landed = urljoin(landed, response.headers.get("location", ""))
+        refused = response.status in REFUSALS or response.status in CLIENTS_FAULT
+        if not led:
+            self._redeem(key, request, had=not refused)
+            if not refused:
+                self._good.add(request)
+        if (refused or landed != first.url) and len(self._turned_away) < self._MANY:
+            lack = _Lack(why="", after=len(self._begun) - 1, request=first)
+            self._turned_away[key] = lack, (first.url, response.status, landed)
+
+    def _note_document(self, response: Response) -> None:
+        """What the last document of a frame lacked is no matter any more when it gets another one."""
+        request = response.request
+        if not request.is_navigation_request() or response.status in (204, 205):
+            return
+        if "attachment" in response.headers.get("content-disposition", ""):
+            return
+        if is_document(request):
+            self._lacks.clear()
+            self._turned_away.clear()
+            self._left[None] = len(self._begun), request
+            return
+        frame = _frame(request)
+        self._left[frame] = len(self._begun), request
+        for key, lack in list(self._lacks.items()):
+            if isinstance(lack.why, Doubt) and frame in _frames(lack.request):
+                del self._lacks[key]
+
+    def _on_finished(self, request: Request) -> None:
+        if request in self._good:
+            key = _key(request)
+            self._had.add(key)
+            # What the page took back may be told of between this one's head and its end.
+            self._redeem(key, request, had=False)
+
+    def _on_failed(self, request: Request) -> None:
+        failure, key = request.failure or "", _key(request)
+        if not self._matters(request) or self._is_past(request):
+            return
+        begun = request in self._answered
+        if request.resource_type == "eventsource" and begun:  # those end, and are begun again
+            return
+        if self._BROKEN.search(failure):
+            self._lack(request, f"got no whole answer for {_named(request)} ({failure})")
+        elif self._GIVEN_UP.search(failure):
+            if key in self._had or (begun and request.is_navigation_request()):  # also what is saved, or has no content
+                return
+            self._lack(request, doubt(request, "given_up", begun=begun, since=self._since), after=-1)
+        elif self._BLOCKED.search(failure) and not begun:
+            self._lack(request, doubt(request, "blocked", since=self._since))
+
+    def _lack(self, request: Request, why: str | Doubt, after: int | None = None) -> None:
+        known = self._lacks.get(_key(request))
+        if isinstance(why, Doubt) and known is not None and isinstance(known.why, str):
+            return  # browsers break off what came with such a status, too
+        after = len(self._begun) - 1 if after is None else after
+        self._lacks[_key(request)] = _Lack(why=why, after=after, request=request)
+
+    def _redeem(self, key: Key, request: Request | None, *, had: bool = True) -> None:
+        """The same was had. A request that was under way when another one failed is not that one once more."""
+        number = self._begun.get(request, 0) if request is not None else len(self._begun)
+        if (lack := self._lacks.get(key)) is not None and number > lack.after:
+            del self._lacks[key]
+        if had:
+            away = self._turned_away.get(key)
+            if away is not None and (number > away[0].after or (request and _first(request) is away[0].request)):
+                del self._turned_away[key]
+
+    def _is_past(self, request: Request) -> bool:
+        """Whether what asked for it is shown no more."""
+        number = self._begun.get(request)
+        if number is None or is_document(request):
+            return False
+        for frame in (None, *_frames(request)):
+            before, document = self._left.get(frame, (0, None))
+            if number < before and document is not request:
+                return True
+        return False
+
+    def _matters(self, request: Request) -> bool:
+        ahead = {"purpose", "sec-purpose"} & request.headers.keys()  # fetched for a later page
+        return request.resource_type in self._TYPES and not ahead
+
+
+def _named(request: Request) -> str:
+    return f"{request.method} {shorten(request.url, 100)}"
+
+
+def _key(request: Request) -> Key:
+    """What the page asked for, wherever that led it: the same only of requests that are the same."""
+    first = _first(request)
+    headers, body = dict(first.headers), first.post_data_buffer
+    if found := _BOUNDARY.search(headers.get("content-type", "")):  # drawn by lot each time
+        headers["content-type"] = headers["content-type"].replace(found[1], "")
+        body = body.replace(found[1].encode(), b"") if body is not None else None
+    if body is None and first.method not in ("GET", "HEAD"):
+        return (first,)  # the browser does not tell all bodies: a long one, one of a file
+    return first.method, first.url, body, tuple(_told(headers))
+
+
+def _told(headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+    return sorted((name, value) for name, value in headers.items() if not _ASIDE.fullmatch(name))
+
+
+def _first(request: Request) -> Request:
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return request
+
+
+def _frame(request: Request) -> Frame | None:
+    try:
+        return request.frame
+    except PlaywrightError:  # a request of a worker, or of a frame that is not there yet, has none
+        return None
+
+
+def _frames(request: Request) -> Sequence[Frame]:
+    """That which asked, and those around it."""
+    frames, frame = [], _frame(request)
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.parent_frame
+    return frames

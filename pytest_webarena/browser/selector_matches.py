@@ -1,0 +1,60 @@
+"""Which elements several selectors find, and which of them find the same one. Nothing is done to a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.acting import element_probes
+from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.evidence import TargetRecord
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle
+
+    from pytest_webarena.browser.tabs.tab import Tab
+
+__all__ = ["sightings"]
+
+_IS = "(node, other) => node === other"
+
+
+async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[Sighting, ...]:
+    """What each of ``selectors`` finds in the tab now, in this order; one that is no selector finds nothing."""
+    found = [await _handles(tab, selector, hang) for selector in selectors]
+    kinds: list[tuple[ElementHandle, TargetRecord]] = []
+    seen = []
+    try:
+        for handles in found:
+            number = await _number(tab, handles[0], kinds, hang) if handles else -1
+            gone = number < 0
+            seen.append(Sighting() if gone else Sighting(count=len(handles), element=number, target=kinds[number][1]))
+    finally:
+        for handle in (handle for handles in found for handle in handles):
+            await tab.run(handle.dispose(), hang, "letting go of elements")
+    return tuple(seen)
+
+
+async def _handles(tab: Tab, selector: str, hang: float) -> list[ElementHandle]:
+    try:
+        return await tab.run(tab.page.locator(selector).element_handles(), hang, f"looking for {selector!r}")
+    except PlaywrightError:
+        return []
+
+
+async def _number(tab: Tab, handle: ElementHandle, kinds: list[tuple[ElementHandle, TargetRecord]], hang: float) -> int:
+    """Which of ``kinds`` it is; it is added if it is none. -1 for an element that is gone by now."""
+    for number, (known, _) in enumerate(kinds):
+        try:
+            if await tab.run(handle.evaluate(_IS, known), hang, "comparing elements"):
+                return number
+        except PlaywrightError:  # in another frame's document, or gone
+            continue
+    try:
+        said = await tab.run(handle.evaluate(element_probes.DESCRIBE), hang, "looking at an element")
+    except PlaywrightError:
+        return -1
+    kinds.append((handle, TargetRecord(**said)))
+    return len(kinds) - 1

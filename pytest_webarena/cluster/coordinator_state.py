@@ -1,0 +1,91 @@
+"""What a run has only once, wherever its trials are: its account, what judges and models said, agents' memories."""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import HarnessError, RecordingError
+from pytest_webarena.llm.cache import ResponseCache
+from pytest_webarena.llm.model_calls import ModelCalls
+from pytest_webarena.llm_judge.reply_cache import VerdictCache
+from pytest_webarena.results.memory import Memory
+from pytest_webarena.rpc_proxies import Call
+
+__all__ = ["Answer", "Books"]
+
+Answer = tuple[bool, Any]
+"""Whether it went well, and what is given, or what is raised."""
+
+_KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
+    "model_calls": (
+        ModelCalls,
+        frozenset({"reserve", "settle", "keep", "release", "cached", "book", "exhausted", "lines"}),
+    ),
+    "responses": (ResponseCache, frozenset({"get", "put"})),
+    "verdicts": (VerdictCache, frozenset({"get", "put"})),
+    "memory": (Memory, frozenset({"latest", "add"})),
+}
+"""How each is opened, and what may be asked of it."""
+
+
+class Books:
+    """Answers the nodes' calls (`elsewhere.Call`), below ``roots`` alone. Thread-safe.
+
+    Memories that a node has taken are free again when the node is gone.
+    """
+
+    def __init__(self, roots: tuple[Path, ...]) -> None:
+        self._roots = roots
+        self._lock = threading.Lock()
+        self._taken: dict[str, tuple[str, ExitStack]] = {}
+        """By token: which node has it, and what gives it back."""
+
+    def answer(self, node: str, call: Call) -> Answer:
+        """Make a call of ``node``; what it raises is an answer, too."""
+        try:
+            return True, self._make(node, call)
+        except RecordingError as error:
+            return False, RecordingError(str(error))
+        except Exception as error:
+            return False, error
+
+    def _make(self, node: str, call: Call) -> Any:
+        if ".." in call.path.parts or not any(call.path.is_relative_to(root) for root in self._roots):
+            raise HarnessError(f"expected a file of the run from a node, found {call.path}")
+        if call.kind == "memory" and call.method in ("take", "give_back"):
+            (token,) = call.args
+            return self._take(node, call.path, token) if call.method == "take" else self._give_back(token)
+        make, methods = _KINDS[call.kind]
+        if call.method not in methods:
+            raise HarnessError(f"expected one of {', '.join(sorted(methods))} of a {call.kind}, found {call.method}")
+        return getattr(make(call.path, **call.made), call.method)(*call.args, **call.kwargs)
+
+    def _take(self, node: str, folder: Path, token: str) -> bool:
+        """Have the memory for a trial, if nobody has it: by the lock that trials on this machine take, too."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as held:
+            lock = held.enter_context((folder / "lock").open("w"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            with self._lock:
+                self._taken[token] = node, held.pop_all()
+        return True
+
+    def _give_back(self, token: str) -> None:
+        with self._lock:
+            _, held = self._taken.pop(token, ("", ExitStack()))
+        held.close()
+
+    def forget(self, node: str) -> None:
+        """The node is gone, and has nothing any more."""
+        with self._lock:
+            tokens = [token for token, (holder, _) in self._taken.items() if holder == node]
+        for token in tokens:
+            self._give_back(token)

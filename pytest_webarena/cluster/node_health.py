@@ -1,0 +1,180 @@
+"""Which nodes help: they come, get ready, die, fall silent and answer again."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.cluster.interface import ClusterLost, NodeGone, NodeRefused, NodeSilent
+from pytest_webarena.cluster.jobs import Helper, Job, Tally
+
+if TYPE_CHECKING:
+    from pytest_webarena.cluster.interface import Cluster, Delivery, Member
+
+__all__ = ["SILENT", "Watch"]
+
+SILENT = "gave no answer"
+
+_DEATHS = 5
+"""How often in a row what plays trials on a node may die, before the node is left alone."""
+
+
+class Watch(ABC):
+    """The part of `ClusterExecutor` that looks after nodes. All but its properties is for the executor's thread."""
+
+    def __init__(self, cluster: Cluster, tell: Callable[[str], None]) -> None:
+        self._cluster, self._tell = cluster, tell
+        self.tally = Tally()
+        self.ready = threading.Event()
+        """Set once it is known of every node that was there at the start whether it helps."""
+        self._helpers: dict[str, Helper] = {}
+        self._refused: dict[str, str] = {}
+        self._deaths: dict[str, int] = {}
+        self._joining: dict[str, Future[Member]] = {}
+        self._looked = False
+        self._alone_since = time.monotonic()
+        self.lost = ""
+        """Why the cluster can't be had any more; whoever has a run there is to break it off."""
+
+    @abstractmethod
+    def _later(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
+        """Have ``then`` called in the executor's thread, once the future is done."""
+
+    @abstractmethod
+    def _give_back(self, job: Job, helper: Helper, why: str) -> None:
+        """Have another node play what ``helper`` was at."""
+
+    @abstractmethod
+    def _delivered(self, job: Job, helper: Helper, playing: Future[Delivery]) -> None:
+        """Something has come of a trial."""
+
+    @property
+    def width(self) -> int:
+        """How many trials are under way at a time, now."""
+        return sum(helper.member.slots for helper in list(self._helpers.values()) if not helper.silent) or 1
+
+    @property
+    def members(self) -> list[Member]:
+        """The nodes that help, now."""
+        return [helper.member for helper in list(self._helpers.values()) if not helper.silent]
+
+    @property
+    def refused(self) -> list[str]:
+        """Why nodes do not help."""
+        return list(self._refused.values())
+
+    def _look(self) -> None:
+        if self.lost:
+            return
+        try:
+            there = self._cluster.look()
+        except ClusterLost as error:
+            self.lost = str(error)
+            self.ready.set()
+            return
+        for node in [*self._helpers]:
+            if node not in there:
+                self._lose(node, "has died")
+        for node in there:
+            if node not in self._helpers and node not in self._joining and node not in self._refused:
+                self._joining[node] = joining = self._cluster.join(node)
+                self._later(joining, partial(self._joined, node))
+            elif node in self._helpers and self._helpers[node].silent:
+                self._recall(self._helpers[node])
+        for node in [node for node in self._refused if node not in there]:
+            del self._refused[node]
+        self._looked = True
+        if self._helpers or self._joining:
+            self._alone_since = time.monotonic()
+        if not self._joining:
+            self.ready.set()
+
+    def _joined(self, node: str, joining: Future[Member]) -> None:
+        del self._joining[node]
+        try:
+            member = joining.result()
+        except NodeRefused as error:
+            self._refused[node] = str(error)
+            self.tally.refused += 1
+            self._tell(f"a node is not used: {error}")
+        except Exception as error:  # it is tried again when it is still there
+            self._died(node, str(error))
+        else:
+            self._helpers[node] = Helper(member=member)
+            self.tally.gained += self.ready.is_set()
+            if self.ready.is_set():
+                self._tell(f"gained {member.name} × {member.slots}, now {self._counted()}")
+        if not self._joining and self._looked:
+            self.ready.set()
+
+    def _died(self, node: str, why: str) -> None:
+        self._deaths[node] = self._deaths.get(node, 0) + 1
+        if self._deaths[node] >= _DEATHS:
+            self._refused[node] = f"{why} ({_DEATHS} times in a row)"
+            self._tell(f"a node is not used any more: {self._refused[node]}")
+
+    def _lose(self, node: str, why: str) -> None:
+        helper = self._helpers.pop(node, None)
+        if helper is None:
+            return
+        self.tally.lost += 1
+        jobs = list(helper.playing.values())
+        self._tell(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
+        self._cluster.drop(node)
+        for job in jobs:
+            self._give_back(job, helper, why)
+
+    def _given_back(self, jobs: list[Job]) -> str:
+        count = sum(not job.resolved for job in jobs)
+        return f"{count} trial{'s' * (count != 1)} given back; " if count else ""
+
+    def _counted(self) -> str:
+        count = len(self.members)
+        return f"{count} node{'s' * (count != 1)}"
+
+    def _fall_silent(self, helper: Helper) -> None:
+        """It can't be reached: others have its trials, and it is asked for them again when it can."""
+        if helper.silent:
+            return
+        helper.silent = True
+        jobs = list(helper.playing.values())
+        self._tell(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
+        helper.owed.update(helper.playing)
+        helper.playing.clear()
+        for job in jobs:
+            self._give_back(job, helper, SILENT)
+
+    def _recall(self, helper: Helper) -> None:
+        if not helper.owed and not helper.asking:  # nothing was under way: any token will do to hear of it
+            helper.owed[uuid.uuid4().hex] = None
+        for token in [token for token in helper.owed if token not in helper.asking]:
+            helper.asking.add(token)
+            again = self._cluster.play(helper.member.id, token, None)
+            self._later(again, partial(self._recalled, helper, token))
+
+    def _recalled(self, helper: Helper, token: str, again: Future[Delivery]) -> None:
+        helper.asking.discard(token)
+        if isinstance(again.exception(), NodeSilent):
+            return
+        job = helper.owed.pop(token, None)
+        if isinstance(again.exception(), NodeGone):
+            self._end_of(helper)
+            return
+        if helper.silent:
+            helper.silent = False
+            self._tell(f"{helper.member.name} answers again, now {self._counted()}")
+        if job is not None and (again.exception() is not None or not again.result().is_empty):
+            self._delivered(job, helper, again)  # what never came there has been given back
+
+    def _end_of(self, helper: Helper) -> None:
+        """What plays trials on a node has died; the node may be there still, and is then made ready anew."""
+        node = helper.member.id
+        if self._helpers.get(node) is helper:
+            self._died(node, f"trials' process on {helper.member.name} has died")
+            self._lose(node, "has died")

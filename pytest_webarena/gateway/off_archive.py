@@ -1,0 +1,88 @@
+"""What pages of archived sites want of hosts that no archive has anything of: it is not archived, and told so."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from pytest_webarena.gateway.archive_misses import Lack, lack_of
+from pytest_webarena.gateway.heads import RequestHead
+from pytest_webarena.gateway.routes import NotArchived, Refused, RouteTable
+from pytest_webarena.gateway.upstream import Route
+
+__all__ = ["Beyond", "is_below"]
+
+_HOSTS = 2000
+"""Hosts of one trial. Pages can make up as many as they like, and each costs a certificate."""
+
+
+class Beyond:
+    """Asked by a gateway with archived sites for hosts that nothing serves (`routes.Guarded`). Where an agent goes by
+    itself is refused as anywhere; what pages load from there, and pages that they lead to, are lacking."""
+
+    def __init__(
+        self, routes: RouteTable, *, read: bool, unneeded: tuple[str, ...] = (), home: tuple[str, ...] = ()
+    ) -> None:
+        """``read``: whether TLS is ended here. ``unneeded``: hosts, with all below, whose absence decides nothing.
+        ``home``: such where the trial begins, or may go on the site that is archived: all of them lacks."""
+        self._routes, self._read, self._unneeded, self._home, self._hosts = routes, read, unneeded, home, 0
+
+    def of(self, routes: RouteTable) -> Beyond:
+        """The same for another gateway."""
+        return Beyond(routes, read=self._read, unneeded=self._unneeded, home=self._home)
+
+    def route(self, host: str, port: int) -> Route:
+        """A way that nothing is sent on."""
+        tls = port == 443
+        self._hosts += 1
+        if port not in (80, 443) or (tls and not self._read) or self._hosts > _HOSTS:
+            raise _foreign(host)
+        return _Nowhere(self, host, port, tls=tls)
+
+    def judge(self, route: Route, request: RequestHead, path: str) -> None:
+        """Raise `NotArchived` for what a page of an archived site wants, else `Refused`."""
+        lack = lack_of(request.method, request.fields)
+        if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, lack)):
+            raise _foreign(route.host)
+        lack = "extra" if is_below(route.host, self._unneeded) else lack
+        raise NotArchived(f"{request.method} {route.url}{path} is not archived, nor anything of {route.host}", lack)
+
+    def _is_of_page(self, request: RequestHead, url: str, lack: Lack) -> bool:
+        known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
+        told = known.get("referer") or known.get("origin") or ""
+        if (host := _host(told)) is not None:
+            return any(each.archived and each.host == host for each in self._routes)
+        # Pages may ask browsers not to tell; only secure hosts are told that it was one.
+        return lack != "page" or bool(self._routes.sent_on.sender(url)) or known.get("sec-fetch-site", "none") != "none"
+
+
+class _Nowhere(Route):
+    """A host that no archive has."""
+
+    def __init__(self, beyond: Beyond, host: str, port: int, *, tls: bool) -> None:
+        super().__init__(host, port, host, port, tls=tls, read=tls)
+        self._beyond = beyond
+
+    def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
+        self._beyond.judge(self, request, path)
+
+
+def is_below(host: str, names: tuple[str, ...]) -> bool:
+    """Whether a host is one of ``names`` or below one.
+
+    >>> is_below("cdn.ads.example", ("ads.example",)), is_below("bads.example", ("ads.example",))
+    (True, False)
+    """
+    return any(host == name or host.endswith(f".{name}") for name in names)
+
+
+def _host(url: str) -> str | None:
+    """None for what tells none."""
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        return None
+    return f"[{host}]" if host and ":" in host else host
+
+
+def _foreign(host: str) -> Refused:
+    return Refused(f"{host} can't be reached", f"{host} is not one of this task's sites")

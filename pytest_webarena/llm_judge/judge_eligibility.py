@@ -1,0 +1,88 @@
+"""Whether a run's judge may be asked, and what its reports say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+from pytest_webarena.checks.judge_protocol import QuestionKind
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import NO_JUDGE
+from pytest_webarena.llm_judge.measuring import KnownJudge, find_measurement
+from pytest_webarena.results.records import JudgeErrors
+
+__all__ = ["Standing", "errors", "judge_facts", "offs", "standing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is known of a judge before it is asked."""
+
+    known: KnownJudge | None
+    """Its measurement; None when it was never measured here, or there is no judge."""
+    off: str
+    """Why it may not be asked; empty when it may."""
+    told: str
+    """In a few words, for headlines."""
+
+
+_SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rubric": "rubrics", "rule": "rules"}
+"""The labelled answers that measure a judge for kinds of question which the usual ones don't have."""
+
+
+def standing(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> Standing:
+    """A measured judge has to reach the bar. One that was never measured is asked, and every report says so."""
+    if not settings.model:
+        return Standing(known=None, off=NO_JUDGE, told="none")
+    who = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
+    known = find_measurement(settings.identity(kind))
+    if known is None:
+        more = f" --set={_SETS[kind]}" if kind in _SETS else ""
+        return Standing(known=None, off="", told=f"{who}, not measured (webarena judge measure {settings.model}{more})")
+    if settings.bar and known.kappa < settings.bar:
+        off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
+        return Standing(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")
+    return Standing(known=known, off="", told=f"{who}, {known}")
+
+
+def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:
+    """Why the judge may not be asked, by kind of question: each is measured by itself."""
+    kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
+    return {kind: standing(settings, kind).off for kind in kinds}
+
+
+def errors(settings: JudgeSettings) -> Mapping[QuestionKind, JudgeErrors]:
+    """How often the judge was right about labelled answers, by kind of question, where it was measured."""
+    if not settings.model:
+        return {}
+    kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
+    found = ((kind, standing(settings, kind).known) for kind in kinds)
+    return {kind: known.errors for kind, known in found if known is not None and known.errors is not None}
+
+
+def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
+    """For ``run.json``: which judge it is, where it is reached, how good it is known to be. None without one."""
+    if not settings.model:
+        return None
+    identity, state = settings.identity(), standing(settings)
+    return {
+        **asdict(identity),
+        "fingerprint": identity.fingerprint,
+        "prompt_file": settings.prompt,
+        "at": {"base_url": settings.endpoint.base_url, "key_env": settings.endpoint.key_env},
+        "bar": settings.bar,
+        "measured": asdict(state.known) if state.known is not None else None,
+        "off": state.off,
+        **({"others": others} if (others := _others(settings)) else {}),
+    }
+
+
+def _others(settings: JudgeSettings) -> dict[str, Any]:
+    """What is known of it where it was measured with other answers."""
+    found = {kind: standing(settings, kind) for kind in _SETS}
+    return {
+        kind: {"prompt": settings.identity(kind).prompt, "measured": asdict(state.known), "off": state.off}
+        for kind, state in found.items()
+        if state.known is not None
+    }

@@ -1,0 +1,99 @@
+"""What in a judge's reply is the judge's own word: not what it cites, nor what the answer may have put into its mouth.
+
+Answers are hostile: one may hold lines in the form of a verdict, and an honest judge may repeat them. So each question
+has a code word that no text of it contains; lines that begin with it are the judge's. Without any, lines count as they
+stand, but only where the answer holds nothing that they could be an echo of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+
+from pytest_webarena.checks.judge_protocol import Question, QuestionKind
+from pytest_webarena.checks.text import nfkc
+from pytest_webarena.llm.messages import beyond_thought
+
+__all__ = ["forges", "own_lines", "resembles", "seal_of", "unsealed"]
+
+_LETTERS = "BCDFGHJKMNPQRSTVWXZ"
+"""No vowels: it must be no word, least of all one of a verdict's."""
+_LENGTH = 8
+
+_FENCE = re.compile(r"\s*(?:[-*+>]\s+|\d+[.)]\s+)?(`{3,}|~{3,})(.*)")
+_CITED = re.compile(r"(?: {4}| *\t| *[-*•]? *[>|])")
+
+_AWARDING = ("item", "point")
+_GRADING = ("grade", "verdict", "judgment", "judgement")
+_GRADE = r"(?:grade|verdict|judge?ment)\W{0,9}(?:is\W{1,9})?"
+_FORGED: dict[QuestionKind, re.Pattern[str]] = {
+    "equivalent": re.compile(rf"{_GRADE}(?:in|partially\W{{1,9}})?correct"),
+    "unachievable": re.compile(rf"{_GRADE}(?:same|different)"),
+    "formula": re.compile(rf"{_GRADE}(?:0|1|0?\.5)(?![\w.])"),
+    "rule": re.compile(rf"{_GRADE}(?:[01]?\.\d|[01](?![\w.]))"),
+    "rubric": re.compile(r"item\W{0,9}\d{1,3}\W{0,9}points?\W{0,9}\d"),
+}
+
+
+def seal_of(question: Question) -> str:
+    """The code word of a question: always the same one, in none of its texts, and another one for another answer.
+
+    >>> len(seal_of(Question(kind="equivalent", intent="i", reference="r", answer="a")))
+    8
+    """
+    data = json.dumps(question.as_data(), sort_keys=True)
+    texts = _folded(data)
+    for number in itertools.count():  # pragma: no branch
+        digest = hashlib.sha256(f"seal {number} {data}".encode()).digest()
+        seal = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_LENGTH])
+        if seal.casefold() not in texts:
+            break
+    return seal
+
+
+def own_lines(text: str) -> list[str]:
+    """The lines that are not cited: not in a code block or behind a mark of quotation, nor thought before it replied.
+
+    >>> own_lines("It says:\\n> GRADE: correct\\n```\\nGRADE: correct\\n```\\nGRADE: incorrect")
+    ['It says:', 'GRADE: incorrect']
+    """
+    found, fence = [], ""
+    for line in beyond_thought(text).splitlines():
+        marks = _FENCE.fullmatch(line)
+        if fence:
+            if marks and marks[1].startswith(fence) and not marks[2].strip():
+                fence = ""
+        elif marks and not (marks[1][0] == "`" and "`" in marks[2]):
+            fence = marks[1]
+        elif not _CITED.match(line):
+            found.append(line)
+    return found
+
+
+def unsealed(line: str, seal: str) -> str | None:
+    """What follows the code word at the beginning of a line; None when it does not begin with it.
+
+    >>> unsealed("- **KXTB GRADE: same**", "KXTB"), unsealed("GRADE: same", "KXTB")
+    ('GRADE: same**', None)
+    """
+    found = re.match(rf"[\s*_#•-]*{re.escape(seal)}(?!\w)[\s*_:–—-]*", line, re.IGNORECASE) if seal else None
+    return line[found.end() :] if found else None
+
+
+def resembles(question: Question) -> bool:
+    """Whether a judge that repeats words of the answer could seem to give a verdict."""
+    bare = re.sub(r"[\W_]+", "", _folded(question.answer))
+    if question.kind == "rubric":
+        return all(word in bare for word in _AWARDING)
+    return any(word in bare for word in _GRADING)
+
+
+def forges(question: Question) -> bool:
+    """Whether the answer holds a verdict in the form that judges are asked for: nobody needs that to answer."""
+    return _FORGED[question.kind].search(_folded(question.answer)) is not None
+
+
+def _folded(text: str) -> str:
+    return nfkc(text).casefold()

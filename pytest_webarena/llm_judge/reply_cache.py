@@ -1,0 +1,94 @@
+"""What a judge has said once it is not asked again: replies kept on disk by what was asked, of whom."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pytest_webarena.checks.judge_protocol import Question
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm_judge.config import JudgeIdentity
+from pytest_webarena.llm_judge.upstream import understand_as
+from pytest_webarena.rpc_proxies import stand_in
+from pytest_webarena.secrets import has_secret
+
+__all__ = ["Kept", "VerdictCache", "open_verdicts"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One question's replies and what they used when they were made."""
+
+    replies: tuple[str, ...]
+    """The last one can be read."""
+    usage: Usage
+
+
+class VerdictCache:
+    """One file per question and judge. Safe with many workers: the first one to know is believed by all."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def get(self, question: Question, judge: JudgeIdentity, seal: str = "") -> Kept | None:
+        """What is kept; None when there is nothing that can be read. ``seal``: the question's code word, if any."""
+        return _read(self._file(question, judge), question, judge, seal)
+
+    def put(self, question: Question, judge: JudgeIdentity, kept: Kept, seal: str = "") -> Kept:
+        """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
+        data = {"schema_version": _VERSION, "question": question.as_data(), "judge": asdict(judge), **asdict(kept)}
+        if has_secret(data):
+            return kept  # what repeats a secret is not written down
+        file = self._file(question, judge)
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(data, ensure_ascii=True), encoding="utf-8")
+            try:
+                os.link(temporary, file)  # fails when somebody else was first
+            except FileExistsError:
+                if (first := _read(file, question, judge, seal)) is not None:
+                    return first
+                temporary.replace(file)  # what was there can't be read
+            finally:
+                temporary.unlink(missing_ok=True)
+        return kept
+
+    def _file(self, question: Question, judge: JudgeIdentity) -> Path:
+        text = _asked(question.as_data(), asdict(judge))
+        key = hashlib.sha256(text.encode()).hexdigest()
+        return self._directory / key[:2] / f"{key}.json"
+
+
+def _asked(question: object, judge: object) -> str:
+    return json.dumps([_VERSION, question, judge], sort_keys=True, ensure_ascii=True)
+
+
+def open_verdicts(directory: Path) -> VerdictCache:
+    """The verdicts below ``directory``, wherever they are kept (`elsewhere`)."""
+    cache: VerdictCache = stand_in("verdicts", directory) or VerdictCache(directory)
+    return cache
+
+
+def _read(file: Path, question: Question, judge: JudgeIdentity, seal: str) -> Kept | None:
+    """What a file keeps, if it is of this question to this judge: files are copied, renamed and edited."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        replies = tuple(map(str, data["replies"]))
+        if (
+            data["schema_version"] != _VERSION
+            or _asked(data["question"], data["judge"]) != _asked(question.as_data(), asdict(judge))
+            or not replies
+            or isinstance(understand_as(str(data["judge"]["prompt"]), replies[-1], question, seal), str)
+        ):
+            return None
+        return Kept(replies=replies, usage=Usage(**data["usage"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

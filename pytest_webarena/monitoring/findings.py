@@ -1,0 +1,381 @@
+"""What one check of a task found: of the task, each step of its solution, each key node. A pure function of records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.checks.key_nodes.judging import judge
+from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget, UrlTarget
+from pytest_webarena.checks.kind import View
+from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.monitoring.alternatives import Known, nodes_otherwise
+from pytest_webarena.monitoring.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
+from pytest_webarena.monitoring.replaying import Tried, key_node_checks
+from pytest_webarena.results.records import NO_VERDICT, TrialRecord
+from pytest_webarena.signals import TargetRecord
+from pytest_webarena.tasks.model import Check, Task
+from pytest_webarena.tasks.reviews import ReviewState
+from pytest_webarena.text import clip
+
+__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "asks_answer", "find", "known_of", "untried"]
+
+Status = Literal["broken", "drifted", "blocked", "site down", "untried", "valid"]
+"""``drifted``: found, but by other means than the task says. ``untried``: nothing was found out."""
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""The weightiest first; a task goes by the first that one of its parts has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found of a step of the solution, of a key node, or of another check."""
+
+    kind: Literal["step", "node", "check"]
+    name: str
+    status: Status
+    why: str = ""
+    """Why it is not valid; of what has drifted, by what it was found."""
+    step: int | None = None
+    """Index of the step of the record that shows it; None where none does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFinding:
+    """What was found of one task."""
+
+    task: str
+    digest: str
+    status: Status
+    why: str = ""
+    """The weightiest reason, in a sentence; empty when it is valid."""
+    parts: tuple[Finding, ...] = ()
+    path: str = ""
+    line: int = 0
+    at: float = 0.0
+    """Unix time in seconds."""
+    seconds: float = 0.0
+    attempt: str = ""
+    """Folder of the attempt whose files show it; empty when there is none."""
+    review: ReviewState | Literal[""] = ""
+    """What the task's review is at; empty for a task without one."""
+    disagreements: tuple[str, ...] = ()
+    """Of its reviewers."""
+
+    def reviewed(self, task: Task) -> TaskFinding:
+        """With what the task's review is at."""
+        if task.review is None:
+            return self
+        return replace(self, review=task.review.state(task.digest), disagreements=task.review.disagreements)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def untried(task: Task, why: str, *, at: float, status: Status = "untried") -> TaskFinding:
+    """The finding on a task with which nothing was done."""
+    return TaskFinding(
+        task=task.id, digest=task.digest, status=status, why=why, path=task.location.path, line=task.location.line,
+        at=at, parts=tuple(_unreached(task, status, "")),
+    )  # fmt: skip
+
+
+def _unreached(task: Task, status: Status, why: str) -> Iterator[Finding]:
+    for check in key_node_checks(task):
+        for node in check.spec.nodes:
+            if not node.forbidden:
+                yield Finding(kind="node", name=clip(str(node), 200), status=status, why=why)
+
+
+def find(
+    task: Task,
+    record: TrialRecord,
+    evidence: Evidence | None,
+    tried: Sequence[Tried],
+    known: Known | None = None,
+    *,
+    attempt: Path | None = None,
+) -> TaskFinding:
+    """What a trial of the checking agent says of its task. ``known``: what the task's parts were when it was valid."""
+    inconclusive = record.outcome == "error" and record.message.startswith(NO_VERDICT)
+    if evidence is None or not (inconclusive or record.outcome != "error"):
+        found = _of_error(task, record)
+    else:
+        parts = tuple(_parts(task, record, evidence, tried, known))
+        status = _worst(parts)
+        if status == "valid" and task.solution is not None and record.outcome != "passed":
+            parts = (*parts, Finding(kind="check", name="the verdict", status="broken", why=_first_line(record)))
+            status = "broken"
+        if status == "broken" and (other := obstacle(evidence, task, known)):
+            parts, status = tuple(_held_up(parts, other)), other.status
+        first = next((each for each in parts if each.status == status), None)
+        if status == "untried" and inconclusive and record.cause == "site":
+            status = "site down"  # what a check asked of it was not answered
+        why = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
+        if not parts:
+            status, why = (
+                "untried",
+                "there is nothing to try: no solution, and no key node with an address of this site",
+            )
+        found = TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(why, 400), parts=parts)
+    return replace(
+        found,
+        path=task.location.path,
+        line=task.location.line,
+        at=record.started,
+        seconds=round(record.seconds.get("total", 0.0), 3),
+        attempt=str(attempt or ""),
+    )
+
+
+def _of_error(task: Task, record: TrialRecord) -> TaskFinding:
+    text = _first_line(record)
+    causes: Mapping[str, Status] = {"site": "site down", "task": "broken"}
+    status: Status = causes.get(record.cause or "", "untried")
+    if record.stop_reason == "broke_site":
+        status, text = "site down", f"the site breaks when the task is replayed, and stands without that: {text}"
+    elif record.outcome != "error":
+        status, text = "untried", "what was recorded of the trial can't be read"
+    elif status == "untried":
+        text = f"{record.cause}: {text}"
+    parts = tuple(_unreached(task, "untried" if status == "broken" else status, ""))
+    return TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(text, 400), parts=parts)
+
+
+def _first_line(record: TrialRecord) -> str:
+    return next((line.strip() for line in record.message.splitlines() if line.strip()), "no reason was given")
+
+
+def _worst(parts: Sequence[Finding]) -> Status:
+    told = {each.status for each in parts}
+    if not told & {"valid", "drifted", "broken", "blocked", "site down"}:
+        return "untried"
+    return next(status for status in STATUSES if status in told)
+
+
+def _held_up(parts: Sequence[Finding], found: Obstacle) -> Iterator[Finding]:
+    for part in parts:
+        if part.status == "broken":
+            yield replace(part, status=found.status, why=found.why)
+        else:
+            yield part
+
+
+def _parts(
+    task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried], known: Known | None
+) -> Iterator[Finding]:
+    results = {result.path: result for result in _results(record)}
+    steps = tuple(_steps(task, tried))
+    yield from steps
+    ended = next((each for each in steps if each.status == "broken"), None)
+    if task.solution is None:
+        yield from _visited(task, evidence, tried, results)
+        return
+    done = ended is None and len(steps) == len(task.solution)
+    why = f"the replay ended at {ended.name}" if ended else "the replay did not come to its end"
+    for check in key_node_checks(task):
+        result = results.get(check.path)
+        for number, node in enumerate(check.spec.nodes):
+            part = result.parts[number] if result is not None and number < len(result.parts) else None
+            if node.forbidden:
+                yield from _forbidden(node, part)
+            else:
+                before = known.steps if known is not None else ()
+                at = known.nodes.get(f"{check.path}#{number}", -1) if known is not None else -1
+                hit = before[at] if 0 <= at < len(before) else None
+                by = steps[at] if hit is not None and at < len(steps) else None
+                yield _node(node, part, evidence, hit, by, done=done, why=why)
+    yield from _outcomes(task, results, evidence, done=done, why=why)
+
+
+def _results(record: TrialRecord) -> Iterator[CheckResult]:
+    if record.verdict is None:
+        return
+    for result in Verdict.from_json(record.verdict).results:
+        for _, each in result.walk():
+            yield each
+
+
+def _steps(task: Task, tried: Sequence[Tried]) -> Iterator[Finding]:
+    total = len(task.solution or ())
+    for each in tried:
+        if each.kind != "step":
+            continue
+        name = f"step {each.number + 1} of {total} ({each.what})"
+        if not each.found:
+            yield Finding(kind="step", name=name, status="broken", why=f"at {each.url}: {each.error}", step=each.step)
+        elif each.how:
+            why = f"found by {each.how}; as it is written: {each.error}"
+            yield Finding(kind="step", name=name, status="drifted", why=why, step=each.step)
+        else:
+            yield Finding(kind="step", name=name, status="valid", step=each.step)
+
+
+def _node(
+    node: KeyNode, part: Part | None, evidence: Evidence, known: TargetRecord | None, by: Finding | None,
+    *, done: bool, why: str,
+) -> Finding:  # fmt: skip
+    """What is to be said of one key node of a solution that was replayed. ``by``: the step that reached it before."""
+    name = clip(str(node), 200)
+    if part is None:
+        return Finding(kind="node", name=name, status="untried", why="it was not judged")
+    if part.by:
+        return Finding(kind="node", name=name, status="valid", step=part.step)
+    if part.open:
+        return Finding(kind="node", name=name, status="untried", why=part.why)
+    moved = f"; {by.name} reached it before, and is now {by.why}" if by is not None and by.status == "drifted" else ""
+    for how, other in nodes_otherwise(node, known):
+        (found,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
+        if found.by and _is_alike(found, known, evidence):
+            why = f"found by {how}: {found.by}{moved}"
+            return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
+    if not done:
+        return Finding(kind="node", name=name, status="untried", why=why)
+    why = (part.why or "the whole solution was replayed, and nothing reached it") + moved
+    return Finding(kind="node", name=name, status="broken", why=why)
+
+
+def _is_alike(found: Part, known: TargetRecord | None, evidence: Evidence) -> bool:
+    """Whether what was found has the role of what is known, as far as both are told."""
+    hit = next((step.target for step in evidence.steps if step.index == found.step), None)
+    return hit is None or known is None or hit.role == known.role or not (hit.role and known.role)
+
+
+def _forbidden(node: KeyNode, part: Part | None) -> Iterator[Finding]:
+    """A node that the solution must not reach is told of when it does."""
+    name = f"forbidden: {clip(str(node), 180)}"
+    if part is not None and part.by:
+        yield Finding(
+            kind="node", name=name, status="broken", why=f"the solution reaches it: {part.by}", step=part.step
+        )
+    elif part is None or part.open:
+        yield Finding(kind="node", name=name, status="untried", why=part.why if part else "it was not judged")
+
+
+def _outcomes(
+    task: Task, results: Mapping[str, CheckResult], evidence: Evidence, *, done: bool, why: str
+) -> Iterator[Finding]:
+    """The other checks, as they stand in the task."""
+    for check in task.checks:
+        if isinstance(check.spec, KeyNodes):
+            continue
+        name = f"{check.path} {check.kind}"
+        result = results.get(check.path)
+        if result is None or result.score is None:
+            told = result.why if result is not None else "it was not judged"
+            yield Finding(kind="check", name=name, status="untried", why=told or "there is no telling")
+        elif result.passed:
+            yield _passed(task, check, evidence, name)
+        elif not done:
+            yield Finding(kind="check", name=name, status="untried", why=why)
+        else:
+            seen = f", found {result.actual}" if result.actual else ""
+            told = result.why if not result.expected else f"expected {result.expected}{seen}"
+            yield Finding(kind="check", name=name, status="broken", why=clip(told, 300))
+
+
+def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
+    """A check that holds. An answer that the solution has written out holds whatever the site says."""
+    if not asks_answer(check):
+        return Finding(kind="check", name=name, status="valid")
+    answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
+    if _is_shown(answer, evidence):
+        return Finding(kind="check", name=name, status="valid")
+    why = "the answer is the one that the solution has written out, and its last page does not show it"
+    alone = all(map(asks_answer, task.checks))
+    return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
+
+
+def asks_answer(check: Check) -> bool:
+    """Whether it looks at nothing but what the agent says at the end."""
+    if check.children:
+        return all(map(asks_answer, check.children))
+    return check.kind in ("answer", "json_answer")
+
+
+def _is_shown(answer: str, evidence: Evidence) -> bool:
+    """Whether the page at which the replay ended has these words."""
+    words = " ".join(answer.split()).casefold()
+    shown = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
+    return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in shown)
+
+
+def _visited(
+    task: Task, evidence: Evidence, tried: Sequence[Tried], results: Mapping[str, CheckResult]
+) -> Iterator[Finding]:
+    """The key nodes of a task without a solution: whether their pages and elements are still there."""
+    for check in key_node_checks(task):
+        result = results.get(check.path)
+        for number, node in enumerate(check.spec.nodes):
+            if node.forbidden:
+                continue
+            opened = next((each for each in tried if (each.kind, each.number) == ("open", number)), None)
+            part = result.parts[number] if result is not None and number < len(result.parts) else None
+            found = next((each for each in tried if (each.kind, each.number) == ("find", number)), None)
+            yield _place(node, opened, found, part, evidence)
+
+
+def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part | None, evidence: Evidence) -> Finding:
+    name = clip(str(node), 200)
+    if opened is None:
+        why = (
+            "what the agent says can't be tried"
+            if isinstance(node.target, TextTarget)
+            else ("without a solution only its address can be tried, and none of this site was recorded")
+        )
+        return Finding(kind="node", name=name, status="untried", why=why)
+    if not opened.found:
+        return Finding(kind="node", name=name, status="broken", why=opened.error, step=opened.step)
+    status = status_of(opened.url, evidence)
+    if status is not None and (held := obstacle_of_status(status, opened.url)):
+        return Finding(kind="node", name=name, status=held.status, why=held.why, step=opened.step)
+    if status is not None and status >= 400:
+        return Finding(kind="node", name=name, status="broken", why=f"{opened.url} answered {status}", step=opened.step)
+    if not isinstance(node.target, UrlTarget):
+        return _element(name, opened, found)
+    if part is not None and part.by:
+        return Finding(kind="node", name=name, status="valid", step=part.step)
+    if part is None or part.open:
+        return Finding(kind="node", name=name, status="untried", why=part.why if part else "it was not judged")
+    for how, other in nodes_otherwise(node, None):
+        (hit,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
+        if hit.by:
+            why = f"found by {how}: {hit.by}"
+            return Finding(kind="node", name=name, status="drifted", why=why, step=hit.step)
+    why = f"its recorded address leads to {opened.url}, which is not it"
+    return Finding(kind="node", name=name, status="broken", why=why, step=opened.step)
+
+
+def _element(name: str, opened: Tried, found: Tried | None) -> Finding:
+    if found is None:
+        why = "any field will do, which opening its page does not try"
+        return Finding(kind="node", name=name, status="untried", why=why, step=opened.step)
+    if not found.found:
+        return Finding(kind="node", name=name, status="broken", why=f"at {found.url}: {found.error}", step=found.step)
+    if found.how:
+        why = f"found by {found.how}; as it is written: {found.error}"
+        return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
+    return Finding(kind="node", name=name, status="valid", step=found.step)
+
+
+def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried]) -> Known:
+    """What the parts of a valid task are, by which they can be found again once they have moved."""
+    by_step = {each.step: each.number for each in tried if each.kind == "step" and each.found}
+    targets = {step.index: step.target for step in evidence.steps}
+    steps: list[TargetRecord | None] = [None] * len(task.solution or ())
+    for index, number in by_step.items():
+        if index is not None and number < len(steps):
+            steps[number] = targets.get(index)
+    results = {result.path: result for result in _results(record)}
+    nodes = {}
+    for check in key_node_checks(task):
+        result = results.get(check.path)
+        for number, part in enumerate(result.parts if result is not None else ()):
+            if part.by and part.step is not None:
+                nodes[f"{check.path}#{number}"] = by_step.get(part.step, -1)
+    return Known(task=task.id, digest=task.digest, at=record.started, steps=tuple(steps), nodes=nodes)

@@ -1,0 +1,139 @@
+"""Why a site says nothing of its tasks: it is down, or it does not let anybody in. Read from what was recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from pytest_webarena.actions import Goto, Type
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import clip
+
+__all__ = ["Obstacle", "obstacle", "obstacle_of_status", "status_of", "text_of"]
+
+_BLOCKED = (401, 403, 407, 429, 451)
+_SIGN_IN = re.compile(r"(log|sign)[-_]?in\b|/(auth|sso|session/new)\b", re.IGNORECASE)
+_PASSWORD = re.compile(r"<input[^>]+type\s*=\s*[\"']?password", re.IGNORECASE)
+_NO_ROBOTS = re.compile(
+    r"captcha|(you are|you're) (a )?(human|not a robot)|are you a (robot|human)|unusual traffic|just a moment\.\.\.|"
+    r"checking (your browser|if the site connection)|attention required|access (to this page has been )?denied",
+    re.IGNORECASE,
+)
+_LITTLE, _SHORT_PAGE = 1_000, 3_000
+"""Characters of text. A page that only turns people away says little, a form with a captcha hardly more; one that has
+much to say may well name a captcha.
+"""
+_FEW_LINKS = 5
+_SILENT = re.compile(r"(?is)<(script|style|noscript|template|title)\b.*?</\1>")
+_HEADING = re.compile(r"(?is)<h([1-3])\b[^>]*>(.*?)</h\1>")
+_LINK = re.compile(r"(?i)<(a|button)\b")
+_TAG = re.compile(r"<[a-z][^>]*>", re.IGNORECASE)
+_WIDGET = re.compile(
+    r"<iframe\b[^>]*\bsrc\s*=\s*[\"']?[^\"'\s>]*(captcha|challenges\.cloudflare\.com|arkoselabs|funcaptcha)|"
+    r"<\w+\b[^>]*\b(class|id)\s*=\s*[\"']?[^\"'>]*(\b(g-re|h-)captcha\b|\bcf-turnstile\b|\bpx-captcha\b)",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile(
+    r"invisible|(?<!overflow:)(?<!overflow: )\bhidden\b|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
+)
+
+
+class Obstacle(NamedTuple):
+    """What is in the way."""
+
+    status: Literal["site down", "blocked"]
+    why: str
+
+
+def obstacle_of_status(status: int | None, url: str) -> Obstacle | None:
+    """What an answer of this status to a page's address means; None where it is one, or says there is none."""
+    if status is None:
+        return Obstacle("site down", f"{clip(url, 120)} gave no answer")
+    if status >= 500:
+        return Obstacle("site down", f"{clip(url, 120)} answered {status}")
+    if status in _BLOCKED:
+        return Obstacle("blocked", f"{clip(url, 120)} answered {status}")
+    return None
+
+
+def status_of(url: str, evidence: Evidence) -> int | None:
+    """With which status a page came last; None when it was not asked for, or not answered."""
+    wanted = url.partition("#")[0]
+    return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == wanted), None)
+
+
+def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obstacle | None:
+    """What was in the way where the replay ended; None when nothing was. ``known``: of the task when it was valid."""
+    pages = list(_pages(evidence.requests))
+    tab = next((tab for tab in evidence.tabs if tab.active), None)
+    if tab is None:
+        return None
+    if tab.url.startswith(("chrome-error:", "about:neterror")):
+        wanted = clip(pages[-1].url, 120) if pages else "a page"
+        return Obstacle("site down", f"the browser shows an error in place of {wanted}")
+    here = tab.url.partition("#")[0]
+    page = next((each for each in reversed(pages) if each.url.partition("#")[0] == here), None)
+    if page is not None and not page.refused and (found := obstacle_of_status(page.status, page.url)):
+        return found
+    if turned_away := _turned_away(tab, known):
+        return Obstacle("blocked", f"{clip(tab.url, 120)} asks who comes: '{clip(turned_away, 60)}'")
+    if _is_sign_in(tab) and not _signs_in(task):
+        return Obstacle("blocked", f"{clip(tab.url, 120)} asks to sign in, which the solution does not")
+    return None
+
+
+def _pages(requests: Sequence[RequestRecord]) -> Iterator[RequestRecord]:
+    """Those for whole pages, as browsers mark them."""
+    for each in requests:
+        headers = {name.casefold(): value for name, value in each.request_headers}
+        kind = headers.get("sec-fetch-dest", "")
+        if kind == "document" or (not kind and "text/html" in headers.get("accept", "")):
+            yield each
+
+
+def _turned_away(tab: TabState, known: Known | None) -> str:
+    """The words or the widget by which a page keeps robots out; empty when it does not, or only speaks of it."""
+    html = _SILENT.sub(" ", tab.html[:200_000])
+    text = text_of(html)
+    if len(text) >= _SHORT_PAGE or _is_whole(text, known):
+        return ""
+    if any(_WIDGET.match(tag) and not _UNSEEN.search(tag) for tag in _TAG.findall(html)):
+        return "a captcha"
+    if len(text) >= _LITTLE:
+        return ""
+    headings = [heading for _, inner in _HEADING.findall(html) if (heading := text_of(inner))]
+    found = _NO_ROBOTS.search("\n".join((tab.title, *headings)))
+    if found is None and not headings and len(_LINK.findall(html)) <= _FEW_LINKS:
+        found = _NO_ROBOTS.search(text)
+    return found[0] if found else ""
+
+
+def text_of(html: str) -> str:
+    """What a page says, roughly, without its scripts."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", _SILENT.sub(" ", html))).split())
+
+
+def _is_whole(text: str, known: Known | None) -> bool:
+    """Whether the page has at least half of what the steps of the solution acted on when they could be done."""
+    names = {" ".join(each.name.split()) for each in known.steps if each is not None} if known is not None else set()
+    names.discard("")
+    return bool(names) and sum(name in text for name in names) * 2 >= len(names)
+
+
+def _is_sign_in(tab: TabState) -> bool:
+    return bool(_SIGN_IN.search(urlsplit(tab.url).path) and _PASSWORD.search(tab.html))
+
+
+def _signs_in(task: Task) -> bool:
+    """Whether the solution itself goes to such a page, or fills one in."""
+    return any(
+        (isinstance(step, Goto) and _SIGN_IN.search(step.url))
+        or (isinstance(step, Type) and "password" in str(step.target).casefold())
+        or _SIGN_IN.search(str(getattr(step, "target", "")))
+        for step in task.solution or ()
+    )

@@ -1,0 +1,223 @@
+"""The agent of a check: replays a solution, or visits where key nodes were recorded, and looks for what has moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from pytest_webarena.actions import Goto, Stop, answers_dialogs
+from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
+from pytest_webarena.agents.form_fields import named_elements
+from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
+from pytest_webarena.checks.key_nodes.model import ElementTarget, KeyNodes, UrlTarget, ValueTarget
+from pytest_webarena.monitoring.alternatives import Known, Way, ways_to_find, ways_to_step
+from pytest_webarena.results.files import read_lines, write_lines
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.tasks.model import Check, Task
+
+__all__ = ["AGENT", "Replayer", "ScriptStep", "Tried", "definition", "key_node_checks", "read_tried", "script_of"]
+
+AGENT = "upkeep"
+"""Its id in records."""
+_FILE = "upkeep.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptStep:
+    """One thing to be done."""
+
+    kind: Literal["step", "open", "find"]
+    """A step of the solution; opening the address of a key node; looking for its element."""
+    number: int
+    """Which step, or which key node of the task's first such check, from 0."""
+    ways: tuple[Way, ...]
+
+    @property
+    def needed(self) -> bool:
+        """Whether nothing after it can be done without it."""
+        return self.kind == "step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of one turn."""
+
+    kind: str
+    number: int
+    found: bool
+    how: str = ""
+    """By what it was found, if not as the task says."""
+    step: int | None = None
+    """Index of the step of the record that did it, or tried to last."""
+    what: str = ""
+    """The step in a few words."""
+    url: str = ""
+    """Where."""
+    error: str = ""
+    """Why it could not be done as the task says; empty when it could."""
+
+
+def key_node_checks(task: Task) -> Iterator[Check]:
+    """The task's checks with key nodes that have to hold: none that stand under ``any`` or ``not``."""
+    pending = list(task.checks)
+    while pending:
+        check = pending.pop(0)
+        if isinstance(check.spec, KeyNodes):
+            yield check
+        elif check.kind == "all":
+            pending = [*check.children, *pending]
+
+
+def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
+    """What is to be done to check a task: its solution, or for want of one what its data set recorded of its nodes."""
+    if task.solution is not None:
+        before = known.steps if known is not None else ()
+        return tuple(
+            ScriptStep(
+                kind="step",
+                number=number,
+                ways=ways_to_step(addressed(step, sites), before[number] if number < len(before) else None),
+            )
+            for number, step in enumerate(task.solution)
+        )
+    return tuple(_visits(task, sites))
+
+
+def _visits(task: Task, sites: Mapping[str, str]) -> Iterator[ScriptStep]:
+    recorded = task.source.get("recorded")
+    checks = list(key_node_checks(task))
+    if not isinstance(recorded, Sequence) or isinstance(recorded, str) or len(checks) != 1:
+        return
+    for number, node in enumerate(checks[0].spec.nodes):
+        url = _here(str(recorded[number]) if number < len(recorded) else "", task, sites)
+        if not url or node.forbidden or not isinstance(node.target, UrlTarget | ElementTarget | ValueTarget):
+            continue
+        yield ScriptStep(kind="open", number=number, ways=(Way(action=Goto(url)),))
+        if not isinstance(node.target, UrlTarget) and node.target.locate:
+            yield ScriptStep(kind="find", number=number, ways=ways_to_find(node.target.locate))
+
+
+def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
+    """A recorded address on the site that stands for its host; empty when there is none."""
+    hosts = task.source.get("hosts")
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    site = next((name for name, known in hosts.items() if known == host), "") if isinstance(hosts, Mapping) else ""
+    if site not in sites:
+        return ""
+    return f"{sites[site]}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
+
+
+class Replayer:
+    """Takes one turn after the other; one that can't be taken as written is tried in other ways."""
+
+    def __init__(
+        self, turns: Sequence[ScriptStep], folder: Path | None, refusal: Callable[[str], str] = lambda url: ""
+    ) -> None:
+        """``refusal``: as `Assignment.refusal`."""
+        self._refusal = refusal
+        self._turns = list(turns)
+        self._folder = folder
+        self._turn: ScriptStep | None = None
+        self._ways: Iterator[Way] = iter(())
+        self._way: Way | None = None
+        self._first_error = ""
+        self._count = 0
+        self._last = 0
+
+    def act(self, observation: Observation) -> Reply:
+        """The next turn, or another way to take this one."""
+        if self._turn is not None and self._way is not None:
+            refused = refused_step(self._way.action, observation.url, self._refusal)
+            error = "; ".join(filter(None, (observation.error, refused)))
+            if not error:
+                self._note(found=True, how=self._way.how, url=observation.url)
+                self._turn = None
+            else:
+                self._first_error = self._first_error or error
+        if self._turn is not None:
+            way = self._next_way(observation)
+            if way is not None:
+                return self._reply(way)
+            lost = self._turn
+            self._note(found=False, url=observation.url)
+            self._turn = None
+            if lost.needed:
+                what = describe_step(lost.ways[0].action)
+                text = f"step {lost.number + 1} ({what}) can't be done at {observation.url}: {self._first_error}"
+                return Reply(Stop(""), thought=text, ended=("invalid", text))
+        while self._turns:
+            self._turn = self._turns.pop(0)
+            self._ways, self._first_error = iter(self._turn.ways), ""
+            way = self._next_way(observation)
+            if way is not None:
+                return self._reply(way)
+        return Reply(Stop(""))
+
+    def _next_way(self, observation: Observation) -> Way | None:
+        """The next one that leads to one place only."""
+        for way in self._ways:
+            if not way.how or not way.name or not self._is_one_of_many(way, observation):
+                self._way = way
+                return way
+        return None
+
+    def _is_one_of_many(self, way: Way, observation: Observation) -> bool:
+        shown = [
+            name for _, role, name in named_elements(observation.text) if name == way.name and way.role in ("", role)
+        ]
+        return len(shown) > 1
+
+    def _reply(self, way: Way) -> Reply:
+        self._last = self._count
+        self._count += 1
+        if isinstance(way.action, Stop):  # nothing comes after it
+            self._note(found=True, url="")
+            self._turn = None
+        return Reply(way.action, thought=f"found by {way.how}" if way.how else "")
+
+    def _note(self, *, found: bool, url: str, how: str = "") -> None:
+        turn = self._turn
+        assert turn is not None
+        if self._folder is not None:
+            tried = Tried(
+                kind=turn.kind,
+                number=turn.number,
+                found=found,
+                how=how,
+                step=self._last,
+                what=describe_step(turn.ways[0].action),
+                url=url,
+                error=self._first_error,
+            )
+            write_lines(self._folder / _FILE, [asdict(tried)], mode="a")
+
+
+def read_tried(attempt: Path) -> tuple[Tried, ...]:
+    """What came of the turns of an attempt, in order."""
+    return tuple(Tried(**each) for each in read_lines(attempt / _FILE))
+
+
+def definition(known: Known | None) -> AgentDefinition:
+    """The agent that checks one task, of which this is known."""
+
+    def make(assignment: Assignment) -> Replayer:
+        return Replayer(script_of(assignment.task, known, assignment.view.sites), assignment.folder, assignment.refusal)
+
+    return AgentDefinition(
+        id=AGENT,
+        make=make,
+        digest="",
+        kind="built-in",
+        dialogs=lambda task, trial: "hold" if answers_dialogs(task.solution or ()) else None,
+        privileged=True,
+        source="built-in: replays each task's solution, and finds what has moved",
+    )

@@ -1,0 +1,312 @@
+"""``--concurrency``: pytest's loop for trials that start before their items and are reported when they end."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import WebArenaError
+from pytest_webarena.plugin import outputs, ray_dispatch
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.prefetch_choice import Agents, serial_lines, why_serial
+from pytest_webarena.plugin.prefetched_trial import Begun
+from pytest_webarena.plugin.runner import may_begin
+from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
+from pytest_webarena.text import printable
+from pytest_webarena.trials.hung_agent import without_alarms
+from pytest_webarena.trials.threaded_executor import ThreadedExecutor
+
+if TYPE_CHECKING:
+    from pytest_webarena.cluster.executor import ClusterExecutor
+    from pytest_webarena.results import TrialRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Loop", "run_wide", "wanted"]
+
+_AHEAD = 16
+"""How many times the trials that there is room for may have been begun, where nodes have not the same sites."""
+
+
+def wanted(session: pytest.Session) -> bool:
+    """Whether trials of this session are in flight at a time."""
+    option = session.config.getoption
+    idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
+    settings = session.config.stash[SETTINGS]
+    return (settings.wide > 1 or settings.ray is not None) and not idle
+
+
+def run_wide(session: pytest.Session, kind: type[Loop]) -> bool:
+    """In place of pytest's own loop, by a loop of this kind."""
+    if session.testsfailed and not session.config.option.continue_on_collection_errors:
+        raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
+    elsewhere = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
+    with without_alarms(), outputs.kept_apart(session.config), elsewhere as cluster:
+        loop = kind(session, cluster)
+        session.config.pluginmanager.register(loop, "webarena-wide")
+        try:
+            loop.run()
+        except BaseException:
+            loop.break_off()
+            raise
+        finally:
+            loop.close()
+            session.config.pluginmanager.unregister(loop)
+    return True
+
+
+class _Runner:
+    """Plays each trial by the runtime of its own item."""
+
+    def run(
+        self,
+        task: Task,
+        agent: str,
+        trial: int,
+        *,
+        browser: str,
+        node_id: str,
+        runtime: Any,
+        output: outputs.Output,
+        begins: Callable[[], None],
+    ) -> TrialRecord:
+        begins()
+        with outputs.inside(output):
+            record: TrialRecord = runtime.run(task, agent, trial, browser=browser, node_id=node_id)
+        return record
+
+
+class Loop:
+    """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
+
+    def __init__(self, session: pytest.Session, cluster: ray_dispatch.Clustered | None = None) -> None:
+        """``cluster``: where trials are played; None: here."""
+        self._session = session
+        self._settings = session.config.stash[SETTINGS]
+        self._cluster = cluster
+        self._executor: ThreadedExecutor | ClusterExecutor = (
+            ThreadedExecutor(_Runner(), self._settings.wide) if cluster is None else cluster.executor
+        )
+        self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
+        """Whose trial is over, in this order; None: there is something else to see to."""
+        self._in_flight: dict[TaskItem, Future[TrialRecord]] = {}
+        self._agents = Agents()
+        self._broken_off = False
+        self._torn_down: list[BaseException] = []
+        """What fixtures of places that were left raised, when an item elsewhere was begun."""
+        self._before, self._ahead, self._after = self._sorted()
+        self._left = [*self._before, *self._ahead, *self._after]
+        """Items that were not reported yet."""
+        self._wanting = threading.Event()
+        """A node has room for something else than what waits for one."""
+        if cluster is not None:
+            cluster.executor.when_wanting = self._want
+
+    def run(self) -> None:
+        """Have all items reported."""
+        for item in self._before:
+            self._report(item)
+        controller = self._session.config.stash[CONTROLLER]
+        if controller.progress is not None and self._ahead:
+            controller.progress.start()  # the first item begins when the first trial is over
+        waiting = deque(self._ahead)
+        while waiting or self._in_flight:
+            self._tell_news()
+            self._begin_some(waiting)
+            if self._in_flight and (over := self._next_over()) is not None:
+                self._report(over)
+        for item in self._after:
+            self._report(item)
+        self._tell_news()
+
+    @property
+    def _most(self) -> int:
+        """How many trials to have begun, so that no thread waits for a report; nodes may have come."""
+        return self._executor.width + max(1, self._executor.width // 8)
+
+    def _want(self) -> None:
+        """In the executor's thread: not each of its turns, but once for each trial that comes of it."""
+        if not self._wanting.is_set():
+            self._wanting.set()
+            self._over.put(None)
+
+    def _is_wanted(self) -> bool:
+        """Whether to begin one trial more, for nodes that lack what those need that wait; within bounds."""
+        wanted = self._wanting.is_set() and len(self._in_flight) < _AHEAD * self._most
+        self._wanting.clear()
+        return wanted
+
+    def _tell_news(self) -> None:
+        """What has become of nodes; the run ends as by an interrupt where there are none to be had any more."""
+        if self._cluster is None:
+            return
+        for line in self._cluster.news():
+            self._say(line)
+        if self._cluster.executor.lost:
+            raise self._session.Interrupted(f"ray: {self._cluster.executor.lost}")
+
+    def close(self) -> None:
+        """End the threads. None of them has anything to do."""
+        if not self._broken_off:
+            self._executor.close(cancel=True)
+
+    def break_off(self) -> None:
+        """End what is in flight: without a record, so that the run's end says what became of it."""
+        if self._broken_off:
+            return
+        self._broken_off = True
+        if (controller := self._session.config.stash.get(CONTROLLER, None)) is not None:
+            controller.broken_off()
+        worker = self._session.config.stash.get(WORKER, None)
+        self._executor.break_off(worker.break_off if worker is not None else lambda: None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
+        """Before session fixtures go down (``-x``): what is in flight must not see its browser vanish."""
+        if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
+            self.break_off()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Whose trial is over first is not known before: only now is it plain which places (files, folders) to leave.
+
+        What their fixtures raise then, or did when a trial was begun, is an error of this item, as pytest has it of
+        the one that comes before.
+        """
+        self._leave_for(item)
+        if self._torn_down:
+            raise self._torn_down.pop(0)
+
+    def _leave_for(self, item: pytest.Item) -> None:
+        try:
+            self._session._setupstate.teardown_exact(item)
+        except Exception as error:
+            self._torn_down.append(error)
+
+    def _sorted(self) -> tuple[list[pytest.Item], list[TaskItem], list[pytest.Item]]:
+        before: list[pytest.Item] = []
+        ahead: list[TaskItem] = []
+        after: list[pytest.Item] = []
+        reasons: Counter[str] = Counter()
+        for item in self._session.items:
+            why = why_serial(item, self._agents) if isinstance(item, TaskItem) else "-"
+            if isinstance(item, TaskItem) and not why:
+                ahead.append(item)
+                continue
+            (after if ahead else before).append(item)
+            reasons[why] += 1
+        del reasons["-"]
+        self._tell(reasons)
+        return before, ahead, after
+
+    def _tell(self, reasons: Counter[str]) -> None:
+        """Why so many trials are played one at a time."""
+        self._say(*serial_lines(reasons))
+
+    def _say(self, *lines: str) -> None:
+        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and lines:
+            reporter.ensure_newline()
+            for line in lines:
+                reporter.write_line(printable(line))
+
+    def _begin_some(self, waiting: deque[TaskItem]) -> None:
+        """Begin as many of those that wait as there is room for, or as nodes want."""
+        while waiting and (len(self._in_flight) < self._most or self._is_wanted()):
+            if (item := self._next_of(waiting)) is None:
+                return
+            if not self._begin(item):
+                self._report(item)  # it says itself why
+
+    def _next_of(self, waiting: deque[TaskItem]) -> TaskItem | None:
+        """The first that can begin, which waits no longer. Trials that share a memory come one after the other, in
+        their order, and meanwhile others take their places."""
+        taken = {self._agents.memory(item) for item in self._in_flight} - {None}
+        for item in waiting:
+            if self._agents.memory(item) not in taken:
+                waiting.remove(item)
+                return item
+        return None
+
+    def _begin(self, item: TaskItem) -> bool:
+        """Have the item's trial played, if it is to be; else the item says why it is not."""
+        output = outputs.Output()
+        try:
+            with self._set_up(item):
+                runtime = may_begin(item)
+        except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
+            raise
+        except BaseException:  # outcomes of pytest's, too: the item comes to the same by itself, and tells it
+            return False
+        if runtime is None:
+            return False
+        try:
+            future = self._executor.submit(
+                item.task,
+                item.agent_name,
+                item.trial,
+                browser=item.browser,
+                node_id=item.nodeid,
+                runtime=runtime,
+                output=output,
+                begins=partial(self._begins, item),
+            )
+        except WebArenaError:  # the same; a mistake of ours must not make all trials come one by one in silence
+            return False
+        item.stash[BEGUN] = Begun(future=future, runtime=runtime, output=output)
+        self._in_flight[item] = future
+        future.add_done_callback(partial(self._is_over, item))
+        return True
+
+    def _begins(self, item: pytest.Item) -> None:
+        """In the trial's thread: it begins now, where it may have waited for one."""
+
+    def _next_over(self) -> TaskItem | None:
+        """None after a while: there may be room for more, and Ctrl-C wakes this thread only if the system hands it to
+        it."""
+        with suppress(queue.Empty):
+            return self._over.get(timeout=1.0)
+        return None
+
+    def _is_over(self, item: TaskItem, future: Future[TrialRecord]) -> None:
+        self._over.put(item)
+
+    @contextmanager
+    def _set_up(self, item: TaskItem) -> Iterator[None]:
+        """Inside, the item's fixtures can be had; they are set up once more when it is reported."""
+        state = self._session._setupstate
+        capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
+        with capture.item_capture("setup", item) if capture is not None else nullcontext():
+            self._leave_for(item)
+            if not getattr(item, "_request", None):
+                item._initrequest()
+            try:
+                state.setup(item)
+                yield
+            finally:
+                state.teardown_exact(item.parent)  # type: ignore[arg-type]  # all that its place needs stays
+                item._request = False  # type: ignore[assignment]  # as pytest leaves it
+                item.funcargs = None  # type: ignore[assignment]
+
+    def _following(self) -> pytest.Item | None:
+        """An item that will be reported later; None when this is the last one."""
+        return next(iter(self._left), None)
+
+    def _report(self, item: pytest.Item) -> None:
+        """pytest's own protocol for one item."""
+        session = self._session
+        self._left.remove(item)
+        if isinstance(item, TaskItem):
+            self._in_flight.pop(item, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=self._following())
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)

@@ -1,0 +1,127 @@
+"""``--stop-when-settled``: trials in an order that pairs the agents, and none any more once the question is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.agents.registry import agent_id
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results.comparing.sequential import Watch
+from pytest_webarena.results.comparing.uncertainty import bounds, difference_bounds, reversible
+from pytest_webarena.results.comparing.wording import points
+
+if TYPE_CHECKING:
+    from pytest_webarena.results import RunDir, TrialKey
+    from pytest_webarena.results.records import Outcome
+
+__all__ = ["DECIDING", "Deciding", "prepare"]
+
+
+@dataclass(slots=True)
+class Deciding:
+    """What two agents' trials say so far, template by template in the order of their items.
+
+    It goes by the records on disk alone, and only by templates of which all trials are over, up to the first one that
+    has any open: so all workers come to the same, and trials that end early decide nothing. Nor is anything decided
+    that the trials without a verdict could reverse: the run goes on.
+    """
+
+    agents: tuple[str, str]
+    """Their ids; whether the second is better than the first is the question."""
+    order: Sequence[Sequence[TrialKey]]
+    """The trials of each template."""
+    watch: Watch
+    _bounds: tuple[list[tuple[float, float]], list[tuple[float, float]]] = field(default_factory=lambda: ([], []))
+    """Of each agent its tasks' rates if trials without a verdict had failed, and had passed."""
+    _next: int = 0
+    _why: str = field(default="")
+
+    def why_left(self, run: RunDir) -> str:
+        """Why no further trial is needed; empty while the question is open."""
+        while not self._why and self._next < len(self.order):
+            outcomes: dict[str, dict[str, list[Outcome]]] = {}
+            for key in self.order[self._next]:
+                record = run.folder(key).record()
+                if record is None:
+                    return ""
+                outcomes.setdefault(key.task, {}).setdefault(key.agent, []).append(record.outcome)
+            self._next += 1
+            differences = []
+            for by_agent in outcomes.values():
+                counts = [_counts(by_agent.get(agent, ())) for agent in self.agents]
+                for agent, (passed, judged, errors) in enumerate(counts):
+                    self._bounds[agent].append(bounds(passed, judged, errors))
+                if all(judged for _, judged, _ in counts):
+                    first, second = (passed / judged for passed, judged, _ in counts)
+                    differences.append(second - first)
+            decided = self.watch.add(differences)
+            if decided and not reversible(decided, self._within(), margin=self.watch.difference):
+                self._why = self._told()
+        return self._why
+
+    def _within(self) -> tuple[float, float]:
+        """The difference of rates at its worst and at its best, whatever trials without a verdict were."""
+        first, second = ((fmean(low), fmean(high)) for low, high in (zip(*some, strict=True) for some in self._bounds))
+        return difference_bounds(first, second)
+
+    def _told(self) -> str:
+        first, second = self.agents
+        decision, size = self.watch.decided, f"{self.watch.difference * 100:g} points"
+        told = f"{second} is {decision} than {first}"
+        if decision == "alike":
+            told = f"neither {second} nor {first} is better by {size}"
+        low, high = self.watch.interval()
+        return (
+            f"decided after {self._next} of {len(self.order)} templates: {told} "
+            f"({100 * self.watch.confidence:g}% at all times: {points(low)} to {points(high)} points)"
+        )
+
+
+DECIDING: pytest.StashKey[Deciding] = pytest.StashKey()
+"""Where items are collected, with ``--stop-when-settled``."""
+
+
+def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:
+    """Trials that passed, trials with a verdict, and errors."""
+    errors = outcomes.count("error")
+    return outcomes.count("passed"), len(outcomes) - errors, errors
+
+
+def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--stop-when-settled``, put trials of one template next to each other, those of both agents in turn.
+
+    Called before finished trials are left out, which say as much as others. All processes of a run come to the same.
+    """
+    settings = config.stash[SETTINGS]
+    if settings.until is None:
+        return
+    templates: dict[object, int] = {}
+    places: dict[int, tuple[int, int, int, int]] = {}
+    tasks: dict[str, int] = {}
+    ids = [agent_id(name) for name in settings.agents]
+    for item in items:
+        if isinstance(item, TaskItem):
+            task = item.task
+            suite = str(task.source.get("suite", "")) or item.nodeid.partition("::")[0]
+            template = templates.setdefault((suite, task.template or task.id), len(templates))
+            number = tasks.setdefault(task.id, len(tasks))
+            places[id(item)] = (template, number, item.trial, ids.index(item.key.agent))
+    found = [item for item in items if id(item) in places]
+    found.sort(key=lambda item: places[id(item)])
+    order: list[list[TrialKey]] = [[] for _ in templates]
+    for item in found:
+        assert isinstance(item, TaskItem)  # others have no place
+        if not item.task.skip:
+            order[places[id(item)][0]].append(item.key)
+    items[:] = [*(item for item in items if id(item) not in places), *found]
+    config.stash[DECIDING] = Deciding(
+        agents=(ids[0], ids[1]),
+        order=[each for each in order if each],
+        watch=Watch(difference=settings.until, confidence=settings.gate.confidence),
+    )

@@ -1,0 +1,203 @@
+"""Makes a task of what somebody did: does it again on fresh sites, proposes checks, tries the whole of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.actions import Action, Goto
+from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.errors import UsageError
+from pytest_webarena.recorder.annotating import write_annotation
+from pytest_webarena.recorder.key_nodes import Passed
+from pytest_webarena.recorder.proposed_requests import writing_requests
+from pytest_webarena.recorder.proposing import untold
+from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
+from pytest_webarena.recorder.steps import RecordedStep, steps_of
+from pytest_webarena.recorder.writing import task_lines
+from pytest_webarena.trials.tryout import Tryout, tryout
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks import Verdict
+    from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord
+    from pytest_webarena.sites.catalogues.manifest import Catalogue
+    from pytest_webarena.tasks import Task
+    from pytest_webarena.trials.runtime import Runtime
+
+__all__ = [
+    "Again", "Shown", "do_again", "follow", "noise_of", "relative_url", "remark", "shown_of", "task_keys", "task_text",
+    "try_task",
+]  # fmt: skip
+
+_LOOK = 0.5
+"""Seconds between two looks at what was done."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What somebody did."""
+
+    steps: tuple[RecordedStep, ...]
+    answer: str
+    url: str
+    sites: Mapping[str, str]
+    changes: tuple[SiteChanges, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What came of the steps on fresh sites."""
+
+    chosen: tuple[Chosen, ...]
+    """Fewer than the steps, if one had no effect."""
+    passed: tuple[Passed, ...]
+    """The same steps, and between which addresses."""
+    url: str
+    """Where the browser was in the end, as task files have it."""
+    sites: Mapping[str, str]
+    changes: tuple[SiteChanges, ...]
+    """What these steps, and no others, changed."""
+    requests: tuple[RequestRecord, ...] = ()
+    """Those that may have changed something."""
+
+    @property
+    def untold(self) -> str:
+        """What an author should know where they may have changed something of which nobody can tell; else empty."""
+        return untold(self.sites, self.changes) if self.requests else ""
+
+    @property
+    def mutates(self) -> bool:
+        """Whether they changed something, or may have."""
+        return any(app.total for app in self.changes) or bool(self.untold)
+
+
+def shown_of(evidence: Evidence, answer: str | None) -> Shown:
+    """Read it out of the record of a session. `UsageError` where that does not tell all."""
+    if evidence.signals is None or not evidence.dom_events:
+        raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
+    if evidence.lost_signals:
+        raise UsageError(f"expected all that was done, found that {evidence.lost_signals} signals were lost")
+    return Shown(
+        steps=steps_of(evidence.signals, before=evidence.signals_before),
+        answer=(evidence.text_answer or "") if answer is None else answer,
+        url=evidence.url,
+        sites=evidence.sites,
+        changes=evidence.changes or (),
+    )
+
+
+def follow(
+    trying: Tryout,
+    ended: threading.Event,
+    say: Say,
+    every: float = _LOOK,
+    *,
+    keep: Callable[[Tryout], None] = lambda trying: None,
+) -> None:
+    """Tell the steps as they grow, until ``ended``; the last one with the next, or at the end: it may still grow.
+    ``keep`` is called at every look."""
+    told = 0
+    over = False
+    while not over:
+        over = ended.wait(every)
+        keep(trying)
+        steps = steps_of(trying.signals(), before=trying.signals_before)
+        for step in steps[told : len(steps) if over else len(steps) - 1]:
+            say(f"  · {describe_step(step.action)}{remark(step.problem)}")
+            told += 1
+
+
+def do_again(
+    task: Task,
+    steps: Sequence[RecordedStep],
+    runtime: Runtime,
+    say: Say,
+    *,
+    uploads: Mapping[str, Path] | None = None,
+    annotate: Path | None = None,
+) -> Again:
+    """Do ``steps`` on fresh sites, as far as they have an effect, and tell each; ``annotate``: a folder for what was
+    seen of each."""
+    again = replace(task, solution=tuple(step.action for step in steps))
+    chosen: list[Chosen] = []
+    pictures: list[bytes] = []
+    with tryout(again, runtime, lambda text: None, Path("tryout"), uploads=uploads) as trying:
+
+        def act(action: Action) -> str:
+            pictures.append(trying.screenshot() if annotate is not None else b"")
+            return "" if trying.act(action) else trying.error
+
+        for each in prove(steps, trying, act):
+            say(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
+            chosen.append(each)
+        evidence, done = trying.evidence(), trying.done
+    passed = tuple(
+        Passed(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
+        for each, step in zip(chosen, done, strict=True)
+    )
+    if annotate is not None:
+        write_annotation(annotate, task, [relative(each.action, evidence.sites) for each in chosen], done, pictures)
+    return Again(
+        chosen=tuple(chosen),
+        passed=passed,
+        url=relative_url(evidence.url, evidence.sites),
+        sites=evidence.sites,
+        changes=evidence.changes or (),
+        requests=writing_requests(evidence.requests),
+    )
+
+
+def _written_on(step: StepRecord) -> str:
+    return " ".join((step.target.name or step.target.text).split())[:80] if step.target is not None else ""
+
+
+def try_task(task: Task, runtime: Runtime, say: Say, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
+    """Do the task's solution on fresh sites, and judge it."""
+    with tryout(task, runtime, say, Path("tryout"), uploads=uploads) as trying:
+        while trying.steps_left and trying.next_step():
+            pass
+        trying.show_checks()
+        return trying.verdict()
+
+
+def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:
+    """The keys of a task before its checks."""
+    keys: dict[str, object] = {"id": task.id, "intent": task.intent, "sites": list(task.sites)}
+    if task.start:
+        keys["start"] = [f"{start.site}:{start.path}" for start in task.start]
+    if task.user:
+        keys["user"] = dict(task.user)
+    keys["mutates"] = mutates
+    if task.review is not None:
+        keys["review"] = {"annotator": task.review.annotator}
+    return keys
+
+
+def task_text(keys: Mapping[str, object], checks: Sequence[Sequence[str]], steps: Sequence[tuple[Action, str]]) -> str:
+    """A task file with one task."""
+    return "\n".join(["tasks:", *task_lines(keys, checks, steps), ""])
+
+
+def remark(problem: str) -> str:
+    """What is told below a step that somebody should look at."""
+    return f"\n      look at this one: {problem}" if problem else ""
+
+
+def relative_url(url: str, sites: Mapping[str, str]) -> str:
+    """An address as task files have it; empty for one that is on no site."""
+    found = relative(Goto(url), sites)
+    return found.url if isinstance(found, Goto) and found.url != url else ""
+
+
+def noise_of(catalogue: Catalogue) -> dict[str, list[str]]:
+    """What of each app's databases changes by itself."""
+    return {
+        name: [pattern for database in app.databases.values() for pattern in database.noise]
+        for name, app in catalogue.apps.items()
+    }

@@ -1,0 +1,105 @@
+"""Ways from page to page: those of agents' trials beside the reference's.
+
+That is a solution which was played in the same run, or what a data set recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from urllib.parse import urlsplit
+
+from pytest_webarena.checks.key_nodes.model import site_label
+from pytest_webarena.results.path_drawing import Flow, Map
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["REFERENCES", "page_maps", "page_of"]
+
+REFERENCES = ("oracle",)
+"""Agents that replay solutions."""
+_MOST_ASIDE = 12
+"""Pages of a task beside those of the reference that are drawn one by one, the most visited."""
+_OTHERS = "other pages"
+
+
+def page_of(url: str, *, labelled: bool = False) -> str:
+    """Host and path: queries are the same page. What follows a ``#`` counts where it is a way of its own. ``labelled``:
+    of the host only the part by which a data set knows it, for it was another one when the data set was recorded.
+
+    >>> page_of("http://shop.test/search/?q=kettle#top"), page_of("http://app.test/#/cart/7?x=1")
+    ('shop.test/search', 'app.test/#/cart/7')
+    >>> page_of("https://www.ikea.com/sofas/", labelled=True), page_of("http://ikea.test/sofas", labelled=True)
+    ('ikea/sofas', 'ikea/sofas')
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return url
+    if not host:
+        return url.partition("?")[0]
+    route = f"/#{parts.fragment.partition('?')[0]}" if parts.fragment.startswith(("/", "!/")) else ""
+    host = site_label(host) or host if labelled else host
+    return f"{host}{parts.path.rstrip('/')}{route.rstrip('/')}" or url
+
+
+def page_maps(
+    agents: Mapping[str, Sequence[TrialRecord]], pages: Callable[[TrialRecord], Sequence[str]]
+) -> dict[str, Map]:
+    """The maps of all tasks. ``agents``: the trials of each, solutions' among them; ``pages``: the addresses that a
+    trial saw, in order."""
+    trials: dict[str, dict[str, list[tuple[TrialRecord, list[str]]]]] = {}
+    references: dict[str, list[str]] = {}
+    for name, records in agents.items():
+        for record in records:
+            task = record.key.task
+            way = _way(pages(record), record)
+            if record.key.agent in REFERENCES:
+                if record.outcome == "passed" and way:
+                    references.setdefault(task, way)
+            elif record.outcome != "error":
+                trials.setdefault(task, {}).setdefault(name, []).append((record, way))
+    return {task: _map(references.get(task) or _recorded(found), found) for task, found in trials.items()}
+
+
+def _way(urls: Sequence[str], record: TrialRecord) -> list[str]:
+    """The pages one after the other, what was seen twice in a row once."""
+    labelled = isinstance(record.source.get("hosts"), Mapping)
+    return [page for page, _ in groupby(page_of(url, labelled=labelled) for url in urls if url)]
+
+
+def _recorded(found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> list[str]:
+    """What the task's data set has recorded of its reference, on the sites that stand for its hosts."""
+    record = next(record for trials in found.values() for record, _ in trials)
+    recorded = record.source.get("recorded")
+    if not isinstance(recorded, Sequence) or isinstance(recorded, str):
+        return []
+    return _way([url for url in recorded if isinstance(url, str)], record)
+
+
+def _map(reference: Sequence[str], found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> Map:
+    spine = list(dict.fromkeys(reference))
+    seen = Counter(page for trials in found.values() for _, way in trials for page in way if page not in spine)
+    aside = [page for page, _ in seen.most_common(_MOST_ASIDE)]
+    first = [page for trials in found.values() for _, way in trials for page in way]
+    aside.sort(key=first.index)
+    stops = [*spine, *aside, *([_OTHERS] if len(seen) > len(aside) else [])]
+    numbers = {page: number for number, page in enumerate(stops, start=1)}
+    flows = tuple(_flow(agent, trials, numbers) for agent, trials in found.items())
+    return Map(stops=tuple(stops), spine=len(spine), flows=flows, lost="failed")
+
+
+def _flow(agent: str, trials: Sequence[tuple[TrialRecord, list[str]]], numbers: Mapping[str, int]) -> Flow:
+    moves: Counter[tuple[int, int]] = Counter()
+    ends: Counter[int] = Counter()
+    for record, way in trials:
+        stops = [0, *_numbered(way, numbers)]
+        moves.update(pairwise(stops))
+        if record.outcome != "passed":
+            ends[stops[-1]] += 1
+    return Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))
+
+
+def _numbered(way: Sequence[str], numbers: Mapping[str, int]) -> Iterator[int]:
+    """The numbers of pages; several in a row that have none of their own are one stop."""
+    return (number for number, _ in groupby(numbers.get(page, numbers.get(_OTHERS, 0)) for page in way))

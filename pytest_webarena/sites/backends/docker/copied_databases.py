@@ -1,0 +1,89 @@
+"""SQL on SQLite files of containers that have no Python: read from a copy, by ours."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from docker.errors import NotFound
+
+from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.containers import Executed
+from pytest_webarena.sites.backends.docker.inside import program
+from pytest_webarena.sites.ledger.snapshot import Moment, moment_below
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.catalogues.manifest import AppManifest
+
+__all__ = ["copy_out", "lacks_program", "moment_inside", "query_a_copy"]
+
+_NOT_FOUND = frozenset({126, 127})
+_BESIDE = ("", "-wal", "-journal")
+"""What SQLite keeps beside a database, and needs to make sense of it. Its ``-shm`` is made anew."""
+
+
+def lacks_program(done: Executed) -> bool:
+    """Whether the container has no such program."""
+    said = done.stdout + done.stderr
+    return done.code in _NOT_FOUND and ("executable file not found" in said or "no such file" in said)
+
+
+def query_a_copy(client: DockerClient, container: str, file: PurePosixPath, seconds: float, sql: str) -> Executed:
+    """What our own Python says to ``sql``, which can only read. Blocks.
+
+    The container is frozen for a moment, so that the parts of the database belong together. Whoever calls it says so
+    to those who would wonder.
+    """
+    with tempfile.TemporaryDirectory(prefix="pytest-webarena-sql-") as folder:
+        copy_out(client, container, [(file, Path(folder, file.name))])
+        arguments = [str(Path(folder, file.name)), "copy", f"{seconds:g}", sql]
+        done = subprocess.run(
+            [sys.executable, *program("query")[1:], *arguments], capture_output=True, text=True, check=False
+        )
+    return Executed(code=done.returncode, stdout=done.stdout.replace(folder, str(file.parent)), stderr=done.stderr)
+
+
+def copy_out(client: DockerClient, container: str, files: Sequence[tuple[PurePosixPath, Path]]) -> None:
+    """Copy databases out of the container, each to its place. Blocks; freezes the container as `query_a_copy` does."""
+    containers.set_paused(client, container, True)
+    try:
+        for file, target in files:
+            for ending in _BESIDE:
+                _fetch(client, container, f"{file}{ending}", target.with_name(f"{target.name}{ending}"))
+    finally:
+        containers.set_paused(client, container, False)
+
+
+def moment_inside(client: DockerClient, container: str, app: AppManifest, data_dir: str) -> Moment:
+    """What the databases of ``app`` hold in a container. Blocks; its other files are not looked at."""
+    with tempfile.TemporaryDirectory(prefix="pytest-webarena-ledger-") as folder:
+        wanted = []
+        for each in app.databases.values():
+            if each.engine == "sqlite":
+                target = Path(folder, each.path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                wanted.append((PurePosixPath(data_dir, each.path), target))
+        if wanted:
+            copy_out(client, container, wanted)
+        return replace(moment_below(Path(folder), app), files=None)
+
+
+def _fetch(client: DockerClient, container: str, path: str, target: Path) -> None:
+    """Copy a file out of the container, if it is there."""
+    try:
+        parts, _ = client.api.get_archive(container, path)
+    except NotFound:
+        return
+    with tarfile.open(fileobj=io.BytesIO(b"".join(parts))) as archive:
+        content = archive.extractfile(archive.getmembers()[0])
+        if content is not None:
+            target.write_bytes(content.read())

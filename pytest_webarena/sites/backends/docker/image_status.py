@@ -1,0 +1,118 @@
+"""What the engine has of what some apps need, without starting, loading or pulling anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from docker import DockerClient
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker.engine import connect, require_local
+from pytest_webarena.sites.backends.docker.image_sources import find_image, is_pulled, is_small, require_pinned
+from pytest_webarena.sites.backends.docker.snapshots import require_no_volumes
+from pytest_webarena.sites.backends.docker.volumes import require_volumes
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.units import units_of
+
+__all__ = ["AppNeeds", "Engine", "survey"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The engine as it is."""
+
+    address: str
+    version: str
+    memory: int
+    """Bytes of the machine it runs on."""
+    storage: str
+    """Directory where it keeps images and containers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppNeeds:
+    """What one app lacks."""
+
+    app: str
+    image: str
+    size: int = 0
+    """Bytes of the image; 0 when it is not there."""
+    comes: str = ""
+    """How a missing image comes by itself: ``is built``, ``is loaded from …``, ``is pulled``."""
+    to_pull: int | None = 0
+    """About how many bytes a pull would bring; None: nobody has said; 0: none is needed, or possible."""
+    problem: str = ""
+    """What is missing and does not come by itself, with the commands that get it."""
+
+
+def _built(client: DockerClient, recipe: str) -> str:
+    """The image of a recipe, if it is here as a run would want it; else empty."""
+    from pytest_webarena.sites.container_images import find_built
+
+    try:
+        return find_built(client, recipe)
+    except SiteError:  # what it lacks is told by others
+        return ""
+
+
+def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
+    """Look at the engine and at what ``apps`` need there. `SiteError` when no engine that can be used answers."""
+    with closing(connect()) as client:
+        require_local(client)
+        info = client.info()
+        engine = Engine(
+            address=str(client.api.base_url).replace("http+docker://localhost", "the local socket"),
+            version=str(info.get("ServerVersion", "?")),
+            memory=int(info.get("MemTotal", 0)),
+            storage=str(info.get("DockerRootDir", "")),
+        )
+        needs = []
+        apps = tuple(apps)
+        recipes = {app.docker.build for app in apps if app.docker is not None and app.docker.build}
+        built = {recipe: _built(client, recipe) for recipe in recipes}
+        units = units_of({app.name: app for app in apps})
+        for app in apps:
+            docker = app.docker
+            if docker is None:
+                continue
+            reference = built[docker.build] if docker.build else docker.image
+            image = find_image(client, reference) if reference else None
+            size = int(client.images.get(image).attrs.get("Size", 0)) if image else 0
+            comes = problem = ""
+            to_pull: int | None = 0
+            if docker.build and image is None:
+                comes = "is built when it is needed"
+            elif image is None:
+                if docker.tar and Path(docker.tar).is_file():
+                    comes = f"is loaded from {docker.tar}"
+                elif not is_pulled(docker):
+                    problem = "\n".join([f"the image {docker.image} is not here", *docker.get.strip().splitlines()])
+                else:
+                    to_pull = docker.pull_bytes
+                    weight = f"about {docker.pull_size}" if docker.pull_size else "of a size that nobody tells"
+                    if is_small(docker):
+                        comes = f"({weight}) is pulled when it is needed"
+                    else:
+                        problem = f"the image {docker.image}, {weight}, is not here, and is pulled only on request"
+            try:
+                if image:
+                    require_pinned(client, docker)
+                    if any(part.docker is not None and part.docker.snapshot for part in units[app.name].apps):
+                        require_no_volumes(client, app, image)
+                require_volumes(client, docker)
+            except SiteError as error:
+                problem = "\n".join(filter(None, [problem, str(error)]))
+            needs.append(
+                AppNeeds(
+                    app=app.name,
+                    image=reference or docker.image,
+                    size=size,
+                    comes=comes,
+                    to_pull=to_pull,
+                    problem=problem,
+                )
+            )
+    return engine, tuple(needs)

@@ -1,0 +1,151 @@
+"""The leases that are held, and what their holders may ask of them: traffic, changes, rows, logs, health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.sites.backends.base import Backend, KeepsLogs, Rows
+from pytest_webarena.sites.broker.active_lease import Held
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.catalogues.archived import ARCHIVE
+from pytest_webarena.sites.catalogues.manifest import Catalogue
+
+__all__ = ["Holdings"]
+
+
+class Holdings:
+    """Held leases by their ids, each with what can be asked of it. Lives on the broker's loop.
+
+    Every question raises `TaskError` for a lease that is not held, or not any more.
+    """
+
+    def __init__(self, catalogue: Catalogue, pool: Pool, backend: Callable[[str], Backend]) -> None:
+        self._catalogue = catalogue
+        self._pool = pool
+        self._backend = backend
+        self._held: dict[str, Held] = {}
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(self._held.values())
+
+    def add(self, held: Held) -> Held:
+        """Hold one more, under the id of its lease."""
+        self._held[held.lease.id] = held
+        return held
+
+    def find(self, lease: str) -> Held:
+        """The one with this id."""
+        if lease not in self._held:
+            raise TaskError(f"{lease} has been released")
+        return self._held[lease]
+
+    def take(self, lease: str) -> Held | None:
+        """The one with this id, which is not held from now on; None where there is none."""
+        return self._held.pop(lease, None)
+
+    async def visited(self, lease: str) -> list[ReachedSite]:
+        """The sites in reach that were asked for so far, once all of them are there. Raises why one can't be had."""
+        held = self.find(lease)
+        if held.reach is None:
+            return []
+        await held.reach.over()
+        held.reach.check()
+        return held.reach.reached()
+
+    async def reached(self, lease: str) -> list[ReachedSite]:
+        """The same, as it is now and whether or not they could be had."""
+        reach = self.find(lease).reach
+        return reach.reached() if reach is not None else []
+
+    async def requests(self, lease: str) -> list[RequestRecord]:
+        """The traffic of a lease's browser so far. `SiteError` when a replica has died: it would be no evidence."""
+        await self.check(lease)
+        return self.find(lease).session.requests()
+
+    async def writes(
+        self, lease: str, timeout: float, quiet: float, reads: float, acted: float = 0.0
+    ) -> list[Unfinished]:
+        """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
+        return await self.find(lease).session.writes_over(timeout, quiet=quiet, reads=reads, acted=acted)
+
+    async def unrecorded(self, lease: str) -> list[Unrecorded]:
+        """What is missing in `requests`, for want of room."""
+        return self.find(lease).session.unrecorded()
+
+    async def mark(self, lease: str, asked: bool = False) -> None:
+        """The agent begins: what differs from now on is told by `changes`. ``asked``: also where that is not cheap."""
+        held = self.find(lease)
+        if held.ledger is not None:
+            held.ledger.asked = asked
+            for each in held.leases:
+                await held.ledger.mark(each.replicas)
+
+    async def changes(self, lease: str) -> list[SiteChanges]:
+        """What differs in the lease's replicas since `mark`, or since they were leased on a first visit.
+
+        `SiteError` when one has died.
+        """
+        await self.check(lease)
+        held = self.find(lease)
+        if held.ledger is None:
+            return []
+        found = []
+        for each in held.leases:
+            found += await held.ledger.changes(each.replicas, listed=each is held.lease)
+        return found
+
+    async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL in the database of a leased site's app; of the first site when none is named."""
+        held = self.find(lease)
+        name = site or next(iter(held.sites))
+        if name not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
+        app = self._catalogue.apps[held.sites[name].app]
+        if app.backend == ARCHIVE:
+            raise SiteError(f"{name} is archived, and an archive has no database: only the site itself can be asked")
+        return await self._pool.query(held.lease, app.name, database, sql, write=write)
+
+    async def logs(self, lease: str, site: str, lines: int) -> str:
+        """The end of the log of the app behind a leased site."""
+        held = self.find(lease)
+        app = self._catalogue.apps[self._catalogue.site(site).app]
+        if app.name not in (replicas := held.lease.replicas):
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        backend = self._backend(app.backend)
+        if not isinstance(backend, KeepsLogs):
+            return f"the backend {app.backend} keeps no logs"
+        return await backend.logs(app, replicas[app.name], lines)
+
+    async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
+        """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
+        held = self.find(lease)
+        if site not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        if any(route.host == held.sites[site].host and route.tls and not route.read for route in held.session.routes):
+            raise SiteError(
+                f"{site} comes by https unread, where no header can be added to requests: sign in by a form"
+            )
+        try:
+            held.session.set_headers(held.sites[site].host, headers)
+        except ValueError as error:
+            raise SiteError(f"signing in to {site} by a header: {error}") from None
+
+    async def check(self, lease: str, ask: bool = False) -> None:
+        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
+
+        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
+        """
+        await self.find(lease).check(self._pool, ask=ask)
+
+    async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
+        """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
+        return self.find(lease).session.own_answer(url, harness=harness)
+
+    async def answers(
+        self, lease: str, method: str, url: str, since: float, harness: bool = False
+    ) -> list[tuple[str, int | None]]:
+        """What became of such requests since a Unix time: see `gateway.log.RequestLog.answers`."""
+        return self.find(lease).session.logs[-1 if harness else 0].answers(method, url, since)

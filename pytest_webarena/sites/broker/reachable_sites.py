@@ -1,0 +1,268 @@
+"""Sites in reach of a lease that are not among those it was made for: each is leased with the first request for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from urllib.parse import urlsplit
+
+from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, SiteUnready, WebArenaError
+from pytest_webarena.evidence import ReachedSite
+from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
+from pytest_webarena.gateway.off_archive import is_below
+from pytest_webarena.sites.backends.base import Replica
+from pytest_webarena.sites.broker.ledgers import Ledger
+from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.pool_lease import PoolLease
+from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
+from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.sites.catalogues.live import LIVE
+from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
+from pytest_webarena.sites.catalogues.units import unit_of
+
+__all__ = ["ALL", "Reach", "reachable", "serve", "unreached"]
+
+_log = logging.getLogger(__name__)
+
+ALL = "*"
+"""In place of names: every site of the catalogue."""
+
+
+def reachable(
+    catalogue: Catalogue, names: Collection[str], *, beside: Iterable[SiteManifest], unreset: bool
+) -> tuple[SiteManifest, ...]:
+    """The sites called ``names`` (`ALL`: every one) that a lease of the sites ``beside`` may come to visit.
+
+    Left out: what other apps depend on, which comes with these; live sites, where only tasks go that list them; and
+    sites that run elsewhere, unless the run may leave them changed (``unreset``), or they can only be read and are
+    asked in a way that the gateway can see to.
+    `UsageError` for an unknown name.
+    """
+    served = {site.host for site in beside}
+    parts = {name for app in catalogue.apps.values() for name in app.depends_on}
+    found: dict[str, SiteManifest] = {}
+    for site in catalogue.sites.values() if ALL in names else map(catalogue.site, names):
+        app = catalogue.apps[site.app]
+        if site.host in served or site.host in found or app.name in parts or app.backend == LIVE:
+            continue
+        if app.backend == EXTERNAL and not unreset and not (app.read_only and site.url.startswith("http:")):
+            continue
+        found[site.host] = site
+    return tuple(found.values())
+
+
+@dataclass(slots=True, eq=False)
+class _Visit:
+    """The first visit of a unit, and what came of it."""
+
+    began: float
+    task: asyncio.Task[None] | None = None
+    lease: PoolLease | None = None
+    waited: float = 0.0
+    """Seconds until it was there, or failed."""
+    error: WebArenaError | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Reach:
+    """What one lease may visit beside what it was made for. Lives on the broker's loop."""
+
+    catalogue: Catalogue
+    pool: Pool
+    session: GatewaySession
+    lease: PoolLease
+    """Of the sites that it was made for."""
+    sites: Sequence[SiteManifest]
+    holder: str
+    timeout: float
+    """Seconds that a first visit may wait."""
+    read: bool
+    """Whether TLS is ended at the gateway."""
+    hosts: dict[str, str]
+    """Host to app, of all that can be reached: what is there in addition is noted here."""
+    ledger: Ledger | None = None
+    """Where it is noted what replicas held when they were leased."""
+    _visits: dict[str, _Visit] = field(default_factory=dict)
+    """By the app that stands for the unit."""
+
+    def _unit(self, site: SiteManifest) -> str:
+        """Apps of one unit come together, whichever is visited first."""
+        return unit_of(self.catalogue.apps, site.app).lead.name
+
+    def open(self) -> None:
+        """Have the gateway serve all of them: at once what the lease holds already, the others when they are there."""
+        for site in self.sites:
+            self.hosts[site.host] = site.app
+            app = self.catalogue.apps[site.app]
+            if self.lease.slot(app.name) is not None:
+                serve(self.session, app, site, self.lease.replicas[app.name], read=self.read)
+            else:
+                serve(self.session, app, site, None, self._arrival(site), read=self.read)
+
+    def _arrival(self, site: SiteManifest) -> Arrival:
+        async def arrive() -> tuple[str, int]:
+            unit = self._unit(site)
+            visit = self._visits.get(unit)
+            if visit is None:
+                visit = self._visits[unit] = _Visit(began=time.monotonic())
+                visit.task = asyncio.get_running_loop().create_task(self._begin(site, visit))
+            if visit.task is not None:
+                # A browser that goes elsewhere does not end it: the next request will want the same.
+                await asyncio.shield(visit.task)
+            if visit.error is not None or visit.lease is None:
+                raise NotThere(str(visit.error or "its trial is over"))
+            replica = visit.lease.replicas[site.app]
+            return replica.host, site.port or replica.port
+
+        return arrive
+
+    async def _begin(self, site: SiteManifest, visit: _Visit) -> None:
+        """Lease the site's app with what it depends on. What goes wrong is told by `over`."""
+        _log.info("%s visits %s for the first time", self.holder, site.name)
+        apps = [app.name for app in self.catalogue.apps_of([site.name]) if self.lease.slot(app.name) is None]
+        try:
+            who = f"{self.holder}, on its first visit of {site.name}"
+            visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, beside=self.lease)
+        except SiteUnreached as error:
+            visit.error = error
+        except (SiteMissing, SiteUnready) as error:
+            visit.error = SiteAbsent(f"{_where(site)} is not on this machine: {error}")
+        except WebArenaError as error:
+            visit.error = SiteUnreached(f"{_where(site)} could not be had: {error}")
+        else:
+            for app in apps[1:]:  # its pages may call what it depends on
+                for other in self.catalogue.apps[app].sites:
+                    self.hosts[other.host] = app
+                    serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
+            if self.ledger is not None:
+                await self.ledger.mark(visit.lease.replicas)
+            self.pool.handed_over(visit.lease)
+        finally:
+            visit.waited = time.monotonic() - visit.began
+
+    @property
+    def leases(self) -> tuple[PoolLease, ...]:
+        """What was leased for first visits."""
+        return tuple(visit.lease for visit in self._visits.values() if visit.lease is not None)
+
+    def check(self) -> None:
+        """Raise what kept a site that was visited from being there."""
+        for visit in self._visits.values():
+            if visit.error is not None:
+                raise visit.error
+
+    async def over(self) -> None:
+        """Wait until no first visit is under way."""
+        while under_way := [visit.task for visit in self._visits.values() if visit.task and not visit.task.done()]:
+            await asyncio.wait(under_way)
+
+    def reached(self) -> list[ReachedSite]:
+        """What was asked for so far, whether or not it could be had."""
+        found = []
+        for site in self.sites:
+            if site.host not in self.session.visited_hosts:
+                continue
+            visit = self._visits.get(self._unit(site))
+            lease = visit.lease if visit is not None else self.lease
+            replica = lease.replicas[site.app] if lease is not None else None
+            found.append(
+                ReachedSite(
+                    site=site.name,
+                    app=site.app,
+                    url=site.url,
+                    shared=self.catalogue.apps[site.app].read_only,
+                    replica=replica.id if replica is not None else "",
+                    digest=replica.digest if replica is not None else "",
+                    waited=round(visit.waited, 4) if visit is not None else 0.0,
+                    changed=self.session.unsafe_hosts.get(site.host, ""),
+                )
+            )
+        return found
+
+    async def close(self) -> None:
+        """Wait for nobody any more."""
+        tasks = [visit.task for visit in self._visits.values() if visit.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _where(site: SiteManifest) -> str:
+    return f"the site {site.name}, which is in reach although the task does not list it,"
+
+
+def serve(
+    session: GatewaySession,
+    app: AppManifest,
+    site: SiteManifest,
+    replica: Replica | None,
+    arrival: Arrival | None = None,
+    *,
+    read: bool = True,
+) -> None:
+    """Have a gateway serve a site of ``app`` by ``replica``; where there is none yet, by what ``arrival`` waits for.
+
+    ``read``: whether TLS is ended at the gateway, which takes a browser that trusts the run's authority.
+    """
+    parts = urlsplit(site.url)
+    tls = parts.scheme == "https"
+    if site.https:
+        session.tell(site.host, "X-Forwarded-Proto", "https")
+    session.route(
+        site.host,
+        replica.host if replica is not None else "",
+        (site.port or replica.port) if replica is not None else 0,
+        port=parts.port or (443 if parts.scheme == "https" else 80),
+        tls=tls,
+        read=tls and read,
+        secure=_of_the_world() if tls and app.backend == EXTERNAL else None,
+        archived=app.backend == ARCHIVE,
+        unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
+        arrival=arrival,
+        reads=app.reads if app.read_only and app.backend != ARCHIVE else None,
+    )
+    if replica is not None:
+        unneeded = unneeded_of(app) if replica.origins else ()
+        for origin in replica.origins:
+            _serve_archived(session, origin, replica, read=read, unneeded=unneeded)
+
+
+def _serve_archived(
+    session: GatewaySession, origin: str, replica: Replica, *, read: bool, unneeded: tuple[str, ...]
+) -> None:
+    """One of the addresses that an archive has something of, and the same by the other scheme; what is served
+    already stays."""
+    parts = urlsplit(origin)
+    at = (parts.hostname or "").lower()
+    at = f"[{at}]" if ":" in at else at
+    ways = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
+    if parts.port is None:
+        ways |= {(80, False), (443, True)}
+    for number, tls in ways:
+        if not session.serves(at, number) and (read or not tls):
+            session.route(
+                at, replica.host, replica.port, port=number, tls=tls, read=tls, archived=True,
+                unneeded=is_below(at, unneeded),
+            )  # fmt: skip
+
+
+@cache
+def _of_the_world() -> ssl.SSLContext:
+    """How TLS is spoken with sites that run elsewhere: certificates are verified as browsers do, whatever browsers here
+    are told of our own. ``SSL_CERT_FILE`` names authorities of one's own."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def unreached(error: SiteError, listed_fault: bool) -> SiteError:
+    """``error`` of a lease of listed sites and others together, as what it is if the ``listed`` are not at fault."""
+    if listed_fault:
+        return error
+    kind = SiteAbsent if isinstance(error, SiteMissing | SiteUnready) else SiteUnreached
+    return kind(f"a site that the task does not list, and that an earlier attempt visited, could not be had: {error}")

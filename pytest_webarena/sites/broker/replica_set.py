@@ -1,0 +1,461 @@
+"""All replicas of one app or unit: starts, resets, replaces and trims them; knows nothing of who waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
+from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
+from pytest_webarena.sites.broker.health_checks import crowded, unanswered
+from pytest_webarena.sites.broker.metrics import FleetMetrics
+from pytest_webarena.sites.broker.pausing import IdlePauser
+from pytest_webarena.sites.broker.preparation import Preparation
+from pytest_webarena.sites.broker.sizing import Budget, Demand, FleetLimits, Recent
+from pytest_webarena.sites.broker.slot import Slot, State
+from pytest_webarena.sites.broker.unchanged import change, difference
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.units import Unit
+from pytest_webarena.sites.protocol.report import AppReport, AppStatus
+
+__all__ = ["Fleet", "ReplicaBroke"]
+
+_LONGEST_ANSWER = 60.0
+"""Seconds for which an app that runs is asked, however long it took to start."""
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_ATTEMPTS = 3
+"""Consecutive failed starts after which an app is given up for the rest of the run."""
+_BACKSTOP = 5.0
+"""Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
+_SHARED = 1_000_000
+"""How often a shared replica is available."""
+
+
+class ReplicaBroke(SiteError):
+    """The replica that something was to be done with has died."""
+
+
+class Fleet:
+    """The replicas of ``unit``: of the app that stands for it, each with its parts.
+
+    ``spawn`` runs a coroutine in the background; ``changed`` is called whenever a replica may have become
+    available, or a start has failed.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        backend: Callable[[], Backend],
+        limits: FleetLimits,
+        *,
+        clock: Callable[[], float],
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        changed: Callable[[], None],
+        budget: Budget | None = None,
+    ) -> None:
+        self.unit = unit
+        self.app = app = unit.lead
+        self.limits = limits
+        self.doing = ""
+        """What takes long at present."""
+        self.preparing = False
+        """Whether a state is being made that later replicas start from: spares are not worth starting before."""
+        self._edition = 0
+        self._budget = budget or Budget()
+        self._needs = Demand(unit.boot_seconds)
+        self.slots: list[Slot] = []
+        self.failure = ""
+        """Why the latest start failed; empty when it did not."""
+        self.failed_as: type[SiteError] = SiteError
+        """As what those who ask are to be told of it."""
+        self._failures = 0
+        self._latest: Exception | None = None
+        self._backend = backend
+        self._preparation = Preparation(app, backend)
+        self._clock, self._spawn, self._changed = clock, spawn, changed
+        self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, broke=self._broke)
+        self._closing = False
+        self._made = 0
+        self._demand = Recent(clock())
+        self._metrics = FleetMetrics()
+
+    # --- what the pool asks
+
+    def available(self) -> int:
+        """How many leases could be granted now."""
+        if self.app.read_only:
+            return _SHARED if any(slot.state in (State.PRISTINE, State.LEASED) for slot in self.slots) else 0
+        return sum(slot.state is State.PRISTINE for slot in self.slots)
+
+    def promised(self) -> int:
+        """How many leases could be granted without anybody's giving one back: now, or once what is under way is over,
+        or once more were started."""
+        if self.app.read_only:
+            return _SHARED
+        living = self._living()
+        coming = sum(slot.state is not State.LEASED or not slot.holders for slot in living)  # or is being given back
+        if self.limits.replicas <= len(living):
+            return coming
+        return coming + int(not living or self._budget.fits(self.limits.size))
+
+    @property
+    def hopeless(self) -> bool:
+        """No replica is there, none is coming, and the latest attempt to start one failed."""
+        return bool(self.failure) and not self._living()
+
+    def asked(self) -> None:
+        """A new request has come: a failed start may be tried again, unless it failed too often."""
+        if self._failures < _ATTEMPTS and self.failed_as is SiteError:
+            self.failure = ""
+
+    def take(self, lease: str, holder: str, waited: float) -> Slot:
+        """A pristine replica for ``holder``, the one that has been ready for longest."""
+        states = (State.LEASED, State.PRISTINE) if self.app.read_only else (State.PRISTINE,)
+        slot = min((slot for slot in self.slots if slot.state in states), key=Slot.place_in_line)
+        if slot.state is State.PRISTINE:
+            slot.to(State.LEASED, self._clock())
+        slot.holders[lease] = holder
+        self._metrics.leases += 1
+        self._needs.took(self._clock())
+        if waited > 0:
+            self._metrics.waits.append(waited)
+        return slot
+
+    def give_back(self, slot: Slot, lease: str) -> None:
+        """Nobody got to use ``lease``, so the replica is as pristine as before, unless `verify` has found otherwise."""
+        del slot.holders[lease]
+        self._metrics.leases -= 1
+        if slot.state is State.LEASED and slot.touched and not self.app.read_only:
+            self._replace(slot, slot.touched)
+        elif slot.state is State.LEASED and not slot.holders:
+            slot.to(State.PRISTINE, self._clock())
+        self._forget_broken(slot)
+        self._changed()
+
+    async def take_back(self, slot: Slot, lease: str, unsafe: str) -> str:
+        """Take a replica back; why it is dirty, or empty when it is proved clean.
+
+        ``unsafe`` says why its traffic may have changed it. A dirty one is reset in the background.
+        """
+        del slot.holders[lease]
+        reason = ""
+        if slot.state is not State.BROKEN and not self.app.read_only:
+            backend = self._preparation.backend()
+            reason = slot.touched or unsafe or await self._first_of_parts(slot, partial(difference, backend))
+        if slot.state is State.BROKEN:
+            reason = slot.why
+            self._forget_broken(slot)
+        elif reason:
+            self._needs.released(dirty=True)
+            self._replace(slot, reason)
+        elif not slot.holders:
+            self._needs.released(dirty=False)
+            slot.to(State.PRISTINE, self._clock())
+            slot.visited = not self.app.read_only
+        self._changed()
+        return reason
+
+    async def examine(self, slot: Slot) -> str:
+        """Empty while the replica runs; otherwise why not, after which it is broken."""
+        if slot.state in (State.PRISTINE, State.LEASED):
+            try:
+                why = await self._first_of_parts(slot, self._preparation.backend().alive)
+            except Exception:
+                _log.exception("could not tell whether %s is alive", slot.id)
+                why = ""
+            if why and slot.state in (State.PRISTINE, State.LEASED):
+                self._broke(slot, why)
+        return slot.why if slot.state is State.BROKEN else ""
+
+    async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
+        """Empty when a leased replica answers requests; otherwise why not, after which it is broken.
+
+        One that somebody ``wrote`` to has to have room for that, too.
+        """
+        if why := await self.examine(slot):
+            return why
+        # A machine on which it took a minute to start lets it think longer, too: that is no fault of whoever visits it.
+        least = min(self._needs.replacement, _LONGEST_ANSWER)
+        problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
+        if problem and not await self.examine(slot) and slot.state is State.LEASED:
+            self._broke(slot, f"it runs, but does not answer; {problem}")
+        if not problem and wrote and slot.state is State.LEASED:
+            full = await self._first_of_parts(slot, partial(crowded, self._preparation.backend()))
+            if full and slot.state is State.LEASED:
+                self._broke(slot, f"it answers, but can't save: {full}")
+        return slot.why if slot.state is State.BROKEN else ""
+
+    async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
+        """The first text that ``work`` gives for a part of the replica; empty when it gives none."""
+        for app in self.unit.apps:
+            if why := await work(app, slot.running().of(app.name)):
+                return why if len(self.unit.apps) == 1 else f"{app.name}: {why}"
+        return ""
+
+    async def verify(self, slot: Slot) -> str:
+        """Why a replica that is about to be handed on without a reset must not be: it has changed since its release.
+
+        Empty for one that has not, and for one that nobody has had before. Another one has to be given back.
+        """
+        if not slot.visited:
+            return ""
+        # Nothing was at work in it when it was released, and nobody has asked it for anything since.
+        reason = await self._first_of_parts(slot, partial(change, self._preparation.backend()))
+        if reason and slot.state is State.LEASED:
+            slot.touched = f"after its release: {reason}"
+            _log.warning("%s was clean at its release, but %s", slot.id, slot.touched)
+        return slot.why if slot.state is State.BROKEN else slot.touched
+
+    async def wake(self, slot: Slot) -> None:
+        """Have a replica that has just been taken go on, if it was paused."""
+        await self._pauser.wake(slot)
+
+    def keeps(self) -> bool:
+        """Whether replicas can start from what somebody has made of one."""
+        backend = self._backend()
+        return isinstance(backend, KeepingBackend) and backend.keeps(self.app)
+
+    async def keep(self, slot: Slot, lease: str) -> int:
+        """Take a replica back and have those to come start from its present state; the number of that edition.
+
+        Raises what went wrong: then later replicas are as before. In any case it is replaced in the background.
+        """
+        backend = self._preparation.backend()
+        assert isinstance(backend, KeepingBackend)
+        del slot.holders[lease]
+        if slot.state is State.BROKEN:
+            self._forget_broken(slot)
+            self._changed()
+            raise ReplicaBroke(slot.why)
+        slot.to(State.DIRTY, self._clock(), "its state is kept for the replicas to come")
+        self._needs.released(dirty=True)
+        try:
+            self._edition = await backend.keep(self.app, slot.running())
+        finally:
+            self._spawn(self._reset(slot))
+        return self._edition
+
+    async def query(self, slot: Slot, app: str, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL on a part of a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
+        if write:
+            slot.touched = "a set-up step wrote into its database"
+        replica, manifest = slot.running().of(app), next(one for one in self.unit.apps if one.name == app)
+        return await self._preparation.backend().query(manifest, replica, database, sql, write=write)
+
+    def handed_on(self, slot: Slot) -> None:
+        """Note that a replica has a new holder, maybe without a reset since it had its last one."""
+        self._metrics.clean += slot.visited
+
+    def handed_over(self, seconds: float) -> None:
+        """Note how long a hand-over took."""
+        self._metrics.handovers.append(seconds)
+
+    # --- size
+
+    @property
+    def spares(self) -> int:
+        """Spares to keep at present."""
+        if not self.limits.grows:
+            return self.limits.spares
+        return max(self.limits.spares, self._needs.spares(self._clock()))
+
+    @property
+    def booting(self) -> bool:
+        """Whether the first replica of the run is on its way, which has deadlines of its own."""
+        starting = any(slot.state is State.STARTING for slot in self.slots)
+        return starting and not self._metrics.starts and not self._failures
+
+    def plan(self, waiting: int) -> int:
+        """Start what ``waiting`` requests need, or the spares when nobody waits, within the limit.
+
+        Returns how many of those who wait get none because memory is short.
+        """
+        living = self._living()
+        leased = sum(slot.state is State.LEASED for slot in living)
+        self._demand.note(self._clock(), leased + waiting)
+        if not self._closing:
+            self._pauser.see_to(self.slots)
+        if self._closing or self.failure:
+            return 0
+        # Those who wait first: starting spares beside would only slow theirs down.
+        wanted = (waiting or (0 if self.preparing else self.spares)) - (len(living) - leased)
+        missing = min(wanted, self.limits.replicas - len(living))
+        if self.app.read_only:
+            missing = 0 if living else 1
+        while missing > 0 and ((waiting and not self._living()) or self._budget.fits(self.limits.size)):
+            missing -= 1
+            self._made += 1
+            now = self._clock()
+            slot = Slot(id=f"{self.app.name}-{self._made}", since=now, created=now)
+            self.slots.append(slot)
+            self._budget.take(self.limits.size)
+            self._spawn(self._start(slot))
+        self._metrics.most = max(self._metrics.most, len(self._living()))
+        if not waiting:
+            self._renew_spares()
+        return max(missing, 0) if waiting else 0
+
+    def _renew_spares(self) -> None:
+        """Replace spares that lack what later ones start with, one at a time: until then they are better than none."""
+        stale = [slot for slot in self.slots if slot.state is State.PRISTINE and slot.edition < self._edition]
+        if not stale or any(slot.state is State.DIRTY for slot in self.slots):
+            return
+        slot = max(stale, key=Slot.place_in_line)
+        if slot.resting is None:
+            self._replace(slot, "it started before its users were signed in")
+
+    def shed(self) -> bool:
+        """Give a spare up, for another app has greater need of the memory. Whether there was one."""
+        spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
+        if not spares or self.app.read_only:
+            return False
+        slot = max(spares, key=Slot.place_in_line)
+        self._remove(slot)
+        self._spawn(self._stop(slot.running()))
+        return True
+
+    def trim(self) -> None:
+        """Stop pristine replicas that recent demand did not need."""
+        wanted = self._demand.most(self._clock()) + self.spares
+        surplus = len(self._living()) - max(wanted, 1 if self.app.read_only else 0)
+        for slot in [slot for slot in self.slots if slot.state is State.PRISTINE][: max(surplus, 0)]:
+            self._remove(slot)
+            self._spawn(self._stop(slot.running()))
+
+    def _living(self) -> list[Slot]:
+        return [slot for slot in self.slots if slot.state is not State.BROKEN]
+
+    # --- background work
+
+    async def _start(self, slot: Slot) -> None:
+        began = self._clock()
+        try:
+            backend = await self._preparation.done()
+            replica = await self._in_time(backend.start(self.app, slot.id), "start")
+        except Exception as error:
+            self._metrics.failed_starts += 1
+            self.failed_as = _kind(error)
+            self._fail(slot, error, "could not be started")
+            self.failure = slot.why
+            _log.error("%s", slot.why)
+        else:
+            slot.replica = replica
+            self._ready(slot, self._metrics.starts, began)
+        self._changed()
+
+    def _replace(self, slot: Slot, why: str) -> None:
+        slot.to(State.DIRTY, self._clock(), why)
+        self._spawn(self._reset(slot))
+
+    async def _reset(self, slot: Slot) -> None:
+        began = self._clock()
+        replica = slot.running()
+        try:
+            slot.replica = await self._in_time(self._preparation.backend().reset(self.app, replica), "reset")
+        except Exception as error:
+            self._fail(slot, error, "could not be reset")
+            _log.error("%s", slot.why)
+            await self._stop(replica)
+        else:
+            self._ready(slot, self._metrics.resets, began)
+        self._changed()
+
+    def _ready(self, slot: Slot, durations: list[float], began: float) -> None:
+        now = self._clock()
+        self._failures = 0
+        self.failure = ""
+        durations.append(now - began)
+        self._needs.replaced(now - began)
+        slot.paused = slot.visited = False
+        slot.to(State.PRISTINE, now)
+
+    def _fail(self, slot: Slot, error: Exception, what: str) -> None:
+        if error is not self._latest:  # all that waited for one preparation fail by the same error
+            self._failures += 1
+        self._latest = error
+        text = str(error) if isinstance(error, WebArenaError) else f"{type(error).__name__}: {error}"
+        if not isinstance(error, WebArenaError):
+            _log.error("unexpected failure of %s", slot.id, exc_info=error)
+        last = self._failures >= _ATTEMPTS
+        tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
+        why = text if _kind(error) is not SiteError else f"the app {self.app.name!r} {what} ({tries}): {text}"
+        slot.to(State.BROKEN, self._clock(), why)
+        self._forget_broken(slot)
+
+    async def _in_time(self, work: Awaitable[T], what: str) -> T:
+        try:
+            async with asyncio.timeout(self.unit.start_timeout + _BACKSTOP):
+                return await work
+        except TimeoutError as error:
+            raise SiteError(f"its {what} took longer than {self.unit.start_timeout:g} s (start_timeout)") from error
+
+    async def _stop(self, replica: Replica) -> None:
+        try:
+            await self._preparation.backend().stop(self.app, replica)
+        except Exception:
+            _log.exception("could not stop %s", replica.id)
+
+    def _broke(self, slot: Slot, why: str) -> None:
+        self._metrics.broken += 1
+        slot.to(State.BROKEN, self._clock(), f"replica {slot.id} broke: {why}")
+        _log.error("%s", slot.why)
+        self._spawn(self._stop(slot.running()))
+        self._forget_broken(slot)
+        self._changed()
+
+    def _forget_broken(self, slot: Slot) -> None:
+        if slot.state is State.BROKEN and not slot.holders and slot in self.slots:
+            self._remove(slot)
+
+    def _remove(self, slot: Slot) -> None:
+        self.slots.remove(slot)
+        self._budget.free(self.limits.size)
+        self._metrics.gone(slot, self._clock())
+
+    async def close(self) -> None:
+        """Start nothing more; an unfinished preparation is cut off."""
+        self._closing = True
+        await self._preparation.cut_off()
+
+    # --- figures
+
+    def status(self) -> AppStatus:
+        """How it is now."""
+        now = self._clock()
+        return AppStatus(
+            app=self.app.name,
+            backend=self.app.backend,
+            replicas=tuple(slot.status(now) for slot in self.slots),
+            limit=self.limits.replicas,
+            problem=self.failure,
+            doing=self.doing,
+        )
+
+    def waited_for(self) -> str:
+        """What it takes until there is a replica, in words."""
+        name = self.app.name
+        if self.doing:
+            return f"{name} ({self.doing})"
+        states = {slot.state for slot in self.slots}
+        if State.STARTING in states or not self._living():
+            return f"{name} to start"
+        if State.DIRTY in states:
+            return f"{name} to be reset"
+        return f"a free replica of {name} ({len(self._living())} of at most {self.limits.replicas} in use)"
+
+    def report(self) -> AppReport:
+        """Its figures so far."""
+        return self._metrics.report(self.app, self.slots, self._clock())
+
+
+def _kind(error: Exception) -> type[SiteError]:
+    """As what a failed start is told. `SiteError` alone is worth another start."""
+    if isinstance(error, SiteMissing):
+        return SiteMissing
+    return SiteUnready if isinstance(error, SiteUnready | UsageError) else SiteError

@@ -1,0 +1,161 @@
+"""Tasks out of drafts: what two people said apart, and what a third decided where they differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.recorder.proposing import answer_spec
+from pytest_webarena.task_generation.answers import Said, address_of, person_of, same, told
+from pytest_webarena.task_generation.drafts import TAG, UNANSWERED, task_text_of
+from pytest_webarena.tasks import Task, parse_tasks
+
+__all__ = ["Settled", "differing", "require_three", "settle", "settled_text"]
+
+_DIGITS = 12
+"""Of a digest, as a review keeps it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A task file's worth of drafts, and what became of them."""
+
+    tasks: tuple[Mapping[str, Any], ...]
+    """As plain data, in the drafts' order; those that nobody wants are left out."""
+    counts: Mapping[str, int]
+    """How many ended in which way."""
+    left_out: tuple[str, ...]
+    """Ids."""
+    to_record: tuple[Task, ...]
+    """What is worth doing, and has to be shown."""
+
+
+def require_three(drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping[str, Said],
+                  third: Mapping[str, Said] | None = None) -> None:  # fmt: skip
+    """`UsageError` where two of those who say something are one and the same."""
+    names = [person_of(each) for each in (first, second, third) if each]
+    authors = {task.review.annotator for task in drafts if task.review is not None}
+    for number, name in enumerate(names):
+        others = [*authors, *names[:number]]
+        if name.casefold() in {other.casefold() for other in others}:
+            raise UsageError(
+                f"expected somebody else for each part of a review, found {name} twice: whoever has answered before "
+                "does not answer apart, and decides nothing"
+            )
+
+
+def differing(drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping[str, Said]) -> tuple[Task, ...]:
+    """The drafts of which two people say different things."""
+    return tuple(
+        task
+        for task in drafts
+        if task.id in first and task.id in second and not same(first[task.id], second[task.id], task)
+    )
+
+
+def settle(
+    drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping[str, Said], third: Mapping[str, Said]
+) -> Settled:
+    """What each draft becomes. A word of the third about something on which the two agree is a `UsageError`."""
+    require_three(drafts, first, second, third)
+    apart = {task.id for task in differing(drafts, first, second)}
+    if needless := [id for id in third if id not in apart]:
+        raise UsageError(
+            f"expected decisions where the two differ, found one on {needless[0]}, where they don't (or have not both "
+            "answered); leave it out"
+        )
+    tasks: list[Mapping[str, Any]] = []
+    counts: Counter[str] = Counter()
+    left_out: list[str] = []
+    to_record: list[Task] = []
+    for task in drafts:
+        one, other, decided = first.get(task.id), second.get(task.id), third.get(task.id)
+        if one is None or other is None:
+            counts["not answered by both"] += 1
+            who = one or other
+            tasks.append(_waiting(task, f"an idea that only {who.by} has answered yet" if who else task.skip))
+            continue
+        right = decided or (one if task.id not in apart else None)
+        counts["decided" if decided else "agreed" if right else "disputed"] += 1
+        review = _review(task, one, other, decided)
+        if right is None:
+            why = f"{one.by} and {other.by} say different things; somebody else decides"
+            tasks.append({**_waiting(task, why), "review": review})
+        elif right.says == "bad" and decided is None:
+            left_out.append(task.id)
+        else:
+            tasks.append({**_answered(task, right), "review": review})
+            if right.says == "answer" and task.category == "content":
+                to_record.append(task)
+    return Settled(tasks=tuple(tasks), counts=dict(counts), left_out=tuple(left_out), to_record=tuple(to_record))
+
+
+def settled_text(settled: Settled, head: Sequence[str]) -> str:
+    """A task file of them. Reviews say of which task they are: one that is changed afterwards is `changed since`."""
+    digests = {task.id: task.digest for task in parse_tasks(task_text_of(settled.tasks, head))}
+    tasks = [
+        {**task, "review": {**task["review"], "of": digests[task["id"]][:_DIGITS]}}
+        if "reviewers" in task.get("review", {})
+        else task
+        for task in settled.tasks
+    ]
+    return task_text_of(tasks, head)
+
+
+def _keys(task: Task) -> dict[str, Any]:
+    """What is said of a draft before its checks."""
+    return {
+        "id": task.id,
+        "intent": task.intent,
+        "sites": list(task.sites),
+        **({"user": dict(task.user)} if task.user else {}),
+        **({"template": task.template} if task.template not in ("", task.id) else {}),
+        "category": task.category,
+        "tags": [TAG, *(tag for tag in task.tags if tag != TAG)],
+        "source": dict(task.source),
+    }
+
+
+def _waiting(task: Task, why: str) -> dict[str, Any]:
+    review = {"annotator": task.review.annotator} if task.review is not None else {}
+    return {**_keys(task), "skip": why, **({"review": review} if review else {}), "checks": [UNANSWERED]}
+
+
+def _answered(task: Task, right: Said) -> dict[str, Any]:
+    """A task whose reference is this."""
+    keys = _keys(task)
+    lines = right.text.splitlines()
+    if right.says == "bad":
+        return _waiting(task, f"no good as a task: {right.text}")
+    if right.says == "impossible":
+        checks = [{"answer": {"unachievable": " ".join(lines)}}]
+        return {**keys, "category": "unachievable", "mutates": False, "checks": checks}
+    if task.category == "content":
+        return _waiting(task, "worth doing; it has to be shown how: webarena tasks record")
+    if task.category == "navigation":
+        return {**keys, "mutates": False, "checks": [{"url": address_of(right, task)}]}
+    if len(lines) > 1:
+        why = "let the intent say in what form it wants the list, and the check what is right"
+        return {**keys, "skip": why, "checks": [{"answer": {"json": lines, "any_order": True}}]}
+    return {**keys, "mutates": False, "checks": [{"answer": answer_spec(right.text, task.intent)}]}
+
+
+def _review(task: Task, one: Said, other: Said, decided: Said | None) -> dict[str, Any]:
+    """Who has looked at it. Whoever said what counts in the end agrees with it."""
+    right = decided or (one if same(one, other, task) else None)
+    reviewers = []
+    for each in (one, other):
+        if right is not None and right.says != "bad" and same(each, right, task):
+            reviewers.append({"who": each.by, "verdict": "agrees"})
+        else:
+            reviewers.append({"who": each.by, "verdict": "disagrees", "about": told(each)})
+    found: dict[str, Any] = {"reviewers": reviewers}
+    if task.review is not None:
+        found = {"annotator": task.review.annotator, **found}
+    if decided is not None:
+        decision = "rejected" if decided.says == "bad" else "accepted"
+        found["adjudicated"] = {"by": decided.by, "decision": decision, "about": told(decided)}
+    return found

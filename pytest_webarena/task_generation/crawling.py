@@ -1,0 +1,90 @@
+"""Looks at pages of a task's sites, a bounded number of them, by their addresses alone: nothing is clicked or sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pytest_webarena.actions import Goto
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.secrets import scrub
+from pytest_webarena.task_generation.links import Frontier, links_of
+from pytest_webarena.text import clip
+from pytest_webarena.trials.trial_environment import Resources, set_stage
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.config import SessionConfig
+    from pytest_webarena.browser.session import Session
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["CrawledPage", "crawl"]
+
+_LONGEST = 4_000
+"""Characters of a page's text that are kept."""
+_TRIES = 3
+"""Addresses that are tried for each page that is wanted: some lead nowhere, or to what was seen."""
+_MARK = re.compile(r"^(\s*)\[\d+\] ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawledPage:
+    """What a page shows."""
+
+    site: str
+    path: str
+    """Its address on the site, query included."""
+    title: str
+    text: str
+    """Its accessibility tree, without numbers, cut."""
+
+
+def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], None]) -> tuple[CrawledPage, ...]:
+    """At most ``most`` pages of the task's sites, as its visitors see them, from where it begins on.
+
+    What can't be loaded is told and left out. Raises what leasing and signing in raise.
+    """
+    pages: dict[tuple[str, str], CrawledPage] = {}
+    with set_stage(task, resources, holder="looking for ideas", tailor=_whole_pages) as stage:
+        session: Session = stage.session  # type: ignore[assignment]  # the task has sites
+        stage.open_first_pages()
+        sites = dict(stage.live.sites)
+        frontier = Frontier(sites.values())
+        frontier.add([*stage.start, *(f"{url}/" for url in sites.values())])
+        for tried, address in enumerate(frontier):
+            if len(pages) >= most or tried >= _TRIES * most:
+                break
+            outcome = session.execute(Goto(address))
+            if outcome.error:
+                say(f"  ✗ {address}: {clip(outcome.error, 100)}")
+                continue
+            place = _place(outcome.url_after, sites)
+            if place is None or place in pages:  # led elsewhere, or to where we were
+                continue
+            frontier.add(links_of(session.html(), outcome.url_after))
+            seen = session.observe()
+            pages[place] = CrawledPage(
+                site=place[0],
+                path=place[1],
+                title=scrub(clip(seen.title, 120)),
+                text=scrub(_MARK.sub(r"\1", seen.text[seen.text.find("\n\n") + 1 :].lstrip())[:_LONGEST]),
+            )
+            say(f"  · {place[0]}:{clip(place[1], 100)}")
+    return tuple(pages.values())
+
+
+def _whole_pages(config: SessionConfig) -> SessionConfig:
+    observation = ObservationConfig(kinds=("accessibility_tree",), current_viewport_only=False, max_chars=2 * _LONGEST)
+    return replace(config, observation=observation)
+
+
+def _place(url: str, sites: Mapping[str, str]) -> tuple[str, str] | None:
+    """On which site a page is, and where there; None for one that is elsewhere."""
+    parts = urlsplit(url)
+    for name, home in sites.items():
+        own = urlsplit(home)
+        if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
+            return name, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return None

@@ -1,0 +1,53 @@
+"""The form in which people say what is right: one HTML file, for each person apart; another for who decides.
+
+Nothing that somebody has said is in the page of one who answers. A page of a file can't write one, so what is said is
+offered as a file. Nothing of an idea is ever read as HTML, and the page may load nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import writing
+from pytest_webarena.results.self_contained_page import as_json, head
+from pytest_webarena.task_generation.answers import Said, told
+from pytest_webarena.tasks import Task
+
+__all__ = ["write_form"]
+
+
+def write_form(drafts: Sequence[Task], target: Path, *, source: str, said: Sequence[Mapping[str, Said]] = ()) -> None:
+    """Write the page. ``source``: how the drafts' file is called; ``said``: what two people said of each of them, for
+    the one who decides. `UsageError` where it can't be written."""
+    rows = [_row(task, [each[task.id] for each in said]) for task in drafts]
+    data = {"source": source, "deciding": bool(said), "ideas": rows}
+    with writing(target):
+        target.write_text(_page(data), encoding="utf-8", errors="replace")
+
+
+def _row(task: Task, said: Sequence[Said]) -> dict[str, Any]:
+    pages = task.source.get("pages")
+    # In an order that tells nothing about who said which.
+    apart = sorted(said, key=lambda each: hashlib.sha256(f"{task.id} {told(each)}".encode()).digest())
+    return {
+        "task": task.id,
+        "digest": task.digest,
+        "intent": task.intent,
+        "kind": task.category,
+        "sites": list(task.sites),
+        "pages": [str(page) for page in pages] if isinstance(pages, Sequence) and not isinstance(pages, str) else [],
+        "said": [{"says": each.says, "text": each.text, "told": told(each)} for each in apart],
+    }
+
+
+def _page(data: Mapping[str, Any]) -> str:
+    here = files(__package__)
+    script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("form.js", "form.css", "page.html"))
+    body, _, tail = page.partition("<!-- data -->\n")
+    before = head("ideas for tasks", script=script, style=style)
+    packed = f'<script type="application/json" id="data">{as_json(data)}</script>\n'
+    return f"{before}{body}{packed}<script>{script}</script>\n{tail}"

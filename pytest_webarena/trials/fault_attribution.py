@@ -1,0 +1,176 @@
+"""Whose fault it is that a site broke twice under the same agent: the control that tells, and the record of a yes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.checks import Verdict, find_kind, judge_bounded
+from pytest_webarena.checks.grading import gradings_of, headline_of
+from pytest_webarena.checks.kind import no_answer
+from pytest_webarena.checks.url import document_status, tab_status
+from pytest_webarena.evidence import Usage
+from pytest_webarena.trials.collecting import Collector, Used
+from pytest_webarena.trials.trial_environment import set_stage
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks import CheckResult
+    from pytest_webarena.evidence import Evidence, RequestRecord, StopReason
+    from pytest_webarena.results.records import TrialRecord
+    from pytest_webarena.tasks.model import Check, Task
+    from pytest_webarena.trials.plan import TrialPlan
+    from pytest_webarena.trials.trial_environment import Resources, Stage
+
+__all__ = ["Unanswered", "blamed", "failed_by_all", "sites_stand_alone", "unanswered"]
+
+_LOOK = 1.0
+"""Seconds between two looks at a site that is left alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """What a site did not answer in an attempt, although it works: the controls ask the same. ``+`` adds two."""
+
+    checks: frozenset[str] = frozenset()
+    """Paths of the checks that could not be judged for want of the site's answer."""
+    places: tuple[str, ...] = ()
+    """Addresses of the pages that these looked at where the agent had left them."""
+
+    def __add__(self, other: Unanswered) -> Unanswered:
+        places = tuple(dict.fromkeys((*self.places, *other.places)))
+        return Unanswered(checks=self.checks | other.checks, places=places)
+
+
+def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
+    """What the site did not answer of what ``verdict`` rests on; empty where it answered all."""
+    left = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
+    known = {check.path: check for check in _parts(task.every_check)}
+    places = dict.fromkeys(
+        url for result in left if _sees_place(known.get(result.path)) for url in _places(evidence, result.state)
+    )
+    return Unanswered(checks=frozenset(result.path for result in left), places=tuple(places))
+
+
+def _leaves(verdict: Verdict) -> Iterator[CheckResult]:
+    return (result for each in verdict.results for _, result in each.walk() if not result.children)
+
+
+def _parts(checks: Sequence[Check]) -> Iterator[Check]:
+    for check in checks:
+        yield from _parts(check.children) if check.children else (check,)
+
+
+def _sees_place(check: Check | None) -> bool:
+    """Whether a check goes by where the agent is; so may those that do not say what they look at."""
+    kind = find_kind(check.kind) if check is not None else None
+    return check is not None and kind is not None and "place" in (kind.sights(check.spec) or ("place",))
+
+
+def _places(evidence: Evidence, state: str) -> Iterator[str]:
+    """Of the addresses at which the agent was in ``state`` (`CheckResult.state`), those that had no answer, as far as
+    that is known: of an earlier state the requests do not say."""
+    if state.startswith("after step "):
+        return (step.url_after for step in evidence.steps if state == f"after step {step.index}" and step.url_after)
+    return (tab.url for tab in evidence.tabs if no_answer(tab_status(tab, evidence)) == "site")
+
+
+def _failed(requests: Sequence[RequestRecord], url: str) -> bool:
+    return no_answer(document_status(requests, url) or 200) == "site"
+
+
+def sites_stand_alone(
+    plan: TrialPlan,
+    resources: Resources,
+    *,
+    times: int,
+    seconds: float,
+    visited: Sequence[str] = (),
+    asked: Unanswered = Unanswered(),
+) -> bool:
+    """Whether fresh replicas go through the whole trial, set-up and checks included, when there is no agent.
+
+    If not, nobody can say that the agent broke them: they are down for everybody, or a check or the set-up breaks them,
+    or time does. So each control lasts as long as the longest attempt, ``seconds``, and there are as many controls, one
+    after the other, as there were attempts that broke the site, ``times``: one that dies in every other life is soon
+    seen to. ``visited``: sites that the task does not list and that the attempts have visited; they are looked at, too.
+    ``asked``: what the sites did not answer in the attempts. Where one of that has no answer without the agent either,
+    the site is at fault, whatever the verdict is by other checks, which nobody has met.
+    """
+    return all(_stand(plan, resources, seconds, visited, asked) for _ in range(times))
+
+
+def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], asked: Unanswered) -> bool:
+    task = plan.task
+    try:
+        holder = f"{plan.holder}, without its agent"
+        with set_stage(task, resources, holder=holder, options=plan.options, visited=visited) as stage:
+            stage.open_first_pages()
+            _outlast(stage, seconds)
+            evidence = Collector(task, stage, plan.options).finish(
+                answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format,
+                used=Used(usage=Usage(), seconds=0.0),
+            )  # fmt: skip
+            stage.check_sites(ask=True)
+            verdict = judge_bounded(task, evidence, grading=plan.options.grading)
+            if not asked.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
+                return False
+            if asked.places:  # last: they may be what breaks the site
+                stage.session.open_tabs(asked.places)
+                if any(_failed(stage.requests(), url) for url in asked.places):
+                    return False
+    except Exception:  # whatever it is: the blame would be a guess
+        return False
+    return not (verdict.inconclusive and verdict.cause == "site")
+
+
+def _outlast(stage: Stage, seconds: float) -> None:
+    """Be there for ``seconds``, as a visitor who does nothing; raises as soon as a site has broken."""
+    ends = time.monotonic() + seconds
+    while (left := ends - time.monotonic()) > 0:
+        stage.check_sites()
+        threading.Event().wait(min(left, _LOOK))
+    stage.check_sites(ask=True)
+
+
+def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
+    """The record of an attempt on a site that broke, as a failure of the agent that broke it: by every grading."""
+    headline, verdicts = failed_by_all(plan, record.intent, "broke_site")
+    message = (
+        "the agent broke the site: it broke in every attempt of this agent, and fresh ones work as long without it; "
+        f"the last time: {record.message}"
+    )
+    return replace(
+        record,
+        outcome="failed",
+        cause=None,
+        score=0.0,
+        stop_reason="broke_site",
+        stop_detail=record.message.partition("\n")[0],
+        message=message,
+        verdict=verdicts[headline],
+        verdicts=verdicts,
+        grading=headline,
+    )
+
+
+def failed_by_all(plan: TrialPlan, intent: str, reason: StopReason) -> tuple[str, dict[str, dict[str, Any]]]:
+    """The verdicts of a trial that has failed before any check could be asked, and the name of the one that counts."""
+    headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
+    known = gradings_of(plan.task, plan.options.grading.name)
+    verdicts = {
+        name: Verdict(
+            score=0.0,
+            passed=False,
+            results=(),
+            task=plan.task.id,
+            intent=intent,
+            threshold=plan.task.threshold,
+            stop_reason=reason,
+            grading=name if known else "",
+        ).to_json()
+        for name in dict.fromkeys((headline, *known))
+    }
+    return headline, verdicts

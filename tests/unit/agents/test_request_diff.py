@@ -1,0 +1,126 @@
+"""What a trial had sent, and in what two requests to the same place differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.agents.request_diff import paired, read_sent, unlike
+
+FORM = "application/x-www-form-urlencoded"
+BOUNDARY = "multipart/form-data; boundary="
+
+
+def posts(folder: Path, *bodies: tuple[str, str], query: str = "") -> Any:
+    """What is read of posts to one place, of these kinds and bodies."""
+    folder.mkdir(exist_ok=True)
+    lines = [
+        {
+            "time": 1732800100.0 + number, "method": "POST", "url": f"http://s.test/save{query}", "status": 204,
+            "request_headers": [["Content-Type", kind]] if kind else [], "request_body": body,
+        }
+        for number, (kind, body) in enumerate(bodies)
+    ]  # fmt: skip
+    (folder / "network.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    return read_sent(folder)
+
+
+def apart(tmp_path: Path, kind: str, one: str, two: str) -> list[tuple[str, str | None, str | None]]:
+    [then], [now] = posts(tmp_path / "then", (kind, one)), posts(tmp_path / "now", (kind, two))
+    return list(unlike(then, now))
+
+
+def in_parts(boundary: str, *fields: str) -> str:
+    parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{field.partition("=")[0]}"' for field in fields]
+    ends = [f"\r\n\r\n{field.partition('=')[2]}\r\n" for field in fields]
+    return "".join(map("".join, zip(parts, ends, strict=True))) + f"--{boundary}--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "two", "told"),
+    [
+        (FORM, "id=3&a=b+c", "id=2&a=b+c", [("id", "3", "2")]),
+        (FORM, "row=1&row=2", "row=1&row=3", [("row", "1, 2", "1, 3")]),
+        (FORM, "row=1&row=2", "row=1", [("row", "1, 2", "1")]),
+        (FORM, "id=3", "id=3&all=on", [("all", None, "on")]),
+        (FORM, "id=3&all=on", "id=3", [("all", "on", None)]),
+        (FORM, "note=", "", [("note", "", None)]),
+        ("text/plain;charset=UTF-8", "id=3", "id=2", [("id", "3", "2")]),
+        ("application/json", '{"id": 3, "on": true}', '{"id": 2, "on": true}', [("id", "3", "2")]),
+        ("application/json", '[{"id": 3}]', '[{"id": 2}]', [("[0].id", "3", "2")]),
+        ("application/json", '{"of": {"ids": [1, 2]}}', '{"of": {"ids": [1]}}', [("of.ids[1]", "2", None)]),
+        ("application/json", '{"of": {}}', '{"of": []}', [("of", "{}", "[]")]),
+        ("text/plain", "3", "2", [("", "3", "2")]),
+        ("text/plain", "the third", "the second", [("", "the third", "the second")]),
+        ("", "<id>3</id>", "<id>2</id>", [("", "<id>3</id>", "<id>2</id>")]),
+    ],
+)
+def test_fields_are_compared_whatever_the_form(tmp_path: Path, kind: str, one: str, two: str, told: Any) -> None:
+    assert apart(tmp_path, kind, one, two) == told
+    assert apart(tmp_path, kind, one, one) == []
+
+
+def test_forms_in_parts_are_compared_by_their_fields_not_by_the_line_between_them(tmp_path: Path) -> None:
+    [then] = posts(tmp_path / "then", (f"{BOUNDARY}x1", in_parts("x1", "id=3", "note=a\nb")))
+    [same] = posts(tmp_path / "same", (f"{BOUNDARY}y2", in_parts("y2", "id=3", "note=a\nb")))
+    [now] = posts(tmp_path / "now", (f"{BOUNDARY}y2", in_parts("y2", "id=2", "note=a\nb")))
+    assert list(unlike(then, same)) == []
+    assert list(unlike(then, now)) == [("id", "3", "2")]
+
+
+def test_parameters_of_the_address_are_compared(tmp_path: Path) -> None:
+    [then] = posts(tmp_path / "then", ("", ""), query="?id=3&_=1732800000123")
+    [now] = posts(tmp_path / "now", ("", ""), query="?id=2&_=1732800009123")
+    assert list(unlike(then, now)) == [("id", "3", "2")]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("1732800000", "1732800107.5"),
+        ("1732800000000", "1732800107512"),
+        ("2024-11-28T13:20:00.123Z", "2024-11-28T14:30:00%2B01:00"),
+        ("d41d8cd98f00b204", "e9800998ecf8427e"),
+        ("0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"),
+    ],
+)
+def test_what_is_made_anew_each_time_is_no_difference(tmp_path: Path, one: str, two: str) -> None:
+    assert apart(tmp_path, FORM, f"at={one}", f"at={two}") == []
+    assert apart(tmp_path, FORM, f"at={one}", "at=2") == [("at", one, "2")]
+    assert apart(tmp_path, FORM, f"at={one}", "") == [("at", one, None)]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("2024-11-28T10:00", "2024-11-28T11:00"),  # a field for a date and a time: chosen
+        ("2031-01-01T10:00:00Z", "2031-02-01T10:00:00Z"),
+        ("1555550100", "1555550199"),  # a telephone's number
+        ("somebody@shops.example", "somebody.else@shops.example"),
+        ("waterproof-windbreaker", "waterproof-trousers-long"),
+    ],
+)
+def test_what_only_looks_like_that_is_one(tmp_path: Path, one: str, two: str) -> None:
+    assert apart(tmp_path, FORM, f"at={one}", f"at={two}") == [("at", one, two)]
+
+
+def test_of_several_to_one_place_those_that_differ_are_told_whatever_their_order(tmp_path: Path) -> None:
+    then = posts(tmp_path / "then", (FORM, "x=1"), (FORM, "x=2"), (FORM, "x=3"))
+    turned = posts(tmp_path / "turned", (FORM, "x=3"), (FORM, "x=1"), (FORM, "x=2"))
+    now = posts(tmp_path / "now", (FORM, "x=3"), (FORM, "x=9"), (FORM, "x=1"))
+    assert list(paired(then, turned)) == []
+    assert [(one.fields, two.fields) for one, two in paired(then, now)] == [({"x": ("2",)}, {"x": ("9",)})]
+
+
+def test_what_only_reads_or_was_refused_was_not_sent(tmp_path: Path) -> None:
+    told = [
+        {"time": 1.0, "method": "GET", "url": "http://s.test/"},
+        {"time": 2.0, "method": "POST", "url": "http://other.test/", "refused": "no site of this task"},
+        {"time": 3.0, "method": "DELETE", "url": "http://s.test/rows/3"},
+    ]
+    (tmp_path / "network.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in told))
+    assert [each.place for each in read_sent(tmp_path)] == [("DELETE", "s.test", "/rows/3")]
+    assert read_sent(tmp_path / "none") == []

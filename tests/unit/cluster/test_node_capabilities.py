@@ -1,0 +1,84 @@
+"""What a node says of sites that it can't have: a word on where to play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.cluster.node_capabilities import sites_lacking
+from pytest_webarena.errors import SiteMissing
+from pytest_webarena.sites import doctor
+from pytest_webarena.sites.backends.docker import image_status
+
+CATALOGUE = """
+apps:
+  db:
+    backend: docker
+    docker: {image: localhost/db}
+  shop:
+    backend: docker
+    docker: {image: localhost/shop, port: 80, memory: 2g}
+    depends_on: [db]
+    sites: {shop: {host: shop.test}}
+  wiki:
+    backend: docker
+    docker: {image: wiki, port: 80}
+    sites: {wiki: {host: wiki.test}}
+"""
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> str:
+    (tmp_path / "sites.yaml").write_text(CATALOGUE)
+    return str(tmp_path / "sites.yaml")
+
+
+def engine_with(monkeypatch: pytest.MonkeyPatch, **problems: str) -> None:
+    engine = image_status.Engine(address="here", version="1", memory=0, storage="/")
+    monkeypatch.setattr(
+        image_status,
+        "survey",
+        lambda apps: (
+            engine,
+            tuple(
+                image_status.AppNeeds(app=app.name, image=app.name, problem=problems.get(app.name, "")) for app in apps
+            ),
+        ),
+    )
+
+
+def lacking(catalogue: str, *sites: str, pulls: str = "small") -> dict[str, str]:
+    found = sites_lacking(catalogue, {}, sites or ("shop", "wiki"), pulls=pulls)  # type: ignore[arg-type]
+    return {site: why for (site,), why in found}
+
+
+def test_images_that_are_not_there(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine_with(monkeypatch)
+    assert lacking(catalogue) == {}
+    engine_with(monkeypatch, wiki="the image wiki is not here")
+    assert lacking(catalogue) == {"wiki": "the image wiki is not here"}
+    assert lacking(catalogue, "shop") == {}  # nobody visits it
+    assert lacking(catalogue, pulls="all") == {}  # it comes when it is needed
+    engine_with(monkeypatch, db="the image db is not here")
+    assert lacking(catalogue) == {"shop": "the image db is not here"}
+
+
+def test_no_engine(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise SiteMissing("expected a Docker engine, found none")
+
+    monkeypatch.setattr(image_status, "survey", none)
+    assert lacking(catalogue) == dict.fromkeys(("shop", "wiki"), "expected a Docker engine, found none")
+    assert lacking("embedded", "homepage", "wikipedia") == {}
+
+
+def test_too_little_memory(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine_with(monkeypatch)
+    monkeypatch.setattr(doctor, "_available", lambda: 1 << 30)
+    assert list(lacking(catalogue)) == ["shop"]
+    assert "expected the 2.1 GB of memory that shop may use, found 1.1 GB available" in lacking(catalogue)["shop"]
+
+
+def test_a_catalogue_that_can_not_be_read_is_for_trials_to_tell(tmp_path: Path) -> None:
+    assert lacking(str(tmp_path / "none.yaml")) == {}

@@ -1,0 +1,74 @@
+"""Whether a judge may be asked, by what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.checks.judge_protocol import Decision
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility, judge_facts, placed
+from pytest_webarena.llm_judge.answers import read_answers
+from pytest_webarena.llm_judge.measuring import Graded, Measurement, keep_measurement
+
+SETTINGS = JudgeSettings(model="m")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
+
+
+def remember(*, share: float) -> None:
+    """A measurement of a judge that is right about this share of the answers."""
+    cases = read_answers().answers
+    right = round(share * len(cases))
+    other: dict[Decision, Decision] = {"correct": "incorrect", "incorrect": "correct", "partially_correct": "correct"}
+    graded = tuple(
+        Graded(case=case, told=case.grade if number < right else other[case.grade], reply="")
+        for number, case in enumerate(cases)
+    )
+    keep_measurement(
+        Measurement(judge=SETTINGS.identity(), answers="a", graded=graded, usage=Usage(), seconds=1.0, at=1.0)
+    )
+
+
+def test_no_judge_is_none() -> None:
+    state = judge_eligibility(JudgeSettings())
+    assert state.off
+    assert judge_facts(JudgeSettings()) is None
+
+
+def test_a_judge_that_was_never_measured_is_asked_and_that_is_said() -> None:
+    state = judge_eligibility(SETTINGS)
+    assert (state.off, state.known) == ("", None)
+    assert "not measured (webarena judge measure m)" in state.told
+
+
+def test_a_good_judge_is_asked() -> None:
+    remember(share=1.0)
+    state = judge_eligibility(SETTINGS)
+    assert state.off == ""
+    assert state.told.startswith("m, kappa 1.00 (0.9")
+    assert judge_eligibility(replace(SETTINGS, temperature=0.7)).known is None  # another judge
+
+
+@pytest.mark.parametrize(("share", "bar", "asked"), [(0.8, 0.8, False), (0.8, 0.5, True), (0.2, 0.0, True)])
+def test_the_bar_decides(share: float, bar: float, asked: bool) -> None:
+    remember(share=share)
+    state = judge_eligibility(replace(SETTINGS, bar=bar))
+    assert (state.off == "") is asked
+    if not asked:
+        assert "is below the bar of 0.8 (--judge-min-kappa)" in state.off
+
+
+def test_a_run_says_which_judge_it_had() -> None:
+    remember(share=1.0)
+    facts = judge_facts(SETTINGS)
+    assert facts is not None
+    assert (facts["model"], facts["temperature"], facts["fingerprint"]) == ("m", 0.0, SETTINGS.identity().fingerprint)
+    assert facts["measured"]["kappa"] == 1
+    assert placed(SETTINGS, Path("run")).cache == Path("run/judged")
+    assert placed(replace(SETTINGS, cache=Path("there")), Path("run")).cache == Path("there")

@@ -1,0 +1,41 @@
+"""What the arguments of a run ask for, of the tasks that a baseline has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.plugin.requested_nodes import not_asked_for
+from pytest_webarena.results.comparing.sides import SideTask
+
+NODES = ("a/x.yaml::t1", "a/x.yaml::t10", "a/y.yaml::t2", "b/test_p.py::TestIt::test_t[t3]", "gone.yaml::t4", "")
+
+
+@pytest.mark.parametrize(
+    ("args", "left_out"),
+    [
+        (["."], ""),
+        (["a"], "b/test_p.py"),
+        (["a/x.yaml"], "a/y.yaml b/test_p.py"),
+        (["a/x.yaml::t1"], "a/x.yaml::t10 a/y.yaml b/test_p.py"),
+        (["a/x.yaml::t1[chromium]", "a/y.yaml"], "a/x.yaml::t10 b/test_p.py"),
+        (["b/test_p.py::TestIt"], "a/"),
+        (["b/test_p.py::TestIt::test_other"], "a/ b/test_p.py"),
+        (["a.package"], ""),  # --pyargs: nobody knows
+    ],
+)
+def test_only_what_the_arguments_would_not_have_collected_was_left_out_by_the_user(
+    tmp_path: Path, args: list[str], left_out: str
+) -> None:
+    """A file that is gone was asked for: a pattern of the shell does not name it any more."""
+    for node in NODES[:4]:
+        file = tmp_path / node.partition("::")[0]
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    config: Any = SimpleNamespace(args=args, rootpath=tmp_path, invocation_params=SimpleNamespace(dir=tmp_path))
+    tasks = [SideTask(task=node, cluster="c", node=node.partition("[")[0], tries=()) for node in NODES]
+    expected = {node for node in NODES if any(node.startswith(each) for each in left_out.split())}
+    assert not_asked_for(config, tasks) == expected

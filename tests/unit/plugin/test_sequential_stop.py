@@ -1,0 +1,37 @@
+"""What ``--stop-when-settled`` concludes from the records of two agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.plugin.sequential_stop import Deciding
+from pytest_webarena.results import TrialKey
+from pytest_webarena.results.comparing.sequential import Watch
+from tests.made_up import make_run, make_trial
+
+
+@pytest.mark.parametrize(
+    ("first", "decides"),
+    [
+        ("f" * 20, "b is better than a"),
+        ("e" * 20 + "f" * 20, ""),  # these errors could have been as many successes
+        ("e" * 4 + "f" * 20, "b is better than a"),
+        ("p" * 100, "neither b nor a is better"),
+        ("e" * 100 + "p" * 100, ""),
+    ],
+    ids=["no errors", "errors could reverse it", "too few errors", "alike", "alike unless for errors"],
+)
+def test_nothing_is_decided_that_excluded_errors_could_reverse(tmp_path: Path, first: str, decides: str) -> None:
+    """The other agent passes, and fails where the first one ended in an error."""
+    run = make_run(tmp_path / "run", agents=["a", "b"])
+    outcomes = {"p": "passed", "f": "failed", "e": "error"}
+    order = []
+    for number, letter in enumerate(first):
+        for agent, outcome in (("a", outcomes[letter]), ("b", "failed" if letter == "e" else "passed")):
+            make_trial(run, f"t{number}", outcome, agent=agent, steps=(), evidence=False)
+        order.append([TrialKey(f"t{number}", agent, 1) for agent in ("a", "b")])
+    deciding = Deciding(agents=("a", "b"), order=order, watch=Watch(difference=0.3))
+    told = deciding.why_left(run)
+    assert (decides in told) if decides else not told

@@ -1,0 +1,341 @@
+"""By which of its selectors a recorded element is found again, and what is proposed to be checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_webarena import actions
+from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Stop, Type
+from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
+from pytest_webarena.checks import judge
+from pytest_webarena.evidence import Evidence, RequestRecord
+from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, untold
+from pytest_webarena.recorder.selector_proving import choose, prove, relative
+from pytest_webarena.recorder.steps import RecordedStep
+from pytest_webarena.recorder.task_building import Again
+from pytest_webarena.recorder.writing import step_lines, task_lines
+from pytest_webarena.signals import TargetRecord
+from pytest_webarena.tasks import Task, parse_tasks
+from tests.cases import each_case
+
+SAVE, OTHER = TargetRecord(selector="#a", tag="button"), TargetRecord(selector="#b", tag="button")
+STEP = RecordedStep(action=Click(Selector("first")), ways=("first", "second", "place"))
+
+
+class Page:
+    """Elements by selector, each in the order of the document."""
+
+    def __init__(self, **found: list[TargetRecord]) -> None:
+        self.found = found
+
+    def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
+        return next(iter(self.found.get(selector, [])), None)
+
+    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+        known = [SAVE, OTHER]
+        return [
+            Sighting(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else Sighting()
+            for hits in (self.found.get(each, []) for each in selectors)
+        ]
+
+
+@each_case(
+    ("page", "selector", "also", "problem"),
+    [
+        ({"first": [SAVE], "second": [SAVE], "place": [SAVE]}, "first", ("second", "place"), ""),
+        ({"first": [OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # a twin comes before it
+        ({"first": [SAVE, OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # or after it
+        ({"first": [SAVE, OTHER], "place": [SAVE]}, "first", ("place",), ""),  # its name is all that lasts
+        ({"first": [OTHER], "place": [SAVE]}, "place", (), ""),
+        ({}, "first", (), "its element is not there"),
+    ],
+)
+def test_the_first_way_that_finds_the_recorded_element_alone(
+    page: dict[str, list[TargetRecord]], selector: str, also: tuple[str, ...], problem: str
+) -> None:
+    chosen = choose(STEP, Page(**page))
+    assert (chosen.action, chosen.problem) == (Click(Selector(selector)), problem)
+    assert chosen.action.target.also == also  # type: ignore[union-attr]
+
+
+def test_beside_a_place_stands_what_it_is_called_though_others_are_as_well() -> None:
+    ways = ('role=button[name="Vote"s]', "css=li:nth-of-type(2) > button")
+    page = Page(**{ways[0]: [OTHER, SAVE], ways[1]: [SAVE]})
+    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    chosen = choose(step, page).action
+    assert chosen.target.also == ways[:1]  # type: ignore[union-attr]
+    page = Page(**{ways[1]: [SAVE]})
+    assert choose(step, page).action == Click(Selector(ways[1]))
+
+
+def test_what_has_moved_is_found_by_what_it_is_called_and_by_no_layout() -> None:
+    """On another page something else stands there, and looks like it."""
+    ways = (
+        "css=input.wide",
+        'css=form[action="/x"] input',
+        "css=#main > input",
+        'internal:label="Title"s',
+        "css=#a > b",
+    )
+    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    found = {way: [OTHER] for way in ways[:3]}
+    assert choose(step, Page(**found)).problem == "its element is not there"
+    moved = choose(step, Page(**found, **{ways[3]: [SAVE]}))
+    assert (moved.action, moved.problem) == (
+        Click(Selector(ways[3])),
+        "not where it was recorded; found by its name",
+    )
+
+
+def test_where_something_is_dragged_is_found_again_too() -> None:
+    step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_ways=("to", "there"))
+    page = Page(first=[SAVE], place=[SAVE], to=[OTHER, SAVE], there=[OTHER])
+    assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
+
+
+def test_nothing_is_done_after_a_step_without_effect() -> None:
+    done: list[Action] = []
+
+    def act(action: Action) -> str:
+        done.append(action)
+        return "covered"
+
+    chosen = list(prove([STEP, STEP], Page(first=[SAVE], place=[SAVE]), act))
+    assert [each.problem for each in chosen] == ["it had no effect: covered"]
+    assert done == [Click(Selector("first"))]
+
+
+def test_addresses_are_written_as_task_files_have_them() -> None:
+    sites = {"shop": "http://shop.test", "map": "http://map.test"}
+    urls = ["http://shop.test/a?b#c", "http://map.test", "http://map.test:81/", "http://else.test/"]
+    found = [relative(Goto(url), sites) for url in urls]
+    assert found == [Goto("/a?b#c"), Goto("map:/"), Goto("http://map.test:81/"), Goto("http://else.test/")]
+
+
+STEPS: tuple[Action, ...] = (
+    Goto("map:/x?y=1#z"),
+    Click(Selector('role=button[name="It\'s: {{ mine }} #1"s]')),
+    Click(Selector("css=td"), button="right", count=2),
+    Type(Selector('role=textbox[name="Title, or name"s]'), "a: b\n- 'c' {{ d }} “e” \u2028 # no", clear=True),
+    Type(Selector("css=#a"), "no"),
+    Press("Enter", Selector("css=#a")),
+    Press("Control+a"),
+    Select(Selector("css=#s"), ("A", "B, c")),
+    actions.Check(Selector("css=#t")),
+    actions.Check(Selector("css=#t"), checked=False),
+    actions.Hover(Selector("text=x")),
+    actions.Drag(Selector("css=#a"), Selector("css=#b")),
+    actions.Upload(Selector("css=#f"), ("a.csv",)),
+    actions.FocusTab(1),
+    actions.NewTab(),
+    actions.CloseTab(),
+    actions.Back(),
+    actions.Forward(),
+    actions.Reload(),
+    actions.AcceptDialog("yes: 1"),
+    actions.AcceptDialog(),
+    actions.DismissDialog(),
+    Stop("84.97"),
+)
+
+
+def test_whatever_is_written_reads_back_as_the_same() -> None:
+    lines = task_lines(
+        {"id": "t", "intent": "i", "sites": ["a", "map"]}, [["- answer: x"]], [(step, "look") for step in STEPS]
+    )
+    [task] = parse_tasks("\n".join(["tasks:", *lines]))
+    assert task.solution == STEPS
+
+
+@pytest.mark.parametrize("also", [("text=Save", 'css=form[action="/a,b"] button'), ("css=#x",), ("x" * 90, "y" * 90)])
+def test_what_else_finds_an_element_reads_back_and_decides_nothing(also: tuple[str, ...]) -> None:
+    def made(target: Selector) -> Task:
+        steps: list[tuple[Action, str]] = [(Click(target), ""), (actions.Drag(target, target), ""), (Stop(""), "")]
+        lines = task_lines({"id": "t", "intent": "i", "sites": ["a"]}, [["- answer: x"]], steps)
+        return parse_tasks("\n".join(["tasks:", *lines]))[0]
+
+    with_others, without = made(Selector("css=#s", also=also)), made(Selector("css=#s"))
+    click, drag = (with_others.solution or ())[:2]
+    assert isinstance(click, Click)
+    assert isinstance(drag, actions.Drag)
+    targets = (click.target, drag.target, drag.to)
+    assert [target.also for target in targets if isinstance(target, Selector)] == [also] * 3
+    assert with_others.solution == without.solution
+    assert with_others.digest == without.digest
+    assert "also" not in str(actions.as_record(drag))
+
+
+@each_case("selector", ["- a", "a: b", "'a'", '"a"', "{a}", "[a]", "&a", "*a", "!a", "a #b", "a,b", "%a", "?"])
+def test_selectors_are_written_as_texts(selector: str) -> None:
+    for step in (Click(Selector(selector)), Type(Selector(selector), selector, clear=True)):
+        [data] = yaml.safe_load("\n".join(step_lines(step)))
+        assert data in ({"click": selector}, {"fill": {selector: selector}})
+
+
+TASK = Task(id="t", intent="Add a note titled 'Rye' for Ann.", sites=("shop", "map"))
+
+
+def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges:
+    kinds = [row.kind for row in rows]
+    counts = {kind: kinds.count(kind) for kind in ("added", "changed", "removed")}
+    columns = tuple(name for row in rows for name in row.now)
+    table = TableChanges(table="notes", database="main", columns=columns, rows=rows, **counts)
+    return SiteChanges(app=sites[0], sites=sites, tables=(table,), strict=True)
+
+
+SENT = RequestRecord(
+    time=1.0, method="POST", url="http://shop.test/notes?x=1", status=302,
+    request_headers=(("Content-Type", "application/x-www-form-urlencoded"),),
+    request_body="authenticity_token=abc&title=Rye+%26+Co&empty=",
+)  # fmt: skip
+KNOWN = (changed(), changed(sites=("map",)))
+"""Nothing was changed on any site, and that is known."""
+
+
+def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
+    steps: list[Action] = [Type(Selector("css=#t"), "it's 5"), Select(Selector("css=#s"), ("high",))]
+    steps.append(Type(Selector("css=#body"), "two\ncoats"))
+    found = proposed_checks(
+        TASK,
+        answer=answer,
+        url=url,
+        steps=steps,
+        changes=changes or KNOWN,
+        noise={},
+        requests=(SENT,) if changes else (),
+    )
+    return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
+
+
+def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
+    added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "shop_id": 3, "title": "Rye", "made": "2026"})
+    assert lines_of(changed(added)) == [
+        "*- state: {sql: \"select count(*) from notes where title = 'Rye' and shop_id = 3\", equals: 1}",
+        "*- changes: {notes: {added: 1, filled: [shop_id, title, made]}}",
+        " - url: /x",
+    ]
+
+
+def test_a_text_of_several_lines_is_the_one_that_was_written_however_the_form_has_sent_it() -> None:
+    added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "body": "two\r\ncoats"})
+    assert lines_of(changed(added))[0] == (
+        "*- state: {sql: \"select count(*) from notes where body = 'two\\r\\ncoats'\", equals: 1}"
+    )
+
+
+def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
+    high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "it's 5"})
+    gone = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
+    found = lines_of(changed(high, gone, sites=("map",)))
+    assert found[:2] == [
+        "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'it''s 5'\", equals: 1}",
+        '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
+    ]
+
+
+def test_a_row_that_links_others_is_told_by_all_that_it_links() -> None:
+    """Else any label would do, and any issue."""
+    row: dict[str, Any] = {"kind": "issue", "item_id": 301, "label_id": 4, "made_at": "2026-01-01"}
+    label = RowChange(kind="added", key={name: row[name] for name in ("kind", "item_id", "label_id")}, row=row)
+    told = " ".join(lines_of(changed(label)))
+    assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in told
+    alone = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item_id": 301, "label_id": 4, "made_at": "2026"})
+    assert "where item_id = 301 and label_id = 4" in lines_of(changed(alone))[0]
+    todo = RowChange(kind="added", key={"id": 9}, row={"id": 9, "user_id": 3, "kind": "mentioned", "item_id": 5})
+    assert [each[:10] for each in lines_of(changed(todo))] == ["*- changes", " - url: /x"], "nobody asked for it"
+
+
+@each_case(
+    ("was", "now", "asked"),
+    [
+        ({"watered": 0, "watered_at": None}, {"watered": 1, "watered_at": "2026-01-02 03:04"}, "watered = 1"),
+        ({"state": "opened", "lock_version": 1}, {"state": "closed", "lock_version": 2}, "state = 'closed'"),
+        ({"label_id": 1, "token": "a1b2"}, {"label_id": 4, "token": "c3d4"}, "label_id = 4"),
+        ({"title": "a", "done": 0}, {"title": "Rye", "done": 1}, "title = 'Rye' and done = 1"),
+    ],
+)
+def test_flags_and_states_that_changed_are_told(was: dict[str, Any], now: dict[str, Any], asked: str) -> None:
+    row = RowChange(kind="changed", key={"id": 3}, row={"id": 3, **was}, now=now)
+    assert f'where id = 3 and {asked}", equals: 1' in lines_of(changed(row))[0]
+
+
+def test_of_clocks_and_counters_nothing_is_asked() -> None:
+    now: dict[str, Any] = {"last_seen": 5, "visits": 1, "changed_at": "2026-01-02", "balance": 0.5, "stock": 17}
+    row = RowChange(kind="changed", key={"id": 3}, row={"id": 3}, now=now)
+    assert [each[:10] for each in lines_of(changed(row))] == ["*- changes", " - url: /x"]
+
+
+@pytest.mark.parametrize(("ticked", "asked"), [(True, "title = 'Rye' and shade = 1"), (False, "title = 'Rye'")])
+def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
+    row: dict[str, Any] = {"id": 7, "title": "Rye", "shade": 1, "open": 0, "made_at": 1}
+    found = proposed_checks(
+        TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], noise={},
+        changes=[changed(RowChange(kind="added", key={"id": 7}, row=row))],
+    )  # fmt: skip
+    assert f'where {asked}"' in found[0].lines[0]
+
+
+def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_told() -> None:
+    lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
+    assert lines_of(lost) == [" - url: /x"]
+    assert lines_of() == ["*- url: /x"]
+    assert untold(TASK.sites, KNOWN) == ""
+    assert untold(["shop"], [lost]).startswith(
+        "what was changed on shop can't be determined (its database is another engine"
+    )
+    assert untold(TASK.sites, KNOWN[:1]).startswith(
+        "what was changed on map can't be determined (its databases and files are"
+    )
+    again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
+    assert [replace(again, requests=sent).mutates for sent in ((), (SENT,))] == [False, True]
+    assert replace(again, requests=(SENT,), changes=()).mutates, "of a site that keeps no ledger there is not even that"
+
+
+def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
+    sites = {"shop": "http://shop.test", "map": "http://map.test"}
+    others = (replace(SENT, url="http://cdn.test/x"), replace(SENT, status=422), replace(SENT, request_body=None))
+    found = proposed_checks(
+        TASK, answer="", url="/x", steps=[], changes=[], noise={}, requests=(*others, SENT, SENT), sites=sites
+    )
+    assert [(each.about, each.recommended) for each in found] == [
+        ("POST to /notes is sent", False), ("POST to /notes is sent", False), ("the browser ends at /x", False),
+    ]  # fmt: skip
+    one, other = (yaml.safe_load("\n".join(each.lines)) for each in found[:2])
+    assert one == [{"network": {"method": "POST", "url": "/notes"}}]
+    assert other == [{"network": {"method": "POST", "url": "/notes", "body": {"includes": ["title=Rye & Co"]}}}]
+    recorded = Evidence(answer="", stop_reason="answered", tabs=(), requests=(SENT,), sites=sites)
+    text = "tasks: [{id: t, intent: i, sites: [shop], checks: " + json.dumps(other) + "}]"
+    [task] = parse_tasks(text)
+    assert judge(task, recorded).passed
+    unlike = replace(SENT, request_body="title=Oats")
+    assert not judge(task, replace(recorded, requests=(unlike,))).passed
+
+
+@each_case(
+    ("asked", "answer", "check"),
+    [
+        ("What is the article's code?", "0471", {"exact": "0471"}),
+        ("What is the article's code?", "-07", {"exact": "-07"}),
+        ("Which version of rye-timer is the newest?", "1.10", {"exact": "1.10"}),
+        ("What is the latest release?", "2.0", {"exact": "2.0"}),
+        ("How many releases are there?", "12", {"number": 12}),
+        ("How much is the tea?", "1.10", {"number": 1.1}),
+        ("How much is the tea?", "0.50", {"number": 0.5}),
+        ("How many are left?", "0", {"number": 0}),
+    ],
+)
+def test_digits_whose_zeros_count_are_a_text(asked: str, answer: str, check: dict[str, object]) -> None:
+    assert answer_spec(answer, asked) == check
+
+
+def test_answers_and_where_nothing_changes_the_address() -> None:
+    assert lines_of(answer="84.97") == ["*- answer: {number: 84.97}", " - url: /x"]
+    assert lines_of(answer="Ann") == ["*- answer: {exact: Ann}", " - url: /x"]
+    assert lines_of() == ["*- url: /x"]

@@ -1,0 +1,335 @@
+"""Sites in reach of a lease: leased with the first request for them, and never waited for in a circle."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import SiteUnreached, SiteYielded, UsageError
+from pytest_webarena.sites.broker.pool_lease import PoolLease
+from pytest_webarena.sites.broker.reachable_sites import reachable
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
+from tests.processes import DEADLINE, wait_until
+
+from .pool_house import House, rest, run
+
+CATALOGUE = """
+apps:
+  tiny: &tiny
+    backend: process
+    reuse: clean
+    sites: {tiny: {host: tiny.test}}
+    databases: {main: {sqlite: main.sqlite3}}
+    process: {factory: "tinyapp:create_app", seed: "tinyapp:seed", on_fork: "tinyapp:on_fork"}
+  pad: {<<: *tiny, sites: {pad: {host: pad.test}, pad_admin: {host: pad-admin.test}}}
+  wiki: {<<: *tiny, read_only: true, sites: {wiki: {host: wiki.test}}}
+  broken: {<<: *tiny, sites: {broken: {host: broken.test}}, process: {factory: "tinyapp:no_such_factory"}}
+"""
+
+
+# --- the pool: who waits for whom
+
+
+def beside(house: House, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
+    work = house.pool.lease(apps, holder=holder, timeout=60, beside=lease)
+    return asyncio.get_running_loop().create_task(work)
+
+
+def test_two_that_hold_what_the_other_wants_do_not_wait_for_ever() -> None:
+    async def work(house: House) -> None:
+        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
+        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+        await rest()
+        assert not any(wait.done() for wait in waits)
+        await house.later(0.2)
+        assert isinstance(waits[1].exception(), SiteYielded)  # the later one gives way, and its trial ends
+        assert "second waited for a and held what first waited for" in str(waits[1].exception())
+        assert not waits[0].done()
+        await house.pool.release(second, unsafe={})
+        assert (await waits[0]).slots.keys() == {"b"}
+
+    run(work, replicas=1)
+
+
+def test_who_waits_for_somebody_who_goes_on_just_waits() -> None:
+    async def work(house: House) -> None:
+        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
+        wait = beside(house, first, "b", holder="first")
+        for _ in range(5):
+            await house.later(1)
+        assert not wait.done()
+        await house.pool.release(second, unsafe={})
+        assert (await wait).slots.keys() == {"b"}
+
+    run(work, replicas=1)
+
+
+def test_what_is_being_given_back_is_waited_for() -> None:
+    async def work(house: House) -> None:
+        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
+        wait = beside(house, first, "b", holder="first")
+        house.backend.fingerprints = asyncio.Event()
+        release = asyncio.get_running_loop().create_task(house.pool.release(second, unsafe={}))
+        await house.later(0.2)  # whether it is clean is still to be seen
+        assert not wait.done()
+        house.backend.fingerprints.set()
+        await release
+        assert (await wait).slots.keys() == {"b"}
+
+    run(work, replicas=1)
+
+
+def test_a_circle_of_three_is_found_and_one_gives_way() -> None:
+    async def work(house: House) -> None:
+        held = [await house.lease(app, holder=app) for app in ("a", "b", "never")]
+        waits = [beside(house, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)]
+        await rest()
+        await house.later(0.2)
+        assert [wait.done() for wait in waits] == [False, False, True]
+        await house.pool.release(held[2], unsafe={})
+        await waits[1]
+
+    run(work, replicas=1)
+
+
+def test_there_is_no_circle_while_another_replica_can_be_started() -> None:
+    async def work(house: House) -> None:
+        house.backend.manual = True
+        asked = house.ask("a", holder="first"), house.ask("b", holder="second")
+        await rest()
+        while house.backend.pending:
+            house.backend.finish()
+        first, second = await asked[0], await asked[1]
+        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+        for _ in range(3):
+            await house.later(1)
+        assert not any(wait.done() for wait in waits)
+        while house.backend.pending:
+            house.backend.finish()
+        await asyncio.gather(*waits)
+
+    run(work, replicas=2)
+
+
+def test_short_memory_makes_a_circle_as_well() -> None:
+    async def work(house: House) -> None:
+        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
+        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+        await rest()
+        await house.later(0.2)
+        assert [wait.done() for wait in waits] == [False, True]
+        assert isinstance(waits[1].exception(), SiteYielded)
+        await house.pool.release(second, unsafe={})
+        await waits[0]
+
+    run(work, replicas=5, memory=2)
+
+
+def test_what_is_asked_for_beside_a_lease_has_its_place_in_line() -> None:
+    async def work(house: House) -> None:
+        first = await house.lease("b", holder="first")
+        holds = await house.lease("a", holder="holds")
+        later = house.ask("a", holder="later")
+        await rest()
+        wait = beside(house, first, "a", holder="first")
+        await rest()
+        await house.pool.release(holds, unsafe={})
+        got = await wait
+        assert not later.done()
+        await house.pool.release(got, unsafe={})
+        await later
+
+    run(work, replicas=1)
+
+
+def test_a_shared_app_is_no_part_of_a_circle() -> None:
+    async def work(house: House) -> None:
+        first, second = await house.lease("a", "wiki", holder="first"), await house.lease("b", "wiki", holder="second")
+        both = await beside(house, first, "wiki", holder="first"), await beside(house, second, "wiki", holder="second")
+        assert both[0].replicas["wiki"].id == both[1].replicas["wiki"].id
+
+    run(work, replicas=1)
+
+
+# --- the broker
+
+
+@pytest.fixture(scope="module")
+def launcher(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerLauncher]:
+    (tiny / "reach.yaml").write_text(CATALOGUE)
+    run_dir = tmp_path_factory.mktemp("run")
+    config = BrokerConfig(catalogue=str(tiny / "reach.yaml"), run_dir=run_dir, max_replicas=1, spares=0)
+    with BrokerLauncher(config) as launcher:
+        yield launcher
+
+
+@pytest.fixture
+def client(launcher: BrokerLauncher) -> Iterator[BrokerClient]:
+    with BrokerClient(launcher.address, name="gw0") as client:
+        yield client
+
+
+def ask(lease: Lease, url: str, method: str = "GET", proxy: str = "") -> str:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy or lease.proxy}))
+    with opener.open(urllib.request.Request(url, method=method), timeout=DEADLINE) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def visit(lease: Lease, url: str, said: dict[str, str]) -> None:
+    """Ask for a page as a browser would: what comes of it goes into ``said``."""
+    try:
+        said[url] = ask(lease, url)
+    except urllib.error.HTTPError as error:
+        said[url] = f"{error.code} {error.read().decode()}"
+    except OSError as error:
+        said[url] = str(error)
+
+
+def reach(client: BrokerClient, *sites: str, now: tuple[str, ...] = (), names: tuple[str, ...] = ("*",)) -> Lease:
+    return client.lease(sites or ("tiny",), holder=f"a trial on {sites}", timeout=DEADLINE, reach=names, now=now)
+
+
+def test_without_reach_other_sites_are_refused(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        assert (lease.reach, lease.visited()) == ({}, ())
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            ask(lease, "http://wiki.test/")
+
+
+def test_what_is_not_visited_is_not_leased(client: BrokerClient) -> None:
+    with reach(client) as lease:
+        assert lease.reach == {
+            "pad": "http://pad.test", "pad_admin": "http://pad-admin.test", "wiki": "http://wiki.test",
+            "broken": "http://broken.test",
+        }  # fmt: skip
+        assert "host=tiny.test" in ask(lease, "http://tiny.test/")
+        assert [app.app for app in client.status().apps if any(one.holders for one in app.replicas)] == ["tiny"]
+        assert [replica.app for replica in lease.replicas] == ["tiny"]
+        assert lease.visited() == ()
+
+
+def test_a_visited_site_is_leased_told_of_and_reset(client: BrokerClient) -> None:
+    with reach(client) as lease:
+        assert "notes=2" in ask(lease, "http://pad.test/add", "POST")
+        (told,) = lease.visited()
+        assert (told.site, told.app, told.shared) == ("pad", "pad", False)
+        assert told.changed == "POST http://pad.test/add"
+        assert told.waited > 0
+        assert told.replica.startswith("pad-")
+        assert len(told.digest) == 16
+        assert "notes=2" in ask(lease, "http://pad-admin.test/")  # another site of the same app
+        assert [site.site for site in lease.visited()] == ["pad", "pad_admin"]
+    assert "pad" in lease.release().reason
+    with reach(client) as lease:
+        assert "notes=1" in ask(lease, "http://pad.test/")
+
+
+def test_a_shared_site_is_one_for_all_and_can_not_be_changed(client: BrokerClient) -> None:
+    with reach(client) as one, reach(client, "pad") as other:
+        pids = {ask(lease, "http://wiki.test/").split("pid=")[1].split()[0] for lease in (one, other)}
+        assert len(pids) == 1
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            ask(one, "http://wiki.test/add", "POST")
+        assert "notes=1" in ask(other, "http://wiki.test/")
+        (told,) = one.visited()
+        assert (told.shared, told.changed) == (True, "")
+        assert [request.refused != "" for request in one.requests() if request.method == "POST"] == [True]
+
+
+def test_a_site_that_can_not_start_is_the_environments_fault(client: BrokerClient) -> None:
+    with reach(client) as lease:
+        with pytest.raises(urllib.error.HTTPError, match="502"):
+            ask(lease, "http://broken.test/")
+        for look in (lease.visited, lease.check):
+            with pytest.raises(SiteUnreached, match=r"the site broken, which is in reach .* could not be had"):
+                look()
+        assert [(site.site, site.replica) for site in lease.reached()] == [("broken", "")]
+
+
+def test_sites_of_an_earlier_attempt_are_leased_at_once_and_stay_beside(client: BrokerClient) -> None:
+    with reach(client, now=("pad",)) as lease:
+        holders = {app.app for app in client.status().apps if any(one.holders for one in app.replicas)}
+        assert holders == {"tiny", "pad"}
+        assert [replica.app for replica in lease.replicas] == ["tiny"]
+        assert "host=pad.test" in ask(lease, "http://pad.test/")
+        assert [(site.site, site.waited) for site in lease.visited()] == [("pad", 0.0)]
+    with pytest.raises(SiteUnreached, match="a site that the task does not list"):
+        reach(client, now=("broken",))
+
+
+def test_the_harness_visits_what_the_agent_has_visited_and_no_more(client: BrokerClient) -> None:
+    with reach(client) as lease:
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            ask(lease, "http://pad.test/", proxy=lease.harness_proxy)
+        ask(lease, "http://pad.test/")
+        assert "host=pad.test" in ask(lease, "http://pad.test/", proxy=lease.harness_proxy)
+
+
+def test_two_trials_that_visit_each_others_sites_both_end(client: BrokerClient, launcher: BrokerLauncher) -> None:
+    """One gives way with the cause ``site``; when it has ended, the other one has its page."""
+    said: dict[str, str] = {}
+    with reach(client, "tiny") as one, reach(client, "pad") as other:
+        urls = {"http://pad.test/": one, "http://tiny.test/": other}
+        threads = [threading.Thread(target=visit, args=(lease, url, said)) for url, lease in urls.items()]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: "502" in str(said))
+        with pytest.raises(SiteYielded, match="gave way"):
+            other.visited()
+        other.release()
+        for thread in threads:
+            thread.join(DEADLINE)
+        assert "host=pad.test" in said["http://pad.test/"]
+        assert [site.site for site in one.visited()] == ["pad"]
+
+
+def test_a_trial_that_ends_while_it_waits_leaves_nothing_behind(client: BrokerClient) -> None:
+    with reach(client, "pad") as holds:
+        lease = reach(client, "tiny")
+        thread = threading.Thread(target=visit, args=(lease, "http://pad.test/", {}))
+        thread.start()
+        wait_until(lambda: bool(client.status().waiting))
+        began = time.monotonic()
+        lease.release()
+        assert time.monotonic() - began < DEADLINE
+        wait_until(lambda: not client.status().waiting)
+        thread.join(DEADLINE)
+        assert "host=pad.test" in ask(holds, "http://pad.test/")
+
+
+# --- which sites these are
+
+
+def sites(path: Path, text: str, *names: str, beside: str = "", unreset: bool = False) -> list[str]:
+    file = path / "sites.yaml"
+    file.write_text(text)
+    catalogue = load_catalogue(str(file), site_urls={"shop": "http://shop.example", "secret": "https://x.example"})
+    listed = [catalogue.site(beside)] if beside else []
+    return [site.name for site in reachable(catalogue, names or ("*",), beside=listed, unreset=unreset)]
+
+
+OTHERS = """
+apps:
+  map: {backend: docker, read_only: true, sites: {map: {host: map.test}}, depends_on: [tiles], docker: {image: x}}
+  tiles: {backend: docker, read_only: true, sites: {tiles: {host: tiles.test}}, docker: {image: x}}
+  pad: {backend: docker, sites: {pad: {host: pad.test}}, docker: {image: x}}
+"""
+
+
+def test_parts_of_others_and_sites_that_nobody_resets_are_not_in_reach(tmp_path: Path) -> None:
+    assert sites(tmp_path, OTHERS) == ["map", "pad"]
+    assert sites(tmp_path, OTHERS, unreset=True) == ["map", "pad", "shop", "secret"]
+    assert sites(tmp_path, OTHERS, beside="pad") == ["map"]
+    assert sites(tmp_path, OTHERS, "pad") == ["pad"]
+    with pytest.raises(UsageError, match="did you mean 'map'"):
+        sites(tmp_path, OTHERS, "maps")

@@ -1,0 +1,87 @@
+"""What an audit's wrong agent takes away behind a site's back."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.changes import SiteChanges
+from pytest_webarena.errors import TaskError
+from pytest_webarena.sites.backends.base import Rows
+from pytest_webarena.sites.backends.files import query_sqlite
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
+from pytest_webarena.sites.ledger.comparing import between
+from pytest_webarena.sites.ledger.snapshot import moment_below
+from pytest_webarena.tasks import parse_tasks
+from pytest_webarena.trials.tamper import meddle
+
+[TASK] = parse_tasks("tasks: [{id: t, intent: Do it, sites: [shop], checks: [{answer: x}]}]")
+
+
+class Leased:
+    """A lease of one site, whose database is a file here."""
+
+    def __init__(self, folder: Path, *, noise: tuple[str, ...] = (), ledger: bool = True) -> None:
+        database = DatabaseManifest(name="main", engine="sqlite", path="main.sqlite3", noise=noise)
+        site = SiteManifest(name="shop", host="shop.test", app="shop")
+        self._app = AppManifest(name="shop", sites=(site,), backend="process", databases={"main": database})
+        self._folder = folder
+        self.sites = {"shop": SimpleNamespace(ledger=ledger)}
+        self._before = moment_below(folder, self._app)
+
+    def changes(self) -> tuple[SiteChanges, ...]:
+        return (between(self._app, self._before, moment_below(self._folder, self._app)),)
+
+    def query(self, site: str, sql: str, *, write: bool = False) -> Rows:
+        return query_sqlite(self._folder / "main.sqlite3", sql, write=write)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    connection = sqlite3.connect(tmp_path / "main.sqlite3")
+    connection.executescript(
+        """
+        create table empty (id integer primary key);
+        create table hits (id integer primary key, at text);
+        create table posts (id integer primary key, title text);
+        create table votes (post integer, user text, primary key (post, user)) without rowid;
+        create trigger keep before delete on posts begin select raise(abort, 'posts stay'); end;
+        insert into hits values (1, 'now'); insert into posts values (1, 'Tea'); insert into votes values (1, 'mara');
+        """
+    )
+    connection.close()
+    return tmp_path
+
+
+def lease(folder: Path, **options: Any) -> Any:
+    return Leased(folder, **options)
+
+
+def test_one_row_is_taken_away_and_told(folder: Path) -> None:
+    leased = lease(folder)
+    assert meddle(leased, TASK) == 'shop: delete from "hits" where ("id") in (select "id" from "hits" limit 1)'
+    assert [(table.table, table.removed, table.total) for table in leased.changes()[0].tables] == [("hits", 1, 1)]
+
+
+def test_noise_and_what_refuses_to_go_are_passed_over(folder: Path) -> None:
+    leased = lease(folder, noise=("hits",))
+    assert meddle(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
+    assert [table.table for table in leased.changes()[0].tables] == ["votes"]
+
+
+def test_where_nothing_can_be_taken_away_it_says_so(folder: Path) -> None:
+    with pytest.raises(TaskError, match="rows can be taken away"):
+        meddle(lease(folder, noise=("hits", "votes")), TASK)
+    with pytest.raises(TaskError, match="that keeps a ledger"):
+        meddle(lease(folder, ledger=False), TASK)
+
+
+def test_the_row_that_the_deed_changed_may_be_the_one(folder: Path) -> None:
+    """As many rows differ as before, but one is gone."""
+    leased = lease(folder, noise=("votes",))
+    leased.query("shop", "update hits set at = 'then'", write=True)
+    assert "hits" in meddle(leased, TASK)

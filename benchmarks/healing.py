@@ -44,7 +44,7 @@ from redesigned_pages import RULES as RELEASES
 
 from pytest_webarena.actions import Action, Selector, Stop
 from pytest_webarena.browser.pageless import Pageless
-from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TrialError
 from pytest_webarena.recorder.replaying import replay_solution
@@ -93,7 +93,7 @@ class Watched:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return self.trying.find(selector, patience)
 
-    def sightings(self, selectors: Sequence[str]) -> Sequence[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
         return self.trying.sightings(selectors)
 
     def leads(self, selector: str, mark: str) -> bool:

@@ -27,7 +27,7 @@ from redesigned_rules import Page as Redesigned
 
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.acting import element_probes
-from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.signals import TargetRecord
 
@@ -45,7 +45,7 @@ class Still:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return None  # nothing is on its way
 
-    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         found = [self._found(selector) for selector in selectors]
         firsts = [handles[0] for handles in found if handles]
         numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))
@@ -54,7 +54,7 @@ class Still:
         for handles in found:
             number = next(numbers) if handles else -1
             record = TargetRecord(**said[number]) if handles else None
-            seen.append(Sighting(count=len(handles), element=number, target=record))
+            seen.append(SelectorMatch(count=len(handles), element=number, target=record))
         return seen
 
     def _found(self, selector: str) -> list[Any]:

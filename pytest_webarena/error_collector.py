@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["Wrongs"]
+__all__ = ["ErrorCollector"]
 
 _MOST = 50
 """Lines of one file of which it is told what is wrong."""
 
 
-class Wrongs:
+class ErrorCollector:
     """Collects what is wrong with the lines of a file, so that all of it is told at once and nobody mends line by line.
 
     >>> wrongs = Wrongs()

@@ -18,8 +18,8 @@ from pytest_webarena.errors import UsageError
 
 __all__ = [
     "YAML_SUFFIXES",
-    "is_beside_tasks",
     "is_named_for_tasks",
+    "is_task_companion",
     "look_for_tasks",
     "read_small",
     "read_yaml",
@@ -131,7 +131,7 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
     return "tasks" if "tasks" in looks else "perhaps" if "perhaps" in looks else "foreign"
 
 
-def is_beside_tasks(path: Path) -> bool:
+def is_task_companion(path: Path) -> bool:
     """Whether a YAML file is a guide or a rubric, which lie next to the tasks they belong to and hold none."""
     try:
         data = read_small(path)[:_MOST_BYTES]

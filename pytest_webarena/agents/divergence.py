@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.form_fields import field_value
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import FILE
-from pytest_webarena.agents.request_diff import Place, Sent, paired, read_sent, unlike
+from pytest_webarena.agents.request_diff import Place, SentRequests, paired, read_sent, unlike
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import Verdict
 
-__all__ = ["sent_apart", "verdict_told", "where_apart"]
+__all__ = ["divergence_text", "request_differences", "verdict_text"]
 
 _NO_STEP = "no step diverged; the checks, or what the site answered, were others"
 _ENDED = {"max_steps": "the limit of steps (--max-steps)", "time": "the limit of time (--time-limit)"}
@@ -28,12 +28,12 @@ _SECRET = re.compile(
 """In names of fields of which nobody should read the value in a file."""
 
 
-def verdict_told(recording: Recording, folder: Path, outcome: str, verdict: Verdict) -> tuple[str, bool]:
+def verdict_text(recording: Recording, folder: Path, outcome: str, verdict: Verdict) -> tuple[str, bool]:
     """The last line of a replay: whether it came to the recorded verdict, and if not, where it went another way first;
     and whether that is worth telling beside. ``folder``: the replay's attempt."""
     if outcome == recording.outcome:
         said = f"the replay's verdict is the recorded one: {outcome}"
-        otherwise = sent_apart(recording, folder)
+        otherwise = request_differences(recording, folder)
         return (f"{said}; but {otherwise}", True) if otherwise else (said, False)
     if verdict.stop_reason in _ENDED:
         why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
@@ -42,14 +42,14 @@ def verdict_told(recording: Recording, folder: Path, outcome: str, verdict: Verd
     else:
         why = (
             _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
-            or where_apart(recording, verdict.to_json(), folder)
+            or divergence_text(recording, verdict.to_json(), folder)
             or _first_line(folder, ": healed: ")
             or _NO_STEP
         )
     return f"the replay {outcome}, and the recorded trial had {recording.outcome}: {why}", True
 
 
-def where_apart(recording: Recording, verdict: Mapping[str, Any], folder: Path) -> str:
+def divergence_text(recording: Recording, verdict: Mapping[str, Any], folder: Path) -> str:
     """The first step whose effect was another one, and which, in a sentence without an end; empty where nothing tells.
 
     ``verdict``: the replay's, as `Verdict.to_json`; ``folder``: its attempt's.
@@ -58,7 +58,7 @@ def where_apart(recording: Recording, verdict: Mapping[str, Any], folder: Path) 
     return next(told, "")
 
 
-def sent_apart(recording: Recording, folder: Path) -> str:
+def request_differences(recording: Recording, folder: Path) -> str:
     """What was sent this time otherwise than in the recorded trial, the first of it; empty where nothing was. A verdict
     may be the same all the same: checks need not ask how often."""
     return next(_requests(recording, folder), "")
@@ -119,14 +119,14 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
             yield f"{_words(place)} was sent {made} this time, and {_times(often)} in the recorded trial"
 
 
-def _by_place(requests: Sequence[Sent]) -> dict[Place, list[Sent]]:
-    found: dict[Place, list[Sent]] = {}
+def _by_place(requests: Sequence[SentRequests]) -> dict[Place, list[SentRequests]]:
+    found: dict[Place, list[SentRequests]] = {}
     for each in requests:
         found.setdefault(each.place, []).append(each)
     return found
 
 
-def _values_apart(recording: Recording, then: Sent, now: Sent) -> Iterator[str]:
+def _values_apart(recording: Recording, then: SentRequests, now: SentRequests) -> Iterator[str]:
     apart = list(unlike(then, now))
     hidden = _hidden(recording) if apart else set()
     for name, one, two in apart:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
 
-__all__ = ["field_value", "named_elements", "pieces_of", "written_anew"]
+__all__ = ["field_value", "named_elements", "pieces_of", "rewritten"]
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
@@ -47,7 +47,7 @@ def field_value(text: str, role: str, name: str) -> str | None:
     return _read(value[1]) if value else ""
 
 
-def written_anew(
+def rewritten(
     action: Mapping[str, Any],
     before: str | None,
     after: str | None,

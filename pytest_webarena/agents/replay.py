@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import ByScript
-from pytest_webarena.agents.divergence import verdict_told
+from pytest_webarena.agents.divergence import verdict_text
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.recording import Recording, find_recording
@@ -70,7 +70,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
             recording = find_recording(run, task=task.id, agent=keys.agent, trial=trial)
         except AgentError:  # it was there when the replay began; without it there is nothing to compare with
             return ""
-        said, otherwise = verdict_told(recording, folder, outcome, verdict)
+        said, otherwise = verdict_text(recording, folder, outcome, verdict)
         with (folder / FILE).open("a", encoding="utf-8") as file:
             file.write(f"{said}\n")
         return said if otherwise else ""

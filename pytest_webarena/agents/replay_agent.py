@@ -27,7 +27,7 @@ from pytest_webarena.actions import (
     as_record,
 )
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, written_anew
+from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, rewritten
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.script_actions import acts_of, ways_to
@@ -286,7 +286,7 @@ class ReplayAgent:
         elif kind in ("type", "press") and step.target is not None:
             before, after = self._held(step)
             now = field_value(observation.text, step.target.role, step.target.name)
-            if (anew := written_anew(record, before, after, now, step.left)) is not None:
+            if (anew := rewritten(record, before, after, now, step.left)) is not None:
                 record = anew
                 if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
                     self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; rewritten"

@@ -17,7 +17,7 @@ from pytest_webarena.checks.bodies import header, read_body
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 
-__all__ = ["Place", "Sent", "paired", "read_sent", "unlike"]
+__all__ = ["Place", "SentRequests", "paired", "read_sent", "unlike"]
 
 _READS = SAFE_METHODS | {"CONNECT"}
 _TOKEN = re.compile(r"(?=(?:\D*\d){2})(?=(?:[^A-Za-z]*[A-Za-z]){2})[\w+/=.~-]{16,}|\d{20,}", re.ASCII)
@@ -32,7 +32,7 @@ Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentRequests:
     """A request of which the method may change something."""
 
     record: RequestRecord
@@ -58,7 +58,7 @@ class Sent:
         return found
 
 
-def read_sent(folder: Path) -> list[Sent]:
+def read_sent(folder: Path) -> list[SentRequests]:
     """What an attempt had sent, in order; nothing where its requests can't be read."""
     try:
         lines = (folder / "network.jsonl").read_text("utf-8", errors="replace").splitlines()
@@ -66,7 +66,7 @@ def read_sent(folder: Path) -> list[Sent]:
     except (OSError, ValueError):
         return []
     return [
-        Sent(_record(each)) for each in requests if each.get("method") not in _READS and not each.get("refused")
+        SentRequests(_record(each)) for each in requests if each.get("method") not in _READS and not each.get("refused")
     ]  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def _record(told: Mapping[str, Any]) -> RequestRecord:
     )
 
 
-def paired(then: Sequence[Sent], now: Sequence[Sent]) -> Iterator[tuple[Sent, Sent]]:
+def paired(then: Sequence[SentRequests], now: Sequence[SentRequests]) -> Iterator[tuple[SentRequests, SentRequests]]:
     """Of requests to one place: those that differ in what they sent, each next to the one that came in its stead."""
     left = list(now)
     other = []
@@ -95,7 +95,7 @@ def paired(then: Sequence[Sent], now: Sequence[Sent]) -> Iterator[tuple[Sent, Se
     yield from zip(other, left, strict=False)
 
 
-def unlike(then: Sent, now: Sent) -> Iterator[tuple[str, str | None, str | None]]:
+def unlike(then: SentRequests, now: SentRequests) -> Iterator[tuple[str, str | None, str | None]]:
     """The fields that hold something else: name, then, now; None where there was no such field.
 
     What pages make anew each time is passed over: tokens, and times that are those of the requests.

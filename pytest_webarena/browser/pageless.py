@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Noop, Note, Wait
 from pytest_webarena.browser.observation.model import Observation
-from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageReading, Sighting
+from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageReading, SelectorMatch
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import TaskError
 
@@ -73,9 +73,9 @@ class Pageless:
         """Nothing to be next to anything."""
         return None
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """There is nothing to be seen."""
-        return tuple(Sighting() for _ in selectors)
+        return tuple(SelectorMatch() for _ in selectors)
 
     def element_at(self, x: float, y: float) -> TargetRecord | None:
         """There is no element anywhere."""

@@ -17,7 +17,7 @@ from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import INERT
 
-__all__ = ["begun_before", "come_to_rest", "holds_writes", "reads_left"]
+__all__ = ["come_to_rest", "holds_writes", "reads_left", "started_before"]
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _QUEUED = 1.0
@@ -92,7 +92,7 @@ def _reads(tab: Tab) -> bool:
     return any(not _writes(request) for request in tab.inflight)
 
 
-def begun_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
+def started_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
     """What is under way now: the requests, and what tells that one of them is made anew, as pages that poll do."""
     found = [each for tab in tabs for each in _asked(tab) if not _writes(each[0])]
     return frozenset(request for request, _ in found), frozenset(key for _, key in found)

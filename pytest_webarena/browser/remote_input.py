@@ -2,7 +2,7 @@
 
 Input goes in through the protocol, so pages get it as they get that of a mouse and a keyboard: trusted. It takes no
 turn of the session's: somebody types on while a page loads. What a browser shows beside its pages (lists to choose
-from, calendars) is on no picture of them; `ByHand.point` says what has to be shown in its place.
+from, calendars) is on no picture of them; `RemoteInput.point` says what has to be shown in its place.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.browser.tabs.tabs import Tabs
 
-__all__ = ["ByHand", "Frame", "Key", "Offer", "Pointer", "ShownTab", "Shows"]
+__all__ = ["Frame", "Key", "Offer", "Pointer", "RemoteInput", "ShownTab", "Shows"]
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class _Session(Protocol):
 
     async def at_hand(self, *, acts: bool) -> Tabs: ...
 
-    def call_beside(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T: ...
+    def call_concurrently(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T: ...
 
     def execute(self, action: Action) -> Outcome: ...
 
@@ -126,7 +126,7 @@ class Shows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a browser would show beside its page for the field that was pressed; `ByHand.take` gives it a value."""
+    """What a browser would show beside its page for the field that was pressed; `RemoteInput.take` gives it a value."""
 
     kind: str
     """``select`` or the type of a field: ``date``, ``time``, ``color``, …"""
@@ -163,7 +163,7 @@ class Key:
     """As those of `Pointer`."""
 
 
-class ByHand:
+class RemoteInput:
     """Made by `Session.by_hand`. May be used from several threads; its calls end whatever a page does.
 
     `BrowserError` when the browser is gone. Input that a page doesn't take, for it is gone or hangs, is lost, as with a
@@ -182,28 +182,28 @@ class ByHand:
 
     def frame(self, seen: int, seconds: float) -> Frame | None:
         """The latest picture after number ``seen``, waited for at most so many seconds; None where nothing changed."""
-        return self._session.call_beside(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
+        return self._session.call_concurrently(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
 
     def shows(self) -> Shows:
         """What there is beside the picture."""
-        return self._session.call_beside(self._shows(), 3 * _HANG, "looking at the tabs")
+        return self._session.call_concurrently(self._shows(), 3 * _HANG, "looking at the tabs")
 
     def point(self, pointer: Pointer) -> Offer | None:
         """Move, press, release or turn the mouse. A press on what opens beside the page is not carried out: it returns
         what to offer instead."""
-        return self._session.call_beside(self._point(pointer), 3 * _HANG, "moving the mouse")
+        return self._session.call_concurrently(self._point(pointer), 3 * _HANG, "moving the mouse")
 
     def key(self, key: Key) -> None:
         """Press or release a key."""
-        self._session.call_beside(self._key(key), 2 * _HANG, "pressing a key")
+        self._session.call_concurrently(self._key(key), 2 * _HANG, "pressing a key")
 
     def insert(self, text: str) -> None:
         """Insert text where the cursor is: pasted, or composed of several keys."""
-        self._session.call_beside(self._insert(text), 2 * _HANG, "inserting text")
+        self._session.call_concurrently(self._insert(text), 2 * _HANG, "inserting text")
 
     def selected(self) -> str:
         """The text that is selected in the current tab, or else in another one."""
-        return self._session.call_beside(self._selected(), 6 * _HANG, "reading what is selected")
+        return self._session.call_concurrently(self._selected(), 6 * _HANG, "reading what is selected")
 
     def take(self, offer: Offer, value: str) -> str:
         """Give the field of an offer a value; why it could not be given, or empty."""
@@ -213,7 +213,7 @@ class ByHand:
 
     def choose_files(self, paths: Sequence[Path]) -> str:
         """Answer the page that waits for files; why that could not be done, or empty."""
-        return self._session.call_beside(self._choose_files(paths), 3 * _HANG, "choosing files")
+        return self._session.call_concurrently(self._choose_files(paths), 3 * _HANG, "choosing files")
 
     def act(self, action: Action) -> str:
         """What is done beside the page: go to an address, back, to another tab, answer a dialog; why not, or empty."""

@@ -11,7 +11,7 @@ from pytest_webarena.text import shorten
 
 __all__ = [
     "STOPPED_RESPONDING", "Beside", "Doubt", "DownloadRecord", "EventKind", "ListOption", "Outcome", "PageEvent",
-    "PageReading", "Sighting",
+    "PageReading", "SelectorMatch",
 ]  # fmt: skip
 
 STOPPED_RESPONDING = "stopped responding"
@@ -131,7 +131,7 @@ class PageReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class SelectorMatch:
     """What one selector finds."""
 
     count: int = 0

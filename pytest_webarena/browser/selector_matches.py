@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting import element_probes
-from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.evidence import TargetRecord
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["sightings"]
 _IS = "(node, other) => node === other"
 
 
-async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[Sighting, ...]:
+async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[SelectorMatch, ...]:
     """What each of ``selectors`` finds in the tab now, in this order; one that is no selector finds nothing."""
     found = [await _handles(tab, selector, hang) for selector in selectors]
     kinds: list[tuple[ElementHandle, TargetRecord]] = []
@@ -30,7 +30,9 @@ async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[Si
         for handles in found:
             number = await _number(tab, handles[0], kinds, hang) if handles else -1
             gone = number < 0
-            seen.append(Sighting() if gone else Sighting(count=len(handles), element=number, target=kinds[number][1]))
+            seen.append(
+                SelectorMatch() if gone else SelectorMatch(count=len(handles), element=number, target=kinds[number][1])
+            )
     finally:
         for handle in (handle for handles in found for handle in handles):
             await tab.run(handle.dispose(), hang, "letting go of elements")

@@ -15,8 +15,8 @@ from pytest_webarena.browser.faults import DialogBlocks, TabGone, Unresponsive
 from pytest_webarena.browser.loop import closed_unbegun
 from pytest_webarena.browser.neighbours import beside
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.remote_input import ByHand
-from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageEvent, PageReading, Sighting
+from pytest_webarena.browser.remote_input import RemoteInput
+from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageEvent, PageReading, SelectorMatch
 from pytest_webarena.browser.session_work import SessionWork
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
@@ -108,7 +108,7 @@ class Session(SessionWork):
         or none within ``patience`` seconds."""
         return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """What each Playwright selector finds in the current tab, without waiting and touching nothing; nothing where a
         page does not answer."""
         return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
@@ -202,14 +202,14 @@ class Session(SessionWork):
         self._acting = self._acting or 0.0
         self._acted, self._trusted = time.monotonic(), False
 
-    def by_hand(self) -> ByHand:
+    def by_hand(self) -> RemoteInput:
         """The means for somebody without a window to see its pages and to act in them. `BrowserError` on other browsers
         than Chromium."""
         if not self._tabs.current.is_observable:
             raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
-        return ByHand(self)
+        return RemoteInput(self)
 
-    def call_beside(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
+    def call_concurrently(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
         """The result of a coroutine on the session's loop, which takes no turn."""
         return self._engine.run(coroutine, timeout=seconds + 1.0, what=what)
 

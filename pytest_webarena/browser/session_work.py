@@ -36,10 +36,10 @@ from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, PageCrash
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.pending_writes import begun_before, come_to_rest, holds_writes, reads_left
+from pytest_webarena.browser.pending_writes import come_to_rest, holds_writes, reads_left, started_before
 from pytest_webarena.browser.reading.check_reader import CheckReader
 from pytest_webarena.browser.refused_requests import record_refused
-from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, Sighting
+from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, SelectorMatch
 from pytest_webarena.browser.selector_matches import sightings
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread
@@ -149,7 +149,7 @@ class SessionWork:
             async with self._lock:
                 await self._tabs.sync()
         if acts:
-            self._before, now = begun_before(self._tabs), time.monotonic()
+            self._before, now = started_before(self._tabs), time.monotonic()
             self._acting = self._acted = now
             self._first = self._first or now
             self._tabs.current.dialogs.new_action()
@@ -248,7 +248,7 @@ class SessionWork:
         first_event = len(self._events)
         requests = () if isinstance(action, Wait) else tuple(tab.inflight)
         if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
-            self._before = begun_before(self._tabs)
+            self._before = started_before(self._tabs)
         began = time.monotonic()
         if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
             self._acting = self._acted = began
@@ -322,7 +322,7 @@ class SessionWork:
         await self._tabs.sync()
         if target:
             await self._tabs.come_up(target, min(_COMES_UP, self._limits.hang))
-            self._before, self._acting = begun_before(self._tabs), time.monotonic()
+            self._before, self._acting = started_before(self._tabs), time.monotonic()
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
                 self._tabs.focus(number)
@@ -357,11 +357,11 @@ class SessionWork:
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return None
 
-    async def _sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+    async def _sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         try:
             return await sightings(self._tabs.current, selectors, self._limits.hang)
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
-            return tuple(Sighting() for _ in selectors)
+            return tuple(SelectorMatch() for _ in selectors)
 
     async def _screenshot(self) -> bytes:
         await self._tabs.sync()

@@ -19,7 +19,7 @@ from pytest_webarena.browser.observation.exact import ExactExtractor
 from pytest_webarena.browser.observation.fast.extractor import FastExtractor
 from pytest_webarena.browser.observation.fast.worlds import LostWorld
 from pytest_webarena.browser.observation.forms import Form, Page, lines_of
-from pytest_webarena.browser.observation.images import Shot, capture
+from pytest_webarena.browser.observation.images import Screenshot, capture
 from pytest_webarena.browser.observation.marking import marked
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 from pytest_webarena.browser.tabs.document_status import status_of
@@ -78,7 +78,7 @@ async def screenshot_of(tab: Tab, *, seconds: float) -> bytes:
     return (await capture(tab, ObservationConfig(), seconds=seconds)).data
 
 
-async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Shot | None:
+async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Screenshot | None:
     """One picture for all that needs one."""
     observed = config.observation
     if observed.pictured():

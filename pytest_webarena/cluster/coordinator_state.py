@@ -16,7 +16,7 @@ from pytest_webarena.llm_judge.reply_cache import VerdictCache
 from pytest_webarena.results.memory import Memory
 from pytest_webarena.rpc_proxies import Call
 
-__all__ = ["Answer", "Books"]
+__all__ = ["Answer", "CoordinatorState"]
 
 Answer = tuple[bool, Any]
 """Whether it went well, and what is given, or what is raised."""
@@ -33,7 +33,7 @@ _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
 """How each is opened, and what may be asked of it."""
 
 
-class Books:
+class CoordinatorState:
     """Answers the nodes' calls (`elsewhere.Call`), below ``roots`` alone. Thread-safe.
 
     Memories that a node has taken are free again when the node is gone.

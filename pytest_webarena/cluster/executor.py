@@ -18,7 +18,7 @@ from pytest_webarena.cluster.jobs import Helper, Job
 from pytest_webarena.cluster.node_health import SILENT, Watch
 from pytest_webarena.errors import HarnessError, SiteMissing
 from pytest_webarena.results.records import DEFAULT_BROWSER
-from pytest_webarena.trials.cancellation import BrokenOff
+from pytest_webarena.trials.cancellation import Cancelled
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -98,7 +98,7 @@ class ClusterExecutor(Watch):
         self._join()
 
     def break_off(self, end: Callable[[], None] = lambda: None) -> None:
-        """Take no more trials and end those under way, whose futures raise `BrokenOff`; what they say later is dropped.
+        """Take no more trials and end those under way, whose futures raise `Cancelled`; what they say later is dropped.
 
         Nodes send what there is of their trials' folders. ``end`` is called besides.
         """
@@ -286,7 +286,7 @@ class ClusterExecutor(Watch):
             return
         job.losses += 1
         self.tally.given_back += 1
-        if self._closed and isinstance(job.broken, BrokenOff):
+        if self._closed and isinstance(job.broken, Cancelled):
             self._resolve(job, error=job.broken)
         elif job.losses >= LOSSES:
             job.resolved = True
@@ -316,7 +316,7 @@ class ClusterExecutor(Watch):
     def _break_off(self, told: threading.Event, over: threading.Event) -> None:
         self._cancel()
         for job in self._open:
-            job.broken = BrokenOff("the run was broken off during this trial")
+            job.broken = Cancelled("the run was broken off during this trial")
         self._waiting.clear()  # those that were given back
         left = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
@@ -335,4 +335,4 @@ class ClusterExecutor(Watch):
 
     def _leave_behind(self) -> None:
         for job in list(self._open):
-            self._resolve(job, error=job.broken or BrokenOff("the run was broken off during this trial"))
+            self._resolve(job, error=job.broken or Cancelled("the run was broken off during this trial"))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.cluster.interface import Delivery, Parcel
-from pytest_webarena.cluster.node_capabilities import sites_lacking
+from pytest_webarena.cluster.node_capabilities import unmet_site_needs
 from pytest_webarena.cluster.project_files import NodePaths
 from pytest_webarena.cluster.shipping import pack, unpack
 from pytest_webarena.errors import HarnessError, Unready, UsageError
@@ -184,7 +184,9 @@ class Node:
         setup = self._setup
         if not setup.catalogue or not setup.sites:
             return ()
-        return tuple(sites_lacking(self._catalogue(setup.catalogue), setup.site_urls, setup.sites, pulls=setup.pulls))
+        return tuple(
+            unmet_site_needs(self._catalogue(setup.catalogue), setup.site_urls, setup.sites, pulls=setup.pulls)
+        )
 
     def play(self, token: str, parcel: Parcel | None) -> Future[Delivery]:
         """Have a trial played; see `members.Cluster.play`."""

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
     from pytest_webarena.sites.catalogues.running import Pulls
 
-__all__ = ["sites_lacking"]
+__all__ = ["unmet_site_needs"]
 
 
-def sites_lacking(
+def unmet_site_needs(
     catalogue: str, site_urls: Mapping[str, str], sites: Sequence[str], *, pulls: Pulls
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Those of ``sites`` that can't be had here, each by itself, and why.

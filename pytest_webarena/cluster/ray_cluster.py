@@ -22,7 +22,7 @@ from ray.exceptions import ActorUnavailableError, GetTimeoutError, ObjectLostErr
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pytest_webarena.cluster.cluster_address import answers
-from pytest_webarena.cluster.coordinator_state import Books
+from pytest_webarena.cluster.coordinator_state import CoordinatorState
 from pytest_webarena.cluster.interface import ClusterLost, Delivery, Member, NodeGone, NodeRefused, NodeSilent, Parcel
 from pytest_webarena.cluster.node import Node, Setup, Welcome, differences, versions
 from pytest_webarena.errors import HarnessError, UsageError
@@ -88,11 +88,11 @@ class NodeActor:
             await asyncio.to_thread(self._node.close)
 
 
-class BooksActor:
-    """The same for `Books`."""
+class CoordinatorActor:
+    """The same for `CoordinatorState`."""
 
     def __init__(self, roots: tuple[Path, ...]) -> None:
-        self._books = Books(roots)
+        self._books = CoordinatorState(roots)
 
     async def answer(self, node: str, call: Call) -> Answer:
         return await asyncio.to_thread(self._books.answer, node, call)
@@ -168,7 +168,7 @@ class RayCluster:
         self._received: dict[str, list[str]] = {}
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._books = (
-            ray.remote(BooksActor)
+            ray.remote(CoordinatorActor)
             .options(num_cpus=0, max_concurrency=1000, scheduling_strategy=here, max_restarts=-1)
             .remote(roots)
         )

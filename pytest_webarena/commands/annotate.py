@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.judge_protocol import Decision
-from pytest_webarena.error_collector import Wrongs
+from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, closest, writing
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
@@ -98,7 +98,7 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
                 f"{path}: expected the columns task and label, found no {' and no '.join(sorted(missing))}"
             )
         found: dict[TrialKey, Labelled] = {}
-        wrongs = Wrongs()
+        wrongs = ErrorCollector()
         for row in rows:
             with wrongs.of_one():
                 _take(row, f"{path}, line {rows.line_num}", records, found)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, Upload
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
-from pytest_webarena.recorder.autosave import Keeper, KeptRecording, read_kept, uploads_of
+from pytest_webarena.recorder.autosave import Autosaver, SavedRecording, read_kept, uploads_of
 from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.selector_proving import relative
@@ -94,7 +94,7 @@ def run_record(options: argparse.Namespace) -> int:
         runtime = exits.enter_context(open_runtime(name, headed=headed, executable=options.browser_executable))
         if page:
             return record_on_page(task, runtime, _page_options(options, task, catalogue, live=live))
-        keeper = Keeper(options.output, Path("recorded-files"), print)
+        keeper = Autosaver(options.output, Path("recorded-files"), print)
         watched = evidence is None
         if watched:
             print("\n".join((*_signed_in_as(task, catalogue), "")))
@@ -206,7 +206,7 @@ def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[boo
 # --- where it comes from
 
 
-def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Keeper) -> Shown:
+def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Autosaver) -> Shown:
     print(f"Use the browser's window to do this:\n  {task.intent}\nEach step is logged here. Enter ends it.\n")
     ended = threading.Event()
 
@@ -228,7 +228,7 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Ke
     return shown_of(evidence, answer)
 
 
-def _kept(source: Path | None) -> KeptRecording | None:
+def _kept(source: Path | None) -> SavedRecording | None:
     """A recording that was kept; None where there is none, or a trial's folder."""
     return read_kept(source) if source is not None and source.is_file() else None
 

@@ -17,10 +17,10 @@ from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
 from pytest_webarena.sites.site_daemon import (
-    StandingClient,
-    StandingSettings,
-    StandingSite,
-    StandingStatus,
+    DaemonClient,
+    DaemonSettings,
+    DaemonSite,
+    DaemonStatus,
     start,
     state_directory,
 )
@@ -216,7 +216,7 @@ def _logs(options: argparse.Namespace) -> int:
 
 def _up(options: argparse.Namespace) -> int:
     catalogue = _catalogue(options)
-    if (running := StandingClient.find(options.sites)) is not None:
+    if (running := DaemonClient.find(options.sites)) is not None:
         status = running.status()
         raise UsageError(
             f"sites of {options.sites} run already (process {status.pid}); "
@@ -231,7 +231,7 @@ def _up(options: argparse.Namespace) -> int:
         _tell(finding)
     if not wanted:
         raise SiteMissing("none of the sites asked for is here")
-    settings = StandingSettings(
+    settings = DaemonSettings(
         catalogue=catalogue.option,
         site_urls=parse_site_urls(options.site_url),
         apps={app.name: tuple(site.name for site in app.sites) for app in wanted if app.sites},
@@ -271,7 +271,7 @@ def _reset(options: argparse.Namespace) -> int:
 
 
 def _down(options: argparse.Namespace) -> int:
-    client = StandingClient.find(options.sites)
+    client = DaemonClient.find(options.sites)
     if client is None:
         print(f"no sites of {options.sites} run")
         return 0
@@ -280,7 +280,7 @@ def _down(options: argparse.Namespace) -> int:
     return 0
 
 
-def _wait(client: StandingClient, hints: Mapping[str, float], apps: Sequence[str]) -> None:
+def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str]) -> None:
     """Until all of ``apps`` are up or have failed; tells how it goes."""
     began, told = time.monotonic(), 0.0
     fancy = sys.stdout.isatty()
@@ -302,7 +302,7 @@ def _wait(client: StandingClient, hints: Mapping[str, float], apps: Sequence[str
         time.sleep(_POLL)
 
 
-def _progress(site: StandingSite, hint: float) -> str:
+def _progress(site: DaemonSite, hint: float) -> str:
     return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (f" ({site.doing})" if site.doing else "")
 
 
@@ -372,14 +372,14 @@ def _apps(catalogue: Catalogue, names: Sequence[str], *, asked_only: bool = Fals
     return [app for app in catalogue.apps.values() if app.name not in needed]
 
 
-def _running(options: argparse.Namespace) -> StandingClient:
-    client = StandingClient.find(options.sites)
+def _running(options: argparse.Namespace) -> DaemonClient:
+    client = DaemonClient.find(options.sites)
     if client is None:
         raise UsageError(f"no sites of {options.sites} run; start them with: webarena sites up --sites={options.sites}")
     return client
 
 
-def _chosen(status: StandingStatus, names: Iterable[str]) -> list[StandingSite]:
+def _chosen(status: DaemonStatus, names: Iterable[str]) -> list[DaemonSite]:
     """The apps that were named, by their own name or a site's; all without names."""
     wanted = list(names)
     if not wanted:
@@ -391,7 +391,7 @@ def _chosen(status: StandingStatus, names: Iterable[str]) -> list[StandingSite]:
     return [app for app in status.apps if any(name == app.app or name in app.sites for name in wanted)]
 
 
-def _show(site: StandingSite) -> None:
+def _show(site: DaemonSite) -> None:
     _say(site.app, f"{site.state} for {site.seconds:.0f} s")
     for name, access in site.access.items():
         _say(f"  {name}", access.start)

@@ -14,7 +14,7 @@ from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead,
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
-from pytest_webarena.gateway.response_body import Rest
+from pytest_webarena.gateway.response_body import ResponseBody
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
@@ -91,7 +91,7 @@ class Exchange:
         self._response_body: BodyReader | None = None
         self._upstream: UpstreamConnection | None = None
         self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | Rest | None = None
+        self._timer: asyncio.TimerHandle | ResponseBody | None = None
         self._close = request.close
         self._over = False
         self._orphan = False
@@ -338,7 +338,7 @@ class Exchange:
         self._cancel_timer()
         if self._route.abroad:
             asked = self._request.fields
-            self._timer = Rest.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
+            self._timer = ResponseBody.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
         # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:

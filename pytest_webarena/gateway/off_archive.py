@@ -9,13 +9,13 @@ from pytest_webarena.gateway.heads import RequestHead
 from pytest_webarena.gateway.routes import NotArchived, Refused, RouteTable
 from pytest_webarena.gateway.upstream import Route
 
-__all__ = ["Beyond", "is_below"]
+__all__ = ["OffArchive", "is_below"]
 
 _HOSTS = 2000
 """Hosts of one trial. Pages can make up as many as they like, and each costs a certificate."""
 
 
-class Beyond:
+class OffArchive:
     """Asked by a gateway with archived sites for hosts that nothing serves (`routes.Guarded`). Where an agent goes by
     itself is refused as anywhere; what pages load from there, and pages that they lead to, are lacking."""
 
@@ -26,9 +26,9 @@ class Beyond:
         ``home``: such where the trial begins, or may go on the site that is archived: all of them lacks."""
         self._routes, self._read, self._unneeded, self._home, self._hosts = routes, read, unneeded, home, 0
 
-    def of(self, routes: RouteTable) -> Beyond:
+    def of(self, routes: RouteTable) -> OffArchive:
         """The same for another gateway."""
-        return Beyond(routes, read=self._read, unneeded=self._unneeded, home=self._home)
+        return OffArchive(routes, read=self._read, unneeded=self._unneeded, home=self._home)
 
     def route(self, host: str, port: int) -> Route:
         """A way that nothing is sent on."""
@@ -58,7 +58,7 @@ class Beyond:
 class _Nowhere(Route):
     """A host that no archive has."""
 
-    def __init__(self, beyond: Beyond, host: str, port: int, *, tls: bool) -> None:
+    def __init__(self, beyond: OffArchive, host: str, port: int, *, tls: bool) -> None:
         super().__init__(host, port, host, port, tls=tls, read=tls)
         self._beyond = beyond
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import urljoin, urlsplit
 
-__all__ = ["SentOn"]
+__all__ = ["RedirectSources"]
 
 _KEPT = 1000
 
 
-class SentOn:
+class RedirectSources:
     """Addresses, and the page that sent its visitor there; whoever is sent on by one of these was sent by the first."""
 
     def __init__(self) -> None:

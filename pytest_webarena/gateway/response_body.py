@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pytest_webarena.gateway.archive_misses import lack_of
 from pytest_webarena.gateway.log_entry import Entry
 
-__all__ = ["Rest"]
+__all__ = ["ResponseBody"]
 
 _ENDLESS = 4
 """How many times as long as the head of an answer may take a page may come bit by bit."""
@@ -18,7 +18,7 @@ _DOCUMENTS = re.compile("text/(?:html|css|javascript)|application/(?:xhtml|javas
 """What a page needs all of, and at once."""
 
 
-class Rest:
+class ResponseBody:
     """Looks after it from time to time, until it is cancelled."""
 
     __slots__ = ("_ends", "_entry", "_fault", "_had", "_timer", "_within")
@@ -36,7 +36,7 @@ class Rest:
         answered: Sequence[str],
         within: float | None,
         fault: Callable[[str, int], None],
-    ) -> Rest | None:
+    ) -> ResponseBody | None:
         """Note in ``entry`` that the rest is waited for; what looks after that of a page, ``within`` seconds a time.
 
         ``asked`` and ``answered`` are the fields of both heads. Streams of data are no such answers, nor is what only

@@ -9,7 +9,7 @@ from typing import Protocol
 from pytest_webarena.gateway.archive_misses import Lack
 from pytest_webarena.gateway.heads import BadMessage
 from pytest_webarena.gateway.obstacles import Obstacle
-from pytest_webarena.gateway.redirect_sources import SentOn
+from pytest_webarena.gateway.redirect_sources import RedirectSources
 from pytest_webarena.gateway.upstream import Allowed, Route, nothing_allowed
 
 __all__ = ["Guarded", "Hindered", "Intercepted", "NotArchived", "Refused", "RouteTable"]
@@ -65,7 +65,7 @@ class RouteTable:
         """Who is asked for what no route serves; None: it is refused."""
         self.abroad: dict[tuple[str, int], Route] = {}
         """Routes that it gave, which are not listed."""
-        self.sent_on = SentOn()
+        self.sent_on = RedirectSources()
         """Where pages of archived sites have sent their visitors."""
         self.allows: Allowed = nothing_allowed
         """What the trial might send to live sites, were those that are archived here live."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pytest_webarena.gateway.heads import RequestHead, ResponseHead
     from pytest_webarena.gateway.log_entry import Entry
-    from pytest_webarena.gateway.redirect_sources import SentOn
+    from pytest_webarena.gateway.redirect_sources import RedirectSources
 
 __all__ = [
     "Allowed",
@@ -105,7 +105,7 @@ class Route:
         """Whether an archive serves it: nothing can be changed there, and what it lacks it says (`lacking`)."""
         self.unneeded = unneeded
         """Of an archived host: whether what it lacks decides nothing."""
-        self.sent_on: SentOn | None = None
+        self.sent_on: RedirectSources | None = None
         """Of an archived host: where it is noted whom its pages send on."""
         self.allowed: Allowed = nothing_allowed
         """Of an archived host: what the trial might send to the live site."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.evidence import StepRecord
 
-__all__ = ["Retold"]
+__all__ = ["BrowserGymObservation"]
 
 _ID = re.compile(r"\[(\d+)\]", re.ASCII)
 _MOST_TABS = 1_000_000
@@ -28,7 +28,7 @@ _LONG = 1e9
 """Seconds: decades. Gymnasium warns of spaces without an end."""
 
 
-class Retold:
+class BrowserGymObservation:
     """One episode, retold as it goes. Times are in seconds since its first observation."""
 
     def __init__(

@@ -23,22 +23,22 @@ from pytest_webarena.checks.answer_form import answer_form
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
 from pytest_webarena.evidence import Evidence, StepRecord
-from pytest_webarena.gym.browsergym_observation import Retold
+from pytest_webarena.gym.browsergym_observation import BrowserGymObservation
 from pytest_webarena.gym.rollout import Rollout
-from pytest_webarena.gym.shared_runtime import Guest, HouseKey, enter
+from pytest_webarena.gym.shared_runtime import Guest, RuntimeKey, enter
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.gym.tree import AnyTree, tree
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
-from pytest_webarena.trials.archive_misses import with_lacks
+from pytest_webarena.trials.archive_misses import with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
-from pytest_webarena.trials.trial_environment import Stage, set_stage
+from pytest_webarena.trials.trial_environment import TrialEnvironment, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
@@ -59,7 +59,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. ``dialogs`` is the
     policy for native dialogs; None: ``hold`` where the grammar can answer them, else that of ``session``. Any policy
     of ``session`` but ``accept``, its default, wins over the grammar. The observation holds
-    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, what `Retold`
+    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, what `BrowserGymObservation`
     tells in BrowserGym's names, and with a picture asked for in ``observation`` also ``screenshot``,
     with ``axtree_object`` the page's text as BrowserGym's nodes. The reward is 0
     until the end, then the checks' score, 0 to 1. An answer terminates the episode; limits and stop rules truncate it.
@@ -108,21 +108,25 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         elif dialogs not in get_args(DialogPolicy):
             raise UsageError(f"unknown dialog policy {dialogs!r}; {closest(dialogs, get_args(DialogPolicy))}")
         self._session_config = replace(base, observation=seen, dialogs=dialogs)
-        self._key = HouseKey(sites, browser_executable, headed)
+        self._key = RuntimeKey(sites, browser_executable, headed)
         self._guest: Guest | None = None
         self._process = -1
         """Where it was reset: sites and browser belong to that process alone."""
         self._episode_exits = ExitStack()
-        self._stage: Stage | None = None
+        self._stage: TrialEnvironment | None = None
         self._rollout: Rollout | None = None
         self._task: Task | None = None
         self._queue: list[str] = []
         self._collector: Collector | None = None
-        self._retold: Retold | None = None
+        self._retold: BrowserGymObservation | None = None
         self._seen: Observation | None = None
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
-        spaces: dict[str, gymnasium.Space[Any]] = {**lines, "text": AnyText(_TEXT), **Retold.spaces(_LINE)}
+        spaces: dict[str, gymnasium.Space[Any]] = {
+            **lines,
+            "text": AnyText(_TEXT),
+            **BrowserGymObservation.spaces(_LINE),
+        }
         self._in_nodes = axtree_object
         if axtree_object:
             if "accessibility_tree" not in seen.kinds:
@@ -168,7 +172,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         stage = self._stage
         collector = self._collector = Collector(task, stage, self._options)
 
-        retold = self._retold = Retold(self._goal(), stage.images, _LINE)
+        retold = self._retold = BrowserGymObservation(self._goal(), stage.images, _LINE)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
@@ -205,7 +209,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             evidence = self._gather(said)
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=said.ending.reason, stop_detail=said.ending.detail)
-        decided, _ = with_lacks(decided, evidence)
+        decided, _ = with_misses(decided, evidence)
         if self._stage.lease is not None and self._stage.lease.live:
             decided, _ = with_obstacles(decided, evidence)
         if decided.cause is not None or verdict.score is None:

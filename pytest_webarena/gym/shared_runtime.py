@@ -22,16 +22,16 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
-from pytest_webarena.trials.trial_environment import Stage
+from pytest_webarena.trials.trial_environment import TrialEnvironment
 
-__all__ = ["Guest", "HouseKey", "enter"]
+__all__ = ["Guest", "RuntimeKey", "enter"]
 
 _ROOMS = 256
 """Most replicas of an app: one per environment of the process, which may all be in use at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class HouseKey:
+class RuntimeKey:
     """Environments that agree in this share a house."""
 
     catalogue: str
@@ -40,8 +40,8 @@ class HouseKey:
     process: int = -1
 
 
-class _House:
-    def __init__(self, key: HouseKey) -> None:
+class _SharedRuntime:
+    def __init__(self, key: RuntimeKey) -> None:
         self.guests = 0
         self.directory = Path(tempfile.mkdtemp(prefix="webarena-gym-"))
         try:
@@ -74,14 +74,14 @@ class _House:
 
 
 _lock = threading.Lock()
-_houses: dict[HouseKey, _House] = {}
+_houses: dict[RuntimeKey, _SharedRuntime] = {}
 
 
 class Guest:
     """One environment's share of a house (`trials.stage.Resources`), with session settings of its own."""
 
-    def __init__(self, key: HouseKey, session: SessionConfig) -> None:
-        self._key: HouseKey | None = key
+    def __init__(self, key: RuntimeKey, session: SessionConfig) -> None:
+        self._key: RuntimeKey | None = key
         self._house = _houses[key]
         self._session = session
 
@@ -111,7 +111,7 @@ class Guest:
             storage_state=storage_state,
         )
 
-    def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
+    def keeper(self, users: Mapping[str, str]) -> Callable[[TrialEnvironment, StepRecord], str]:
         """As the runtime's."""
         return self._house.runtime.keeper(users)
 
@@ -132,11 +132,11 @@ class Guest:
         self._house.close()
 
 
-def enter(key: HouseKey, session: SessionConfig) -> Guest:
+def enter(key: RuntimeKey, session: SessionConfig) -> Guest:
     """A share of the house for ``key``, which is opened if this is its first guest in this process."""
     key = replace(key, process=os.getpid())
     with _lock:
         if key not in _houses:
-            _houses[key] = _House(key)
+            _houses[key] = _SharedRuntime(key)
         _houses[key].guests += 1
         return Guest(key, session)

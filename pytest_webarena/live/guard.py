@@ -11,7 +11,7 @@ from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.pages import NOT_SENT
-from pytest_webarena.gateway.redirect_sources import SentOn
+from pytest_webarena.gateway.redirect_sources import RedirectSources
 from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
 from pytest_webarena.live import bot_walls
@@ -35,7 +35,7 @@ class Guard:
 
     def __init__(self, world: World, terms: Terms) -> None:
         self.world, self.terms = world, terms
-        self._sent_on = SentOn()
+        self._sent_on = RedirectSources()
         self._hosts = 0
 
     def route(self, host: str, port: int) -> Route:

@@ -13,10 +13,10 @@ from pytest_webarena.gateway.routes import Hindered
 from pytest_webarena.live.addresses import why_no_host, why_not_public
 from pytest_webarena.live.connecting import Forbidden, LookUp, P, connect, look_up
 from pytest_webarena.live.fetching import fetch
-from pytest_webarena.live.rate_limits import Pace, TooOften
+from pytest_webarena.live.rate_limits import RateLimits, TooOften
 from pytest_webarena.live.robots import ROBOT, Robots
 from pytest_webarena.live.tunnelling import Proxy
-from pytest_webarena.live.visit_rules import Manners
+from pytest_webarena.live.visit_rules import VisitPolicy
 
 __all__ = ["World"]
 
@@ -30,7 +30,7 @@ class World:
 
     def __init__(
         self,
-        manners: Manners,
+        manners: VisitPolicy,
         *,
         closed: Callable[[str], str] = why_not_public,
         find: LookUp = look_up,
@@ -41,7 +41,7 @@ class World:
         self.manners = manners
         self._closed, self._find = closed, find
         self._secure, self._proxy = secure, proxy
-        self.pace = Pace(
+        self.pace = RateLimits(
             pages=manners.pages_per_second,
             requests=manners.requests_per_second,
             patience=manners.patience,

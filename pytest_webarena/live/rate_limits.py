@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Pace", "TooOften"]
+__all__ = ["RateLimits", "TooOften"]
 
 _PAGES_AT_ONCE = 4
 _REQUESTS_AT_ONCE = 60
@@ -45,7 +45,7 @@ class _Host:
     """The time before which it does not want to be asked."""
 
 
-class Pace:
+class RateLimits:
     """Holds requests back. Times in seconds, of ``clock``; rates per second."""
 
     def __init__(self, *, pages: float, requests: float, patience: float, clock: Callable[[], float]) -> None:

@@ -13,13 +13,13 @@ from pytest_webarena.live.domains import registrable, within
 from pytest_webarena.tasks.live_form import NamedRequest, parse_named
 from pytest_webarena.tasks.model import LiveTerms
 
-__all__ = ["Manners", "Terms", "terms_of"]
+__all__ = ["Terms", "VisitPolicy", "terms_of"]
 
 _UNRESERVED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class VisitPolicy:
     """How hosts of the world are asked, for all trials of a catalogue alike."""
 
     pages_per_second: float = 1.0

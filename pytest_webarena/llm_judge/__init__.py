@@ -2,17 +2,23 @@
 
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings, placed
 from pytest_webarena.llm_judge.judge import Judge, JudgeSession
-from pytest_webarena.llm_judge.judge_eligibility import Standing, errors, judge_facts, offs, standing
+from pytest_webarena.llm_judge.judge_eligibility import (
+    JudgeEligibility,
+    errors,
+    judge_eligibility_of,
+    judge_facts,
+    offs,
+)
 
 __all__ = [
     "Judge",
+    "JudgeEligibility",
     "JudgeIdentity",
     "JudgeSession",
     "JudgeSettings",
-    "Standing",
     "errors",
+    "judge_eligibility_of",
     "judge_facts",
     "offs",
     "placed",
-    "standing",
 ]

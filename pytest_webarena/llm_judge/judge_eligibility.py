@@ -12,11 +12,11 @@ from pytest_webarena.llm_judge.judge import NO_JUDGE
 from pytest_webarena.llm_judge.measuring import KnownJudge, find_measurement
 from pytest_webarena.results.records import JudgeErrors
 
-__all__ = ["Standing", "errors", "judge_facts", "offs", "standing"]
+__all__ = ["JudgeEligibility", "errors", "judge_eligibility_of", "judge_facts", "offs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class JudgeEligibility:
     """What is known of a judge before it is asked."""
 
     known: KnownJudge | None
@@ -31,25 +31,27 @@ _SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rubric": "rubrics",
 """The labelled answers that measure a judge for kinds of question which the usual ones don't have."""
 
 
-def standing(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> Standing:
+def judge_eligibility_of(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> JudgeEligibility:
     """A measured judge has to reach the bar. One that was never measured is asked, and every report says so."""
     if not settings.model:
-        return Standing(known=None, off=NO_JUDGE, told="none")
+        return JudgeEligibility(known=None, off=NO_JUDGE, told="none")
     who = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
     known = find_measurement(settings.identity(kind))
     if known is None:
         more = f" --set={_SETS[kind]}" if kind in _SETS else ""
-        return Standing(known=None, off="", told=f"{who}, not measured (webarena judge measure {settings.model}{more})")
+        return JudgeEligibility(
+            known=None, off="", told=f"{who}, not measured (webarena judge measure {settings.model}{more})"
+        )
     if settings.bar and known.kappa < settings.bar:
         off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
-        return Standing(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")
-    return Standing(known=known, off="", told=f"{who}, {known}")
+        return JudgeEligibility(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")
+    return JudgeEligibility(known=known, off="", told=f"{who}, {known}")
 
 
 def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:
     """Why the judge may not be asked, by kind of question: each is measured by itself."""
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
-    return {kind: standing(settings, kind).off for kind in kinds}
+    return {kind: judge_eligibility_of(settings, kind).off for kind in kinds}
 
 
 def errors(settings: JudgeSettings) -> Mapping[QuestionKind, JudgeErrors]:
@@ -57,7 +59,7 @@ def errors(settings: JudgeSettings) -> Mapping[QuestionKind, JudgeErrors]:
     if not settings.model:
         return {}
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
-    found = ((kind, standing(settings, kind).known) for kind in kinds)
+    found = ((kind, judge_eligibility_of(settings, kind).known) for kind in kinds)
     return {kind: known.errors for kind, known in found if known is not None and known.errors is not None}
 
 
@@ -65,7 +67,7 @@ def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
     """For ``run.json``: which judge it is, where it is reached, how good it is known to be. None without one."""
     if not settings.model:
         return None
-    identity, state = settings.identity(), standing(settings)
+    identity, state = settings.identity(), judge_eligibility_of(settings)
     return {
         **asdict(identity),
         "fingerprint": identity.fingerprint,
@@ -80,7 +82,7 @@ def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
 
 def _others(settings: JudgeSettings) -> dict[str, Any]:
     """What is known of it where it was measured with other answers."""
-    found = {kind: standing(settings, kind) for kind in _SETS}
+    found = {kind: judge_eligibility_of(settings, kind) for kind in _SETS}
     return {
         kind: {"prompt": settings.identity(kind).prompt, "measured": asdict(state.known), "off": state.off}
         for kind, state in found.items()

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.error_collector import Wrongs
+from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, recording
 from pytest_webarena.monitoring.alternatives import Known
 from pytest_webarena.monitoring.findings import STATUSES, TaskFinding
@@ -85,7 +85,7 @@ def read_flags(path: Path) -> tuple[Flag, ...]:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(f"--flags {path}: expected a file that the viewer has written, found none: {error}") from None
-    found, wrongs = [], Wrongs()
+    found, wrongs = [], ErrorCollector()
     for number, line in enumerate(text.splitlines(), start=1):
         with wrongs.of_one():
             if line.strip():
@@ -268,7 +268,7 @@ def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
     for entry in sorted(entries, key=lambda each: each.at):
         month = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m")
         months.setdefault(month, {}).setdefault((entry.task, entry.digest), []).append(entry)
-    standing: dict[tuple[str, str], str] = {}
+    judge_eligibility_of: dict[tuple[str, str], str] = {}
     found = []
     for month, tasks in months.items():
         told = {
@@ -276,7 +276,7 @@ def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
             for key, each in tasks.items()
             if (statuses := [e.status for e in each if e.status in _TOLD])
         }
-        again = [key for key in told if standing.get(key) == "valid"]
+        again = [key for key in told if judge_eligibility_of.get(key) == "valid"]
         counts = {status: sum(each == status for each in told.values()) for status in _TOLD}
         found.append(
             Month(
@@ -284,5 +284,5 @@ def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
                 lost=sum(told[key] != "valid" for key in again),
             )
         )  # fmt: skip
-        standing.update(told)
+        judge_eligibility_of.update(told)
     return tuple(found)

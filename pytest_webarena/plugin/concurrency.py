@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Loop", "run_wide", "wanted"]
+__all__ = ["Loop", "run_concurrent", "wanted"]
 
 _AHEAD = 16
 """How many times the trials that there is room for may have been begun, where nodes have not the same sites."""
@@ -43,12 +43,12 @@ def wanted(session: pytest.Session) -> bool:
     return (settings.wide > 1 or settings.ray is not None) and not idle
 
 
-def run_wide(session: pytest.Session, kind: type[Loop]) -> bool:
+def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
     """In place of pytest's own loop, by a loop of this kind."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
     elsewhere = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
-    with without_alarms(), outputs.kept_apart(session.config), elsewhere as cluster:
+    with without_alarms(), outputs.separate_outputs(session.config), elsewhere as cluster:
         loop = kind(session, cluster)
         session.config.pluginmanager.register(loop, "webarena-wide")
         try:
@@ -86,7 +86,7 @@ class _Runner:
 class Loop:
     """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
 
-    def __init__(self, session: pytest.Session, cluster: ray_dispatch.Clustered | None = None) -> None:
+    def __init__(self, session: pytest.Session, cluster: ray_dispatch.RayDispatch | None = None) -> None:
         """``cluster``: where trials are played; None: here."""
         self._session = session
         self._settings = session.config.stash[SETTINGS]

@@ -6,13 +6,13 @@ from typing import Any
 
 from xdist.scheduler import LoadScheduling
 
-from pytest_webarena.plugin.prefetched_trial import read_begun
+from pytest_webarena.plugin.prefetched_trial import read_started
 from pytest_webarena.plugin.run_start import run_info
 
-__all__ = ["WideScheduling"]
+__all__ = ["ConcurrencyScheduling"]
 
 
-class WideScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's scheduler has no types that mypy sees
+class ConcurrencyScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's scheduler has no types that mypy sees
     """As many items as a worker can begin, and another one for each that is reported: nobody sits on a stretch of them
     while others have room.
 
@@ -51,7 +51,7 @@ class WideScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's scheduler
         if not pending or node not in self.node2collection:
             result: str | None = super().remove_node(node)
             return result
-        begun = read_begun(run_info(self.config), node.gateway.id)
+        begun = read_started(run_info(self.config), node.gateway.id)
         in_flight = [index for index in pending if index in begun] or pending[:1]
         pending[:] = [in_flight[0], *(index for index in pending if index not in in_flight)]
         session = self.config.pluginmanager.get_plugin("dsession")

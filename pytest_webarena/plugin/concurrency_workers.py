@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.plugin.concurrency import Loop
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.prefetched_trial import note_begun
+from pytest_webarena.plugin.prefetched_trial import record_started
 from pytest_webarena.plugin.stash import BEGUN, RUN
 from pytest_webarena.plugin.xdist import send_serial, worker_id
 
@@ -94,7 +94,7 @@ class WorkerLoop(Loop):
             self._xdist.sendevent("runtest_protocol_complete", item_index=index, duration=time.perf_counter() - began)
 
     def _begins(self, item: pytest.Item) -> None:
-        note_begun(self._session.config.stash[RUN], worker_id(self._session.config), self._index[item])
+        record_started(self._session.config.stash[RUN], worker_id(self._session.config), self._index[item])
 
     def _tell(self, reasons: Counter[str]) -> None:
         send_serial(self._session.config, reasons)

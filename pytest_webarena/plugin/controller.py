@@ -28,7 +28,7 @@ from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
-from pytest_webarena.results.records import browser_told
+from pytest_webarena.results.records import browser_text
 from pytest_webarena.results.rundir import claim, point_latest
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 from pytest_webarena.text import printable
@@ -430,7 +430,7 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
     for started in run.unfinished():
         if "key" not in started or started.get("time", 0.0) < since:
             continue
-        key = TrialKey.from_json(started["key"], browser=browser_told(started))
+        key = TrialKey.from_json(started["key"], browser=browser_text(started))
         who = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
         message = f"{who} during this trial (attempt {started['attempt']})"
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.executor import TrialExecutor
     from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
-    from pytest_webarena.trials.record_replay import OnRecord
+    from pytest_webarena.trials.record_replay import RecordReplay
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import FittedRuntime, Runtime, RuntimeConfig
@@ -291,10 +291,12 @@ def webarena_rescorer(
 
 
 @pytest.fixture
-def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig) -> OnRecord:
+def webarena_on_record(
+    pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig
+) -> RecordReplay:
     """What stands in for the runtime when agents are run on recorded trials: no broker, no browser."""
     from pytest_webarena.llm_judge import Judge, errors, offs
-    from pytest_webarena.trials.record_replay import OnRecord
+    from pytest_webarena.trials.record_replay import RecordReplay
 
     asked = settings_of(pytestconfig).on_record
     assert asked is not None, "the fixture is asked for with --replay-run alone"
@@ -302,7 +304,7 @@ def webarena_on_record(pytestconfig: pytest.Config, webarena_run: RunInfo, webar
     judge = Judge(
         config.judge, config.options.models, worker=config.worker, off=offs(config.judge), errors=errors(config.judge)
     )
-    return OnRecord(webarena_run, config, judge=judge, source=asked.run, of=asked.of)
+    return RecordReplay(webarena_run, config, judge=judge, source=asked.run, of=asked.of)
 
 
 @pytest.fixture

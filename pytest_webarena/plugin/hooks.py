@@ -145,7 +145,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         from pytest_webarena.plugin.concurrency_workers import WorkerLoop
 
         kind = WorkerLoop
-    return concurrency.run_wide(session, kind)
+    return concurrency.run_concurrent(session, kind)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -204,7 +204,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")  # around pytest's own
 def pytest_terminal_summary_of_equal_errors(terminalreporter: TerminalReporter) -> Generator[None]:
-    with repeated_errors.told_once(terminalreporter):
+    with repeated_errors.report_once(terminalreporter):
         return (yield)
 
 

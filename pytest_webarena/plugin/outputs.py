@@ -13,11 +13,11 @@ from pytest_webarena.trials.captured_output import OfTrials, Output, divided, in
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["Output", "inside", "kept_apart"]
+__all__ = ["Output", "inside", "separate_outputs"]
 
 
 @contextmanager
-def kept_apart(config: pytest.Config) -> Iterator[None]:
+def separate_outputs(config: pytest.Config) -> Iterator[None]:
     """Inside, trials in flight print each to its own `Output`. With ``-s`` they print to the terminal, as ever."""
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     captures = config.getoption("capture", "no") != "no" and capture is not None

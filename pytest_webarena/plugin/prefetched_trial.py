@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["Begun", "Played", "note_begun", "read_begun", "set_times"]
+__all__ = ["Begun", "Played", "read_started", "record_started", "set_times"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def set_times(item: pytest.Item, report: pytest.TestReport) -> None:
         report.duration = played.stop - played.start
 
 
-def note_begun(info: RunInfo, worker: str, index: int) -> None:
+def record_started(info: RunInfo, worker: str, index: int) -> None:
     """In a worker of xdist's: it is playing its item of this number, for whoever tells what it was at when it died.
 
     Thread-safe. Where it can't be written, a death is told less exactly.
@@ -68,7 +68,7 @@ def note_begun(info: RunInfo, worker: str, index: int) -> None:
             file.write(f"{index}\n")
 
 
-def read_begun(info: RunInfo, worker: str) -> frozenset[int]:
+def read_started(info: RunInfo, worker: str) -> frozenset[int]:
     """In the controller: which items the worker has begun since it is there; those that are over, too."""
     try:
         lines = _begun_file(info, worker).read_text().splitlines()

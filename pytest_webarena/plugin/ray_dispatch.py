@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["ClusterSettings", "Clustered", "Through", "opened", "read_cluster"]
+__all__ = ["ClusterSettings", "RayDispatch", "Through", "opened", "read_cluster"]
 
 _NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
@@ -76,7 +76,7 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
     return ClusterSettings(given=given, address=find_address(given), insecure=option("--ray-insecure"), wide=wide)
 
 
-class Clustered:
+class RayDispatch:
     """The cluster of a run, from its first trial to its last."""
 
     def __init__(self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, tell: queue.SimpleQueue[str]):
@@ -126,7 +126,7 @@ class Through:
 
 
 @contextmanager
-def opened(session: pytest.Session) -> Iterator[Clustered]:
+def opened(session: pytest.Session) -> Iterator[RayDispatch]:
     """The cluster of ``session``; afterwards nothing of the run is left on its nodes. `pytest.UsageError` when it can't
     be had."""
     from pytest_webarena.plugin.run_start import run_info
@@ -146,7 +146,7 @@ def opened(session: pytest.Session) -> Iterator[Clustered]:
     executor = ClusterExecutor(
         cluster, receive=work.receive, give_up=work.give_up, wrap=work.wrap, tell=lambda line: told.put(f"ray: {line}")
     )
-    clustered = Clustered(config, info, executor, told)
+    clustered = RayDispatch(config, info, executor, told)
     try:
         executor.ready.wait()
         if not executor.members:

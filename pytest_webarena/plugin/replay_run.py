@@ -15,13 +15,13 @@ from pytest_webarena.results.conditions import check_rates
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["OnRecordSettings", "read_on_record", "unrecorded"]
+__all__ = ["ReplayRunSettings", "read_on_record", "unrecorded"]
 
 _ALONE = ("--rescore", "--resume", "--audit", "--stop-when-settled", "--baseline", "--min-pass-rate", "--shard")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnRecordSettings:
+class ReplayRunSettings:
     """What ``--replay-run`` and ``--replay-of`` say."""
 
     run: Path
@@ -29,7 +29,7 @@ class OnRecordSettings:
     """Whose trials are followed; empty: those of the agent's own name, else of the only one that tried the task."""
 
 
-def read_on_record(config: pytest.Config, agents: Sequence[str]) -> OnRecordSettings | None:
+def read_on_record(config: pytest.Config, agents: Sequence[str]) -> ReplayRunSettings | None:
     """None without the option. `UsageError` for what it can't be combined with, and runs without trials of agents."""
     name, of = config.getoption("--replay-run"), config.getoption("--replay-of")
     if not name:
@@ -46,10 +46,10 @@ def read_on_record(config: pytest.Config, agents: Sequence[str]) -> OnRecordSett
     check_rates(run, facts)
     if facts.get("audit"):
         raise UsageError(f"--replay-run: expected a run of agents, found an audit of tasks in {run}")
-    return OnRecordSettings(run=run, of=of)
+    return ReplayRunSettings(run=run, of=of)
 
 
-def unrecorded(items: Iterable[pytest.Item], settings: OnRecordSettings) -> list[pytest.Item]:
+def unrecorded(items: Iterable[pytest.Item], settings: ReplayRunSettings) -> list[pytest.Item]:
     """Items of tasks that the run has no trial of."""
     known = {record.key.task for record in RunDir(settings.run).records() if settings.of in ("", record.key.agent)}
     return [item for item in items if not isinstance(item, TaskItem) or item.task.id not in known]

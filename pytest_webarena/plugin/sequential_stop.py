@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pytest_webarena.results import RunDir, TrialKey
     from pytest_webarena.results.records import Outcome
 
-__all__ = ["DECIDING", "Deciding", "prepare"]
+__all__ = ["DECIDING", "SequentialStop", "prepare"]
 
 
 @dataclass(slots=True)
-class Deciding:
+class SequentialStop:
     """What two agents' trials say so far, template by template in the order of their items.
 
     It goes by the records on disk alone, and only by templates of which all trials are over, up to the first one that
@@ -83,7 +83,7 @@ class Deciding:
         )
 
 
-DECIDING: pytest.StashKey[Deciding] = pytest.StashKey()
+DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
 """Where items are collected, with ``--stop-when-settled``."""
 
 
@@ -120,7 +120,7 @@ def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
         if not item.task.skip:
             order[places[id(item)][0]].append(item.key)
     items[:] = [*(item for item in items if id(item) not in places), *found]
-    config.stash[DECIDING] = Deciding(
+    config.stash[DECIDING] = SequentialStop(
         agents=(ids[0], ids[1]),
         order=[each for each in order if each],
         watch=Watch(difference=settings.until, confidence=settings.gate.confidence),

@@ -24,7 +24,7 @@ from pytest_webarena.plugin.judge_options import read_judge
 from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.presets import apply_preset
 from pytest_webarena.plugin.ray_dispatch import ClusterSettings, read_cluster
-from pytest_webarena.plugin.replay_run import OnRecordSettings, read_on_record
+from pytest_webarena.plugin.replay_run import ReplayRunSettings, read_on_record
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.run_start import worker_count
 from pytest_webarena.plugin.selection import Shard, parse_shard
@@ -85,7 +85,7 @@ class Settings:
     resume: Path | None
     rescore: Path | None
     """The finished run to judge again; `run_dir` is then the same."""
-    on_record: OnRecordSettings | None
+    on_record: ReplayRunSettings | None
     """The finished run on whose trials agents are run."""
     shard: Shard | None
     gate: Gate

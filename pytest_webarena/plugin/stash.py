@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.prefetched_trial import Begun, Played
-    from pytest_webarena.plugin.ray_dispatch import Clustered
+    from pytest_webarena.plugin.ray_dispatch import RayDispatch
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
     from pytest_webarena.plugin.settings import Settings
@@ -76,7 +76,7 @@ WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
 
 WORKER: pytest.StashKey[Worker] = pytest.StashKey()
 """Once a trial has asked: what this process keeps from trial to trial."""
-CLUSTER: pytest.StashKey[Clustered] = pytest.StashKey()
+CLUSTER: pytest.StashKey[RayDispatch] = pytest.StashKey()
 """With ``--ray``, once trials are to be played: where."""
 BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
 """On an item whose trial was begun ahead of it (``--concurrency``), until the item asks for it."""

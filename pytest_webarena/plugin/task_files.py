@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.stash import PASSED_OVER
 from pytest_webarena.plugin.suite_options import names_suite
-from pytest_webarena.yaml_files import YAML_SUFFIXES, is_beside_tasks, is_named_for_tasks, look_for_tasks
+from pytest_webarena.yaml_files import YAML_SUFFIXES, is_named_for_tasks, is_task_companion, look_for_tasks
 
 if TYPE_CHECKING:
     import pytest
@@ -40,7 +40,7 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     if parent.session.isinitpath(file_path) or is_named_for_tasks(file_path):
         return True
     if any(_glob_match(relative, pattern) for pattern in parent.config.getini("webarena_tasks")):
-        return not is_beside_tasks(file_path)
+        return not is_task_companion(file_path)
     look = look_for_tasks(file_path)
     if look == "perhaps":
         parent.config.stash.setdefault(PASSED_OVER, []).append(relative.as_posix())

@@ -50,7 +50,7 @@ class Worker:
         name = config.engine.browser_name
         if name not in self._runtimes:
             self._runtimes[name] = Runtime(self._info, config)
-        self._runtimes[name].adopt(config)
+        self._runtimes[name].reconfigure(config)
         return self._runtimes[name]
 
     def break_off(self) -> None:

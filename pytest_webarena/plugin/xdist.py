@@ -212,9 +212,9 @@ def scheduler(config: pytest.Config, log: Any) -> object | None:
     """
     settings = config.stash.get(SETTINGS, None)  # none in projects without tasks
     if settings is not None and settings.wide > 1:
-        from pytest_webarena.plugin.concurrency_scheduling import WideScheduling
+        from pytest_webarena.plugin.concurrency_scheduling import ConcurrencyScheduling
 
-        wide: object = WideScheduling(config, log, settings.wide)
+        wide: object = ConcurrencyScheduling(config, log, settings.wide)
         return wide
     if config.getoption("dist", "no") != "load" or (settings is not None and settings.until is not None):
         return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.tryout import Tryout
 
-__all__ = ["FILES", "SUFFIX", "Keeper", "KeptRecording", "read_kept", "upload_of", "uploads_of"]
+__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_kept", "upload_of", "uploads_of"]
 
 SUFFIX = ".recording.json"
 FILES = "-files"
@@ -28,7 +28,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRecording:
+class SavedRecording:
     """What was done in a recording that did not come to its end."""
 
     evidence: Evidence
@@ -39,7 +39,7 @@ class KeptRecording:
     """Where files are that were given to pages."""
 
 
-class Keeper:
+class Autosaver:
     """Writes one recording after the other, each into a file of its own; nothing before something was done."""
 
     def __init__(self, output: Path | None, files: Path, say: Callable[[str], None]) -> None:
@@ -108,8 +108,8 @@ class Keeper:
         return next(path for name in names if not (path := self._place.with_name(name)).exists())
 
 
-def read_kept(file: Path) -> KeptRecording:
-    """What `Keeper` has written, wherever it has been brought since with what was given to pages. `UsageError` for
+def read_kept(file: Path) -> SavedRecording:
+    """What `Autosaver` has written, wherever it has been brought since with what was given to pages. `UsageError` for
     anything else: it may be somebody else's, who would have files of this machine given to a page."""
     try:
         data: Any = json.loads(file.read_text(encoding="utf-8"))
@@ -118,7 +118,7 @@ def read_kept(file: Path) -> KeptRecording:
         folder = Path(data["files"]).name
         if not folder.endswith(FILES):
             raise ValueError(f"files in no folder …{FILES}, but in {folder!r}")
-        return KeptRecording(
+        return SavedRecording(
             evidence=Evidence.from_json(data["evidence"]),
             intent=str(data["intent"]),
             user={str(site): str(name) for site, name in data["user"].items()},

@@ -29,7 +29,7 @@ from pytest_webarena.recorder.selector_proving import Page
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Selector
-    from pytest_webarena.browser.reports import Sighting
+    from pytest_webarena.browser.reports import SelectorMatch
     from pytest_webarena.signals import TargetRecord
 
 __all__ = ["ALONE", "Signs", "gathered", "listed", "stands_beside"]
@@ -50,7 +50,7 @@ class Signs:
     """By which the step says it."""
     others: tuple[str, ...]
     """What is kept; what sends a form is asked for as `as_sending` does."""
-    seen: Mapping[str, Sighting]
+    seen: Mapping[str, SelectorMatch]
 
     @cached_property
     def votes(self) -> dict[str, set[int]]:

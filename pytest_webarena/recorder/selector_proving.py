@@ -11,7 +11,7 @@ from pytest_webarena.recorder.selector_families import LAYOUT, NAME, PLACE, fami
 from pytest_webarena.recorder.steps import RecordedStep
 
 if TYPE_CHECKING:
-    from pytest_webarena.browser.reports import Sighting
+    from pytest_webarena.browser.reports import SelectorMatch
     from pytest_webarena.signals import TargetRecord
 
 __all__ = ["Chosen", "Page", "choose", "prove", "relative"]
@@ -26,7 +26,7 @@ class Page(Protocol):
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match, waited for at most so many seconds."""
 
-    def sightings(self, selectors: Sequence[str]) -> Sequence[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
         """What each selector finds."""
 
 

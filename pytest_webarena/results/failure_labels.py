@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.error_collector import Wrongs
+from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results.failure_classes import CLASSES, Proposal, propose
@@ -96,7 +96,7 @@ def add_labels(run: RunDir, file: Path) -> list[Label]:
     """
     records = {record.key.folder: record for record in run.records()}
     labels: list[Label] = []
-    wrongs = Wrongs()
+    wrongs = ErrorCollector()
     for number, text in _lines(file):
         with wrongs.of_one():
             labels.append(_label_of(text, f"{file}, line {number}", run, records))

@@ -246,7 +246,7 @@ class Gate:
 def _gaps(against: Sequence[Comparison] | str) -> Iterator[str]:
     """What was planned in the baselines and has no result there, so that nothing can be lost of it."""
     for each in () if isinstance(against, str) else against:
-        if lacking := each.first.lacking_words:
+        if lacking := each.first.missing_text:
             yield f"{each.first.name} in {each.first.run}: {lacking}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_webarena.errors import Shortfall, recording
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.records import TrialKey, TrialRecord, browser_told, names_of
+from pytest_webarena.results.records import TrialKey, TrialRecord, browser_text, names_of
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "has_plan", "read_plan", "write_plan"]
 
@@ -172,5 +172,5 @@ def cover(
 
 def as_planned(data: Mapping[str, Any]) -> PlannedTrial:
     """Of what `dataclasses.asdict` made of it."""
-    key = TrialKey.from_json(data["key"], browser=browser_told(data))
+    key = TrialKey.from_json(data["key"], browser=browser_text(data))
     return PlannedTrial(**{**data, "key": key, "sites": tuple(data["sites"])})

@@ -27,7 +27,7 @@ __all__ = [
     "Outcome",
     "TrialKey",
     "TrialRecord",
-    "browser_told",
+    "browser_text",
     "is_unsure",
     "names_of",
 ]
@@ -301,7 +301,7 @@ class TrialRecord:
             return cls(
                 **{
                     **rest,
-                    "key": TrialKey.from_json(data["key"], browser=browser_told(data)),
+                    "key": TrialKey.from_json(data["key"], browser=browser_text(data)),
                     "attempts": tuple(map(_attempt, data["attempts"])),
                     "reruns": tuple(map(_attempt, data.get("reruns", ()))),
                     "sites": tuple(data["sites"]),
@@ -334,7 +334,7 @@ def _is_unsure(result: Mapping[str, Any]) -> bool:
     return str(result.get("why") or "").startswith(UNSURE) or any(map(_is_unsure, result.get("children") or ()))
 
 
-def browser_told(data: Mapping[str, Any]) -> str:
+def browser_text(data: Mapping[str, Any]) -> str:
     """The browser of a trial whose key has none: older records tell its version, and else node ids have its name."""
     version = str(data.get("browser") or "").lower()
     told = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])

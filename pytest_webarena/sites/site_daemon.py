@@ -1,7 +1,7 @@
 """Sites that stay up between commands: a process of their own that holds them, and its state file.
 
 ``webarena sites up`` starts it (``python -P -m pytest_webarena.sites.site_daemon FD``, one line of settings on stdin; FD
-is where it tells that it serves); it leases every site, serves all of them on one gateway and answers `StandingClient`
+is where it tells that it serves); it leases every site, serves all of them on one gateway and answers `DaemonClient`
 on a Unix socket until told to end.
 """
 
@@ -33,7 +33,7 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.messages import SiteAccess
 from pytest_webarena.sites.protocol.wire import decode, dumps
 
-__all__ = ["StandingClient", "StandingSettings", "StandingSite", "StandingStatus", "start", "state_directory"]
+__all__ = ["DaemonClient", "DaemonSettings", "DaemonSite", "DaemonStatus", "start", "state_directory"]
 
 _HOUR = 3600.0
 _ANSWER = 60.0
@@ -41,7 +41,7 @@ _STATE = "standing.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingSettings:
+class DaemonSettings:
     """What is to stand."""
 
     catalogue: str
@@ -54,7 +54,7 @@ class StandingSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingSite:
+class DaemonSite:
     """One app that stands, or is to."""
 
     app: str
@@ -70,14 +70,14 @@ class StandingSite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingStatus:
+class DaemonStatus:
     """Everything that stands."""
 
     pid: int
     catalogue: str
     proxy: str
     log: str
-    apps: tuple[StandingSite, ...]
+    apps: tuple[DaemonSite, ...]
 
     @property
     def waiting(self) -> bool:
@@ -102,7 +102,7 @@ def state_directory(catalogue: str) -> Path:
 # --- the side that asks
 
 
-class StandingClient:
+class DaemonClient:
     """Speaks to the process that holds a catalogue's sites."""
 
     def __init__(self, address: str, owner: str) -> None:
@@ -110,7 +110,7 @@ class StandingClient:
         self._owner = owner
 
     @classmethod
-    def find(cls, catalogue: str) -> StandingClient | None:
+    def find(cls, catalogue: str) -> DaemonClient | None:
         """The one that runs for a catalogue; None when none does. The state file of a dead one is removed."""
         file = state_directory(catalogue) / _STATE
         try:
@@ -122,9 +122,9 @@ class StandingClient:
             return None
         return cls(state["address"], state["owner"])
 
-    def status(self) -> StandingStatus:
+    def status(self) -> DaemonStatus:
         """What stands now."""
-        return decode(StandingStatus, self._ask("status"))
+        return decode(DaemonStatus, self._ask("status"))
 
     def reset(self, app: str) -> None:
         """Begin to replace an app by a pristine one."""
@@ -160,7 +160,7 @@ class StandingClient:
         return answer["result"]
 
 
-def start(settings: StandingSettings) -> StandingClient:
+def start(settings: DaemonSettings) -> DaemonClient:
     """Start the process that holds the sites; it outlives this one. `SiteError` with its last words when it ends."""
     settings.directory.mkdir(parents=True, exist_ok=True)
     log = settings.directory / "standing.log"
@@ -181,7 +181,7 @@ def start(settings: StandingSettings) -> StandingClient:
         process.stdin.write(dumps(settings).encode() + b"\n")
     with open(serves, "rb", buffering=0) as pipe:
         ready, _, _ = select.select([pipe], [], [], _ANSWER)
-        if ready and pipe.read(1) and (client := StandingClient.find(settings.catalogue)) is not None:
+        if ready and pipe.read(1) and (client := DaemonClient.find(settings.catalogue)) is not None:
             process.returncode = 0  # it is on its own from now on
             return client
     process.kill()
@@ -192,10 +192,10 @@ def start(settings: StandingSettings) -> StandingClient:
 # --- the process
 
 
-class _Standing:
+class _Daemon:
     """The apps, each on a lease of its own, all on one gateway."""
 
-    def __init__(self, settings: StandingSettings, launcher: BrokerLauncher, client: BrokerClient) -> None:
+    def __init__(self, settings: DaemonSettings, launcher: BrokerLauncher, client: BrokerClient) -> None:
         self._settings = settings
         self._launcher = launcher
         self._client = client
@@ -226,7 +226,7 @@ class _Standing:
                 self._leases[app] = lease
                 self._since[app] = time.monotonic()
 
-    def status(self) -> StandingStatus:
+    def status(self) -> DaemonStatus:
         with self._lock:
             leases, problems, since = dict(self._leases), dict(self._problems), dict(self._since)
         now = time.monotonic()
@@ -243,12 +243,12 @@ class _Standing:
                     state, problem = "failed", str(error)
             access = leases[app].sites if state == "up" else {}
             apps.append(
-                StandingSite(
+                DaemonSite(
                     app=app, sites=sites, state=state, seconds=now - since[app], problem=problem,
                     doing=doing.get(app, ""), access=access,
                 )
             )  # fmt: skip
-        return StandingStatus(
+        return DaemonStatus(
             pid=os.getpid(),
             catalogue=self._settings.catalogue,
             proxy=self._gateway.proxy,
@@ -282,9 +282,9 @@ class _Standing:
 class _Door(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
 
-    def __init__(self, address: str, standing: _Standing) -> None:
+    def __init__(self, address: str, judge_eligibility_of: _Daemon) -> None:
         super().__init__(address, _Visit)
-        self.standing = standing
+        self.judge_eligibility_of = judge_eligibility_of
         self.ended = threading.Event()
 
 
@@ -297,9 +297,14 @@ class _Visit(socketserver.StreamRequestHandler):
         except ValueError:
             return
         operation = message.pop("op")
-        standing = self.server.standing
+        judge_eligibility_of = self.server.judge_eligibility_of
         known: dict[str, Callable[..., Any]]
-        known = {"status": standing.status, "reset": standing.reset, "logs": standing.logs, "headers": standing.headers}
+        known = {
+            "status": judge_eligibility_of.status,
+            "reset": judge_eligibility_of.reset,
+            "logs": judge_eligibility_of.logs,
+            "headers": judge_eligibility_of.headers,
+        }
         try:
             if operation == "end":
                 answer: dict[str, Any] = {"result": None}
@@ -327,7 +332,7 @@ def _state_file(directory: Path, address: str) -> Iterator[None]:
 
 def main() -> None:
     """Hold the sites until told to end, or until a TERM or INT."""
-    settings = decode(StandingSettings, json.loads(sys.stdin.readline()))
+    settings = decode(DaemonSettings, json.loads(sys.stdin.readline()))
     load_catalogue(settings.catalogue, site_urls=settings.site_urls)
     config = BrokerConfig(
         catalogue=settings.catalogue,
@@ -341,7 +346,7 @@ def main() -> None:
     with BrokerLauncher(config) as launcher:
         client = BrokerClient(launcher.address, name="webarena sites")
         address = str(Path(launcher.address).with_name("standing.sock"))
-        with client, _Door(address, _Standing(settings, launcher, client)) as door:
+        with client, _Door(address, _Daemon(settings, launcher, client)) as door:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, lambda *_: door.ended.set())
             threading.Thread(target=door.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()

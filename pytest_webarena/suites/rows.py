@@ -134,12 +134,12 @@ def read_rows(data: bytes, path: str) -> TaskRows:
         end = _after_space(text, rows.rows[0].offset + _length(text, begin)) if rows.rows else len(text)
         if end < len(text):
             rows.note(
-                *rows.position(end), "nothing after the task", said_text(text, end), "several go into a list: […]"
+                *rows.position(end), "nothing after the task", shown_text(text, end), "several go into a list: […]"
             )
     elif text[begin] == "[":
         _read_list(rows, begin)
     else:
-        rows.note(*rows.position(begin), "a JSON list of tasks", said_text(text, begin))
+        rows.note(*rows.position(begin), "a JSON list of tasks", shown_text(text, begin))
     return rows
 
 
@@ -163,14 +163,14 @@ def _read_list(rows: TaskRows, begin: int) -> None:
             break
         if sign != ",":
             last = f"after {_ordinal(position)} task"
-            found = said_text(text, place)
+            found = shown_text(text, place)
             hint = "the file seems to be cut off" if place >= len(text) else ""
             rows.note(*rows.position(place), f"',' or ']' {last}", found, hint)
             return
         place = _after_space(text, place + 1)
     rest = _after_space(text, place + 1)
     if rest < len(text):
-        rows.note(*rows.position(rest), "nothing after the list of tasks", said_text(text, rest))
+        rows.note(*rows.position(rest), "nothing after the list of tasks", shown_text(text, rest))
 
 
 def _read_one(rows: TaskRows, begin: int) -> None:
@@ -232,7 +232,7 @@ def said(value: Any) -> str:
     return f"the number {clip(str(value))}"
 
 
-def said_text(text: str, place: int) -> str:
+def shown_text(text: str, place: int) -> str:
     """What stands at a place of the text."""
     rest = text[place : place + 30]
     return f"'{clip(rest, 20)}'" if rest.strip() else "the end of the file"

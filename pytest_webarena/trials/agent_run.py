@@ -15,7 +15,7 @@ from pytest_webarena.errors import RecordingError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.episode import Ending, Episode, run_episode
-from pytest_webarena.trials.external_spending import Spending
+from pytest_webarena.trials.external_spending import ExternalSpending
 from pytest_webarena.trials.self_driving import run_self_driven
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = ["Scene", "run_agent"]
 
 
 class Scene(Protocol):
-    """What an agent acts on: a `Stage`, or the recording of one."""
+    """What an agent acts on: a `TrialEnvironment`, or the recording of one."""
 
     @property
     def session(self) -> Session | Pageless: ...
@@ -134,11 +134,13 @@ def run_agent(
         return episode
 
 
-def _spending(plan: TrialPlan, trial: str) -> Spending | None:
+def _spending(plan: TrialPlan, trial: str) -> ExternalSpending | None:
     """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
     agent, models = plan.agent, plan.options.models
     if agent.kind == "model" or models.calls is None:
         return None
-    spending = Spending(models, models.calls, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
+    spending = ExternalSpending(
+        models, models.calls, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main"
+    )
     spending.check()
     return spending

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_webarena.errors import Shortfall
     from pytest_webarena.evidence import Evidence, RequestRecord
 
-__all__ = ["lacked", "telling_lacks", "with_lacks"]
+__all__ = ["lacked", "reporting_misses", "with_misses"]
 
 _SHOWN = 5
 _LISTED = 200
@@ -32,7 +32,7 @@ def _listed(requests: Sequence[RequestRecord]) -> dict[str, str]:
 
 
 @contextmanager
-def telling_lacks(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
+def reporting_misses(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
     """What an archive lacked where a first page could not be had is told in ``environment``, the trial's. A solution
     that can't be gone on with where something is lacking is no broken task: that becomes a `SiteError`."""
     try:
@@ -67,7 +67,7 @@ def _told(missing: Sequence[str]) -> str:
     )
 
 
-def with_lacks(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
+def with_misses(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
     """What a trial is, given what the archive lacked; and why a gate counts it as not passed, if it does.
 
     Whoever failed may have failed because a page, or what pages work by, was not there: nobody knows, so that is an

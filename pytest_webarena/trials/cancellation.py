@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 from pytest_webarena.sites.cleanup.reaper import is_alive
 
-__all__ = ["BreakingOff", "BrokenOff"]
+__all__ = ["Cancellation", "Cancelled"]
 
 
-class BrokenOff(KeyboardInterrupt):
+class Cancelled(KeyboardInterrupt):
     """The run is broken off, and this trial with it: it has no record that counts."""
 
 
-class BreakingOff:
+class Cancellation:
     """Whether the run is broken off, and what ends the waiting of its trials then. Thread-safe.
 
     ``controller`` is the process that the run belongs to (`reaper.identity`), if it is another one. Once it was killed,
@@ -35,11 +35,11 @@ class BreakingOff:
         return self._over
 
     def check(self) -> None:
-        """Raise `BrokenOff` if it is, or if its controller is gone."""
+        """Raise `Cancelled` if it is, or if its controller is gone."""
         if self._over:
-            raise BrokenOff("the run was broken off during this trial")
+            raise Cancelled("the run was broken off during this trial")
         if self._controller and not is_alive(self._controller):
-            raise BrokenOff("the process that had begun this run was killed during this trial")
+            raise Cancelled("the process that had begun this run was killed during this trial")
 
     def now(self) -> None:
         """Break off: whoever waits inside `ended_by` waits no longer."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StopReason
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Check, Task
-    from pytest_webarena.trials.trial_environment import Stage
+    from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["Collector", "Used", "require_answers"]
 
@@ -57,7 +57,9 @@ class Collector:
     others of the harness, don't go through the agent's gateway port: the record of requests is the agent's alone.
     """
 
-    def __init__(self, task: Task, stage: Stage, options: TrialOptions = _USUAL, *, see_pages: bool = False) -> None:
+    def __init__(
+        self, task: Task, stage: TrialEnvironment, options: TrialOptions = _USUAL, *, see_pages: bool = False
+    ) -> None:
         self._stage = stage
         self._checks = task.every_check
         self._ends_session = task.ends_session

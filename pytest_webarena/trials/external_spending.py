@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import Usage
     from pytest_webarena.llm.config import ModelSettings
 
-__all__ = ["Spending"]
+__all__ = ["ExternalSpending"]
 
 
-class Spending:
+class ExternalSpending:
     """One trial's entries in the run's account. Agents that tell of no usage leave none.
 
     Their calls can't be kept from being made, only counted afterwards: what comes after the last money is refused.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.plan import TrialPlan
-    from pytest_webarena.trials.trial_environment import Resources, Stage
+    from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment
 
 __all__ = ["Unanswered", "blamed", "failed_by_all", "sites_stand_alone", "unanswered"]
 
@@ -126,7 +126,7 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
     return not (verdict.inconclusive and verdict.cause == "site")
 
 
-def _outlast(stage: Stage, seconds: float) -> None:
+def _outlast(stage: TrialEnvironment, seconds: float) -> None:
     """Be there for ``seconds``, as a visitor who does nothing; raises as soon as a site has broken."""
     ends = time.monotonic() + seconds
     while (left := ends - time.monotonic()) > 0:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["obstacles", "telling_obstacles", "wishes_of", "with_obstacles"]
+__all__ = ["obstacles", "reporting_obstacles", "wishes_of", "with_obstacles"]
 
 _SHOWN = 5
 _LISTED = 200
@@ -99,7 +99,7 @@ def _listed(each_found: Sequence[tuple[RequestRecord, Lack, Cause, str]]) -> dic
 
 
 @contextmanager
-def telling_obstacles(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
+def reporting_obstacles(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
     """A page of a live site that could not be had at all is told with what stood in its way, which ``environment``,
     the trial's, gets as ``obstacles``: a `SiteError` becomes one that says it, or a `SiteBlocked`."""
     try:
@@ -119,7 +119,7 @@ def telling_obstacles(requests: Callable[[], Sequence[RequestRecord]], environme
 def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
     """What a trial on live sites is, given what stood in its way; and why a gate counts it as not passed, if it does.
 
-    As on archived sites (`lacking.with_lacks`): who failed may have failed for that, so it is an error, ``blocked`` if
+    As on archived sites (`lacking.with_misses`): who failed may have failed for that, so it is an error, ``blocked`` if
     the site turned the visitor away and ``site`` if it could not be had. Who passed has not needed it, unless the
     answer is that something can't be done, which a wall looks like. Where it stood in the way before the agent did
     anything, no agent could have done better; else it is the agent that went there, and gates count it as not passed.

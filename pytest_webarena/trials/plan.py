@@ -17,7 +17,7 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.cancellation import BreakingOff
+from pytest_webarena.trials.cancellation import Cancellation
 from pytest_webarena.trials.episode import EpisodeLimits, webcanvas_steps
 from pytest_webarena.trials.options import TrialOptions, films
 
@@ -61,7 +61,7 @@ class TrialPlan:
     they take turns with what is all processor time."""
     in_flight: int = 1
     """How many trials of its process may be under way at a time."""
-    breaking_off: BreakingOff = field(default_factory=BreakingOff)
+    breaking_off: Cancellation = field(default_factory=Cancellation)
     """Whether the run is."""
     since: float = math.inf
     """When the invocation of pytest began, in Unix time: verdicts since then stand, see `TrialFolder.finish`."""

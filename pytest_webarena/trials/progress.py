@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
-    from pytest_webarena.trials.trial_environment import Stage
+    from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["Progress", "Recorder"]
 
@@ -67,7 +67,9 @@ class Progress:
 class Recorder:
     """Passes each step to the attempt's files, and to what gathers for its checks."""
 
-    def __init__(self, writer: AttemptWriter, collector: Collector, stage: Stage, progress: Progress) -> None:
+    def __init__(
+        self, writer: AttemptWriter, collector: Collector, stage: TrialEnvironment, progress: Progress
+    ) -> None:
         self._writer = writer
         self._collector = collector
         self._stage = stage

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import RuntimeConfig
 
-__all__ = ["OnRecord", "recorded_agent"]
+__all__ = ["RecordReplay", "recorded_agent"]
 
 _SEEN_OTHERWISE = ("max_obs_length", "max_tokens", "max_chars", "tokenizer")
 """Settings of observations that say how much is shown, not how: told in messages last."""
@@ -60,7 +60,7 @@ def _keys(run: Path) -> tuple[TrialKey, ...]:
     return tuple(record.key for record in RunDir(run).records())
 
 
-class OnRecord:
+class RecordReplay:
     """Stands in for a worker's `Runtime`: plays trials on what ``source`` holds of the same tasks."""
 
     def __init__(self, info: RunInfo, config: RuntimeConfig, *, judge: Judge, source: Path, of: str = "") -> None:

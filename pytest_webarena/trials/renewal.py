@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
     from pytest_webarena.sites.protocol.messages import SiteAccess
     from pytest_webarena.trials.logins import Logins
-    from pytest_webarena.trials.trial_environment import Stage
+    from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["renew_ended_session"]
 
 _SIGNING_OUT = re.compile(r"(log|sign)[-_]?(out|off)", re.IGNORECASE)
 
 
-def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: Stage, step: StepRecord) -> str:
-    """See `Stage.stay_signed_in`. Costs nothing unless the step ended on the page with a site's sign-in form."""
+def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: TrialEnvironment, step: StepRecord) -> str:
+    """See `TrialEnvironment.stay_signed_in`. Costs nothing unless the step ended on the page with a site's sign-in form."""
     lease = stage.lease
     if lease is None:
         return ""
@@ -52,7 +52,7 @@ def _at_the_door(site: SiteAccess, step: StepRecord) -> bool:
     return place_of(step.url_after) == door != before and before[:2] == door[:2]
 
 
-def _signed_out_itself(stage: Stage, site: SiteAccess) -> bool:
+def _signed_out_itself(stage: TrialEnvironment, site: SiteAccess) -> bool:
     own = place_of(site.url)[:2]
     places = (place_of(request.url) for request in stage.requests())
     return any(place[:2] == own and _SIGNING_OUT.search(place[2]) for place in places)

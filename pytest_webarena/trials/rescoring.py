@@ -19,7 +19,7 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.archive_misses import with_lacks
+from pytest_webarena.trials.archive_misses import with_misses
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
@@ -95,7 +95,7 @@ class Rescorer:
             if not verdict.grading and record.grading:  # the task knows one verdict, whatever it is asked for
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
-            decided, lacking = with_lacks(decided, evidence)
+            decided, lacking = with_misses(decided, evidence)
             if record.environment.get("live"):
                 decided, lacking = with_obstacles(decided, evidence)
             cleared = {

@@ -23,7 +23,7 @@ from pytest_webarena.results.memory import Memory, memory_folder, open_memory
 from pytest_webarena.results.profile import Spent
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.waits import Waits, directory_of
-from pytest_webarena.trials.cancellation import BreakingOff
+from pytest_webarena.trials.cancellation import Cancellation
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.trial_environment import Stage
+    from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["FittedRuntime", "Runtime", "RuntimeConfig"]
 
@@ -102,7 +102,7 @@ class Runtime:
         """For what is made on first use."""
         self._looking = threading.Lock()
         """For agents, which may take long to be found and to be tried."""
-        self._breaking_off = BreakingOff(info.controller)
+        self._breaking_off = Cancellation(info.controller)
         self._starts = threading.BoundedSemaphore(config.starts)
         self._brake = Throttle(config.starts)
         self._spent = Spent()
@@ -143,7 +143,7 @@ class Runtime:
         """All browsers that were started, the present one last."""
         return [*self._replaced, *([self._engine] if self._engine is not None else [])]
 
-    def adopt(self, config: RuntimeConfig) -> None:
+    def reconfigure(self, config: RuntimeConfig) -> None:
         """Go on with other settings, between trials; what is open stays open where they allow it."""
         if config == self._config:
             return
@@ -155,7 +155,7 @@ class Runtime:
             self._judge = _judge(config)
 
     def break_off(self) -> None:
-        """End what is under way in other threads, from any: `run` raises `BrokenOff` there, and writes no record."""
+        """End what is under way in other threads, from any: `run` raises `Cancelled` there, and writes no record."""
         self._breaking_off.now()
         with self._lock:
             engines, client = self._engines(), self._client
@@ -165,7 +165,7 @@ class Runtime:
             if client is not None:
                 exits.callback(partial(client.close, for_good=True))  # first: whoever waits for sites waits no longer
 
-    def by(self, config: RuntimeConfig) -> FittedRuntime:
+    def with_config(self, config: RuntimeConfig) -> FittedRuntime:
         """The same by other settings, which go for as many browsers and sites: those that this one has are used."""
         return FittedRuntime(self, config)
 
@@ -359,7 +359,7 @@ class Runtime:
         """The worker's settings with the lease's way out and its users' cookies."""
         return _session_config(self._config, lease, storage_state)
 
-    def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
+    def keeper(self, users: Mapping[str, str]) -> Callable[[TrialEnvironment, StepRecord], str]:
         """Renews sessions that end in the middle of a trial."""
         return partial(renew_ended_session, self._logins, users)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.results.records import DEFAULT_BROWSER
-from pytest_webarena.trials.cancellation import BrokenOff
+from pytest_webarena.trials.cancellation import Cancelled
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -108,7 +108,7 @@ class ThreadedExecutor:
             thread.join()
 
     def break_off(self, end: Callable[[], None] = lambda: None) -> None:
-        """Take no more trials and end those under way, whose futures raise `BrokenOff`; what they say later is dropped.
+        """Take no more trials and end those under way, whose futures raise `Cancelled`; what they say later is dropped.
 
         ``end`` makes the runner come to an end (`Runtime.break_off`). Trials that it does not end within a while are
         left behind: their runner must write no record of them.
@@ -127,7 +127,7 @@ class ThreadedExecutor:
             left = list(self._open)
         for future in left:
             with suppress(InvalidStateError):
-                future.set_exception(BrokenOff("the run was broken off during this trial"))
+                future.set_exception(Cancelled("the run was broken off during this trial"))
 
     def _shut(self, *, cancel: bool) -> None:
         with self._lock:

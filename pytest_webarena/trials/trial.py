@@ -27,16 +27,16 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
-from pytest_webarena.trials.archive_misses import lacked, telling_lacks, with_lacks
+from pytest_webarena.trials.archive_misses import lacked, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_stand_alone, unanswered
 from pytest_webarena.trials.hung_agent import guarded
-from pytest_webarena.trials.live_sites import obstacles, telling_obstacles, with_obstacles
+from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import meddle
-from pytest_webarena.trials.trial_environment import Stage, set_stage
+from pytest_webarena.trials.trial_environment import TrialEnvironment, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
@@ -211,7 +211,7 @@ def _attempt(
             )
             if lacks := lacked(evidence):
                 progress.environment["not_archived"] = lacks
-                (outcome, cause, message), shortfall = with_lacks(Decided(outcome, cause, message), evidence)
+                (outcome, cause, message), shortfall = with_misses(Decided(outcome, cause, message), evidence)
                 again = not shortfall  # another attempt would meet the same
             if progress.environment.get("live"):
                 progress.environment |= {"obstacles": obstacles(evidence)}
@@ -291,11 +291,11 @@ def _gather(
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             told = progress.environment
-            with telling_obstacles(stage.requests, told), telling_lacks(stage.requests, told):
+            with reporting_obstacles(stage.requests, told), reporting_misses(stage.requests, told):
                 stage.open_first_pages()
             ready.close()
             so_far = _record(plan, progress, "failed", None, "", time.time())
-            with telling_lacks(stage.requests, told), guarded(plan, so_far, writer) as guard:
+            with reporting_misses(stage.requests, told), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:
@@ -326,7 +326,7 @@ def _apart(config: SessionConfig, alone: bool) -> SessionConfig:
     return replace(config, alone=True) if alone else config
 
 
-def _note_visits(stage: Stage, progress: Progress) -> None:
+def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:
     """What the attempt has visited beside its task's sites, however it ended."""
     progress.visited = stage.visits.names(progress.visited)
     if stage.visits.sites:
@@ -335,7 +335,7 @@ def _note_visits(stage: Stage, progress: Progress) -> None:
             progress.environment["reach"] = {"sites": list(stage.visits.sites), "visited": told}
 
 
-def _require_time(plan: TrialPlan, episode: Episode, stage: Stage) -> None:
+def _require_time(plan: TrialPlan, episode: Episode, stage: TrialEnvironment) -> None:
     """`SiteUnreached` when an agent ran out of time that was not all its own: one that drives itself can't be given it
     back, and its next attempt begins with the sites that it had visited."""
     stage.arrive()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
 
-__all__ = ["Resources", "Stage", "needs_browser", "set_stage"]
+__all__ = ["Resources", "TrialEnvironment", "needs_browser", "set_stage"]
 
 
 class Resources(Protocol):
@@ -60,15 +60,15 @@ class Resources(Protocol):
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """How a trial's browser context is set up."""
 
-    def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
-        """What `Stage.stay_signed_in` does for these users."""
+    def keeper(self, users: Mapping[str, str]) -> Callable[[TrialEnvironment, StepRecord], str]:
+        """What `TrialEnvironment.stay_signed_in` does for these users."""
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
         """Cookies that sign the task's users in on the leased sites; None when no site asks for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class TrialEnvironment:
     """A task's sites and browser, ready for an agent."""
 
     session: Session | Pageless
@@ -82,7 +82,7 @@ class Stage:
     """Pictures that belong to the intent."""
     driven: Driven | None = None
     """The way in for an agent that drives the browser itself."""
-    keeper: Callable[[Stage, StepRecord], str] | None = None
+    keeper: Callable[[TrialEnvironment, StepRecord], str] | None = None
     visits: FirstVisits = field(default_factory=lambda: FirstVisits(None))
     """Of sites in reach that the task does not list."""
     asks_changes: bool = False
@@ -192,7 +192,7 @@ def set_stage(
     rooted: bool = False,
     options: TrialOptions | None = None,
     visited: Sequence[str] = (),
-) -> Iterator[Stage]:
+) -> Iterator[TrialEnvironment]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
     ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
@@ -233,7 +233,7 @@ def set_stage(
                 run_setup(task.setup, lease, live, _visits(task, resources, lease))
                 patience = options.write_timeout
                 require_answers(lease.writes_over(patience), patience, "the last step of its set-up")
-        yield Stage(
+        yield TrialEnvironment(
             session=session,
             live=live,
             lease=lease,

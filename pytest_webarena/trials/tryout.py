@@ -23,12 +23,12 @@ from pytest_webarena.evidence import Evidence, StepRecord, TargetRecord, Usage
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.tasks.step_text import parse_step
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.trial_environment import Resources, Stage, set_stage
+from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment, set_stage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
-    from pytest_webarena.browser.remote_input import ByHand
-    from pytest_webarena.browser.reports import Sighting
+    from pytest_webarena.browser.remote_input import RemoteInput
+    from pytest_webarena.browser.reports import SelectorMatch
     from pytest_webarena.checks import Verdict
     from pytest_webarena.signals import Signal
     from pytest_webarena.tasks.model import Task
@@ -49,7 +49,7 @@ or one of:
 class Tryout:
     """One task on its stage, driven step by step."""
 
-    def __init__(self, task: Task, stage: Stage, say: Callable[[str], None], pictures: Path) -> None:
+    def __init__(self, task: Task, stage: TrialEnvironment, say: Callable[[str], None], pictures: Path) -> None:
         self._task = task
         self._stage = stage
         self._say = say
@@ -153,7 +153,7 @@ class Tryout:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
         return replace(judge_bounded(self._task, self.evidence()), intent="")
 
-    def by_hand(self) -> ByHand:
+    def by_hand(self) -> RemoteInput:
         """The means for somebody without a window to see its pages and to act in them."""
         session = self._stage.session
         if isinstance(session, Pageless):
@@ -182,7 +182,7 @@ class Tryout:
         """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""
         return self._stage.session.element_of(selector, patience)
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[Sighting, ...]:
+    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """What each selector finds in the current tab now; nothing is done to it."""
         return self._stage.session.sightings(selectors)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.browser.session import Session
-from pytest_webarena.recorder.page.input_relay import Hand
+from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.steps import steps_of
@@ -41,7 +41,7 @@ def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Pat
         shown.signals.begun()
         panel = Panel("", "", ["a"])
         with PageServer(panel, live=True) as server:
-            server.hand = Hand(shown.by_hand(), tmp_path / "files", lambda typed: typed)
+            server.hand = InputRelay(shown.by_hand(), tmp_path / "files", lambda typed: typed)
             panel.begin()
             sit_down(peoples_browser, server.address, (1280, 800), shown.element_of, act)
         return [as_step(step.action) for step in steps_of(shown.signals.since(shown.signals.before))]

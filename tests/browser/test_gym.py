@@ -83,7 +83,7 @@ def flattened(tree: dict[str, Any]) -> str:
 def browser(browser_executable: str | None) -> Iterator[str | None]:
     """The browser to name, or None for the one that is found; it and the broker stay from one test to the next."""
     named = os.environ.get("WEBARENA_TEST_BROWSER")
-    guest = houses.enter(houses.HouseKey("embedded", named, False), SessionConfig())
+    guest = houses.enter(houses.RuntimeKey("embedded", named, False), SessionConfig())
     yield named
     guest.leave()
 

@@ -50,7 +50,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture(scope="module")
-def standing(engine: BrowserEngine) -> Iterator[Session]:
+def judge_eligibility_of(engine: BrowserEngine) -> Iterator[Session]:
     """A session at `PAGE`, for what only reads it: that leaves it as it is."""
     web = Web()
     with engine.session(SessionConfig(proxy=web.proxy, deadlines=QUICK)) as session:
@@ -59,54 +59,54 @@ def standing(engine: BrowserEngine) -> Iterator[Session]:
     web.close()
 
 
-def test_locators_in_the_current_tab(standing: Session) -> None:
-    session = standing
+def test_locators_in_the_current_tab(judge_eligibility_of: Session) -> None:
+    session = judge_eligibility_of
     readings = {locate: session.read_page(open=None, locate=locate) for locate in TEXTS}
     assert {locate: reading.texts for locate, reading in readings.items()} == TEXTS
     assert {(each.url, each.status, each.error) for each in readings.values()} == {("http://a.test/", 200, "")}
 
 
 @each_case("locate", ["css=.x", "js=document.title"])
-def test_locators_in_a_fresh_page(standing: Session, locate: str) -> None:
-    reading = standing.read_page(open="http://a.test/", locate=locate)
+def test_locators_in_a_fresh_page(judge_eligibility_of: Session, locate: str) -> None:
+    reading = judge_eligibility_of.read_page(open="http://a.test/", locate=locate)
     assert reading.texts == TEXTS[locate]
     assert (reading.url, reading.status, reading.error) == ("http://a.test/", 200, "")
 
 
-def test_values_keep_their_type(standing: Session) -> None:
-    assert standing.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
-    assert standing.read_page(open=None, locate="js=undefined").value is None
+def test_values_keep_their_type(judge_eligibility_of: Session) -> None:
+    assert judge_eligibility_of.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
+    assert judge_eligibility_of.read_page(open=None, locate="js=undefined").value is None
 
 
-def test_the_whole_page(standing: Session) -> None:
-    reading = standing.read_page(open=None, locate=None)
+def test_the_whole_page(judge_eligibility_of: Session) -> None:
+    reading = judge_eligibility_of.read_page(open=None, locate=None)
     assert "Two bold" in reading.texts[0]
     assert "Hidden" not in reading.texts[0]
     assert "<p hidden" in reading.html
 
 
-def test_what_a_script_throws_is_recorded(standing: Session) -> None:
-    reading = standing.read_page(open=None, locate="js=document.querySelector('.none').innerText")
+def test_what_a_script_throws_is_recorded(judge_eligibility_of: Session) -> None:
+    reading = judge_eligibility_of.read_page(open=None, locate="js=document.querySelector('.none').innerText")
     assert reading.texts == ()
     assert reading.error.startswith("TypeError: Cannot read properties of null")
     assert reading.invalid == ""
-    broken = standing.read_page(open=None, locate="js=((")
+    broken = judge_eligibility_of.read_page(open=None, locate="js=((")
     assert "SyntaxError" in broken.error
     assert broken.invalid == f"expected JavaScript, found '((': {broken.error}"
-    forged = standing.read_page(
+    forged = judge_eligibility_of.read_page(
         open=None, locate="js=JSON.parse(document.title)"
     )  # the page's fault, not the locator's
     assert (forged.error[:11], forged.invalid) == ("SyntaxError", "")
-    prepared = standing.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
+    prepared = judge_eligibility_of.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
     assert prepared.invalid.startswith("expected JavaScript, found 'return 1': SyntaxError")
 
 
-def test_a_result_that_the_browser_cannot_return_is_a_script_that_throws(standing: Session) -> None:
+def test_a_result_that_the_browser_cannot_return_is_a_script_that_throws(judge_eligibility_of: Session) -> None:
     for source in ("window", "(a => a.a = a)({})", "Symbol('x')", "({get a() { throw new Error('g') }})"):
-        reading = standing.read_page(open=None, locate=f"js={source}")
+        reading = judge_eligibility_of.read_page(open=None, locate=f"js={source}")
         assert (reading.texts, reading.invalid) == ((), ""), source
         assert reading.error, source
-    prepared = standing.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
+    prepared = judge_eligibility_of.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
     assert prepared.error.startswith("preparation 'window': the browser can't return its result")
 
 

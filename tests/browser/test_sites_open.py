@@ -10,7 +10,7 @@ import pytest
 from pytest_webarena.browser.config import EngineConfig
 from pytest_webarena.browser.launching.discovery import find_browser
 from pytest_webarena.commands.cli import main
-from pytest_webarena.sites.site_daemon import StandingClient
+from pytest_webarena.sites.site_daemon import DaemonClient
 from tests.forum import FORUM, SITES
 from tests.processes import Process, descendants, name_of, still_running
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 
 
 @pytest.fixture
-def standing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def judge_eligibility_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The forum, up."""
     monkeypatch.setenv("WEBARENA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("DISPLAY", ":0")  # the headless shell needs none
@@ -27,7 +27,7 @@ def standing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "sites.yaml").write_text(SITES)
     assert main(["sites", "up", "--sites=./sites.yaml"]) == 0
     yield
-    if (client := StandingClient.find("./sites.yaml")) is not None:
+    if (client := DaemonClient.find("./sites.yaml")) is not None:
         client.end()
 
 
@@ -47,7 +47,7 @@ class Enter:
 
 
 def test_a_browser_opens_signed_in_and_ends_with_enter(
-    standing: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    judge_eligibility_of: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = set(browsers())
     somebody = Enter()

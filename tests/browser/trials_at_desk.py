@@ -14,7 +14,7 @@ from pytest_webarena.actions import Action, Click, Selector, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
 from pytest_webarena.gym import TasksEnv
-from pytest_webarena.gym.shared_runtime import HouseKey, enter
+from pytest_webarena.gym.shared_runtime import RuntimeKey, enter
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.tasks import Task
@@ -148,7 +148,7 @@ def run_in(runtime: Runtime, tmp_path: Path) -> Run:
 @pytest.fixture(scope="module")
 def house(catalogue: Path, browser_executable: str | None) -> Iterator[None]:
     """Keeps the environments' broker and browser from one test to the next."""
-    guest = enter(HouseKey(str(catalogue), browser_executable, False), SessionConfig())
+    guest = enter(RuntimeKey(str(catalogue), browser_executable, False), SessionConfig())
     yield
     guest.leave()
 

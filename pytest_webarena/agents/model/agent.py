@@ -402,7 +402,7 @@ class ModelAgent:
     def _listed(self) -> Sequence[Turn]:
         history = self._style.history
         for turn in self._turns:
-            turn.put_beside(thoughts=self._style.react or history.policy == "reflections", seen=self._style.react)
+            turn.set_details(thoughts=self._style.react or history.policy == "reflections", seen=self._style.react)
         if history.policy in ("actions", "reflections"):
             return self._turns[-history.length :] if history.length else self._turns
         return self._turns[self._summed_up :] if history.policy == "summary" else ()

@@ -64,7 +64,7 @@ class Turn:
         """The thought as lists show it."""
         return shorten(self.thought, _THOUGHT)
 
-    def put_beside(self, *, thoughts: bool, seen: bool) -> None:
+    def set_details(self, *, thoughts: bool, seen: bool) -> None:
         """Say below the action what is known of it: thought, description and reflection, and what was seen after."""
         parts = (
             ("thought", self.thought if thoughts else ""),

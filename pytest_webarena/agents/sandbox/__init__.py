@@ -1,6 +1,6 @@
 """The sandbox that comes with the package: a command inside ``bwrap``, and the one way out of its network."""
 
-from pytest_webarena.agents.sandbox.bubblewrap import ARGUMENTS, BUBBLEWRAP, Boxed, boxed, check, examine
+from pytest_webarena.agents.sandbox.bubblewrap import ARGUMENTS, BUBBLEWRAP, SandboxedCommand, boxed, check, examine
 from pytest_webarena.agents.sandbox.hosts import Destination, read_host
 
-__all__ = ["ARGUMENTS", "BUBBLEWRAP", "Boxed", "Destination", "boxed", "check", "examine", "read_host"]
+__all__ = ["ARGUMENTS", "BUBBLEWRAP", "Destination", "SandboxedCommand", "boxed", "check", "examine", "read_host"]

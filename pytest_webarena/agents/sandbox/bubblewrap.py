@@ -24,12 +24,12 @@ from pytest_webarena.agents.sandbox import relay
 from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Destination, way_to
 from pytest_webarena.errors import UsageError
 
-__all__ = ["ARGUMENTS", "BUBBLEWRAP", "Boxed", "boxed", "check", "examine"]
+__all__ = ["ARGUMENTS", "BUBBLEWRAP", "SandboxedCommand", "boxed", "check", "examine"]
 
 BUBBLEWRAP = "bubblewrap"
 """What definitions write."""
 ARGUMENTS = "{arguments}"
-"""See `Boxed.command`."""
+"""See `SandboxedCommand.command`."""
 _INSIDE = "/agent"
 _RELAY = "/run/relay"
 _APART = (
@@ -59,7 +59,7 @@ _ANSWERS = ("pytest_webarena", "webarena_verified")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Boxed:
+class SandboxedCommand:
     """A command in the sandbox."""
 
     command: tuple[str, ...]
@@ -83,7 +83,7 @@ def boxed(
     places: Iterable[Destination] = (),
     readable: Iterable[str] = (),
     hidden: Iterable[Path] = (),
-) -> Boxed:
+) -> SandboxedCommand:
     """``command`` with ``directory`` as its own; it can connect to ``places``.
 
     ``search`` is its PATH. ``readable`` are more files and folders of this machine, ``hidden`` such as it must not see
@@ -113,7 +113,7 @@ def boxed(
         for name, value in (("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy), ("NO_PROXY", direct)):
             environment |= {name: value, name.lower(): value}
         environment["NODE_USE_ENV_PROXY"] = "1"  # else Node's own client does not look at them
-    return Boxed(
+    return SandboxedCommand(
         command=(program, "--args", ARGUMENTS, "--", *within),
         arguments=tuple(arguments),
         environment=environment,

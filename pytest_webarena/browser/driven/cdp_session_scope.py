@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.tabs.dom_events import BINDING
 
-__all__ = ["Sight"]
+__all__ = ["CdpSessionScope"]
 
 _CONTEXTS = ("contextId", "executionContextId", "uniqueContextId")
 _PLACES = ("location", "start", "end")
@@ -22,7 +22,7 @@ _LET_GO = 10_000
 _ENDINGS = frozenset(("Fetch.continueRequest", "Fetch.fulfillRequest", "Fetch.failRequest"))
 
 
-class Sight:
+class CdpSessionScope:
     """Contexts, scripts and frames of calls that the session knows of. Pure, but for what it remembers."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pytest_webarena.browser.driven.cdp_session_scope import Sight
+from pytest_webarena.browser.driven.cdp_session_scope import CdpSessionScope
 from pytest_webarena.browser.driven.policy import Answer, Refuse, decide
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 
@@ -58,12 +58,12 @@ class Client:
     """The session that stands for the connection."""
     sessions: dict[str, str] = field(default_factory=dict)
     """Its sessions, with the id of the target of each."""
-    sights: dict[str, Sight] = field(default_factory=dict)
+    sights: dict[str, CdpSessionScope] = field(default_factory=dict)
     """What its sessions have been shown, if it is not trusted."""
 
-    def sight(self, session: str) -> Sight:
+    def sight(self, session: str) -> CdpSessionScope:
         """What one of its sessions has been shown."""
-        return self.sights.setdefault(session, Sight())
+        return self.sights.setdefault(session, CdpSessionScope())
 
 
 @dataclass(frozen=True, slots=True)

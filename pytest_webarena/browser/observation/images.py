@@ -9,14 +9,14 @@ from pytest_webarena.browser.config import ImageFormat, ObservationConfig
 from pytest_webarena.browser.faults import DialogBlocks
 from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["Shot", "capture"]
+__all__ = ["Screenshot", "capture"]
 
 _TALLEST = 16384
 """Pixels. What is below is left out: no encoder takes more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shot:
+class Screenshot:
     """A picture and where it is on the page."""
 
     data: bytes
@@ -30,10 +30,10 @@ class Shot:
 
 async def capture(
     tab: Tab, config: ObservationConfig, *, seconds: float, format: ImageFormat | None = None, scale: float = 1.0
-) -> Shot:
+) -> Screenshot:
     """The viewport, or the whole page; ``scale`` is the image's pixels for one CSS pixel, before it is made to fit."""
     if tab.dialogs.open is not None:
-        return Shot(data=b"")
+        return Screenshot(data=b"")
     kind = format or config.screenshot_format
     try:
         if not tab.is_observable:
@@ -41,13 +41,13 @@ async def capture(
         parameters: dict[str, object] = {"format": kind, "optimizeForSpeed": True}
         if kind != "png":
             parameters["quality"] = config.screenshot_quality
-        shot = Shot(data=b"")
+        shot = Screenshot(data=b"")
         if config.screenshot_full_page or config.screenshot_size is not None or scale != 1.0:
             metrics = await tab.send("Page.getLayoutMetrics", seconds=seconds)
             view, page = metrics["cssVisualViewport"], metrics["cssContentSize"]
             x, y, width, height = view["pageX"], view["pageY"], view["clientWidth"], view["clientHeight"]
             if config.screenshot_full_page:
-                shot = Shot(data=b"", left=-x, top=-y, width=page["width"])
+                shot = Screenshot(data=b"", left=-x, top=-y, width=page["width"])
                 x, y, width, height = 0, 0, page["width"], min(page["height"], _TALLEST / scale)
                 parameters["captureBeyondViewport"] = True
             if config.screenshot_size is not None:
@@ -56,11 +56,11 @@ async def capture(
             parameters["clip"] = {"x": x, "y": y, "width": width, "height": height, "scale": scale}
         answer = await tab.send("Page.captureScreenshot", parameters, seconds=seconds)
     except DialogBlocks:
-        return Shot(data=b"")
-    return Shot(data=base64.b64decode(answer["data"]), left=shot.left, top=shot.top, width=shot.width)
+        return Screenshot(data=b"")
+    return Screenshot(data=base64.b64decode(answer["data"]), left=shot.left, top=shot.top, width=shot.width)
 
 
-async def _by_playwright(tab: Tab, config: ObservationConfig, kind: ImageFormat, seconds: float) -> Shot:
+async def _by_playwright(tab: Tab, config: ObservationConfig, kind: ImageFormat, seconds: float) -> Screenshot:
     """Other browsers than Chromium: neither scaled by the browser nor WebP."""
     direct = kind != "webp" and config.screenshot_size is None
     if direct and kind == "jpeg":
@@ -77,4 +77,4 @@ async def _by_playwright(tab: Tab, config: ObservationConfig, kind: ImageFormat,
         from pytest_webarena.browser.observation.drawing import fitted
 
         data = fitted(data, config.screenshot_size, kind, config.screenshot_quality)
-    return Shot(data=data, left=left, top=top)
+    return Screenshot(data=data, left=left, top=top)

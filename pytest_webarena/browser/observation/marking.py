@@ -7,12 +7,12 @@ import io
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.drawing import Mark, draw_marks
 from pytest_webarena.browser.observation.extraction import Extraction
-from pytest_webarena.browser.observation.images import Shot
+from pytest_webarena.browser.observation.images import Screenshot
 
 __all__ = ["marked"]
 
 
-def marked(shot: Shot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:
+def marked(shot: Screenshot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:
     """The picture with numbered boxes; ``width`` is that of the viewport, in CSS pixels. Empty without a picture."""
     if not shot.data:
         return b""

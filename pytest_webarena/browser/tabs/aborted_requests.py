@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from playwright.async_api import Request
 
-__all__ = ["CUT", "Cuts"]
+__all__ = ["CUT", "AbortedRequests"]
 
 CUT = "ERR_NETWORK_CHANGED"
 """How Chromium names it."""
 
 
-class Cuts:
+class AbortedRequests:
     """What was broken off of the document that a tab shows."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from pytest_webarena.browser.observation.fast.element_ids import Numbers
 from pytest_webarena.browser.observation.fast.inpage import InPage
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.signal_log import TabSignals
-from pytest_webarena.browser.tabs.aborted_requests import Cuts
+from pytest_webarena.browser.tabs.aborted_requests import AbortedRequests
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab, failed_address
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.dom_events import DomEvents
@@ -70,7 +70,7 @@ class Tab:
         """Whether no picture could be had of this document in time."""
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
-        self.cuts = Cuts()
+        self.cuts = AbortedRequests()
         """Requests of this document that the machine broke off."""
         self.popups_expected = 0
         self.last_title = ""

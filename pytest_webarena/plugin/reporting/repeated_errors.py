@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import pytest
     from _pytest.terminal import TerminalReporter
 
-__all__ = ["told_once"]
+__all__ = ["report_once"]
 
 _NAMED = 3
 """Further trials that are named; all of them are in results.csv."""
 
 
 @contextmanager
-def told_once(reporter: TerminalReporter) -> Iterator[None]:
+def report_once(reporter: TerminalReporter) -> Iterator[None]:
     """Have pytest write its lists of errors with one report for all that are alike; its counts stay whole.
 
     ``-vv`` tells each as ever.

@@ -13,10 +13,10 @@ import yaml
 from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
-from pytest_webarena.recorder.autosave import FILES, Keeper, upload_of
+from pytest_webarena.recorder.autosave import FILES, Autosaver, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
-from pytest_webarena.recorder.page.input_relay import Hand
+from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Asked, Panel, Result
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
@@ -72,7 +72,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     panel = Panel(task.intent, options.answer, task.sites, options.accounts)
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
-    keeper = Keeper(place, files, options.say)
+    keeper = Autosaver(place, files, options.say)
     with PageServer(panel, port=options.port, live=options.live) as server:
         options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
         for line in options.accounts:
@@ -94,7 +94,7 @@ class _Recording:
         panel: Panel,
         server: PageServer,
         files: Path,
-        keeper: Keeper,
+        keeper: Autosaver,
     ) -> None:
         self._task, self._runtime, self._options = task, runtime, options
         self._panel, self._server = panel, server
@@ -148,7 +148,7 @@ class _Recording:
     def _do(self) -> Asked:
         with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
             sites = trying.sites
-            self._server.hand = Hand(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
+            self._server.hand = InputRelay(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
             self._panel.begin()
             self._keeper.begin()
             try:

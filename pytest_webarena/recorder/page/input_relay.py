@@ -20,10 +20,10 @@ from pytest_webarena.actions import (
     NewTab,
     Reload,
 )
-from pytest_webarena.browser.remote_input import ByHand, Frame, Key, Offer, Pointer
+from pytest_webarena.browser.remote_input import Frame, Key, Offer, Pointer, RemoteInput
 from pytest_webarena.errors import UsageError
 
-__all__ = ["Hand"]
+__all__ = ["InputRelay"]
 
 _FARTHEST = 100_000
 _PLAIN: Mapping[str, Callable[[], Action]] = {
@@ -32,10 +32,10 @@ _PLAIN: Mapping[str, Callable[[], Action]] = {
 }  # fmt: skip
 
 
-class Hand:
+class InputRelay:
     """Made anew for each browser. What can't be read as something to do is a `UsageError`."""
 
-    def __init__(self, browser: ByHand, files: Path, address: Callable[[str], str]) -> None:
+    def __init__(self, browser: RemoteInput, files: Path, address: Callable[[str], str]) -> None:
         self._browser = browser
         self._files = files
         """Where files are kept that were given to pages."""

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from pytest_webarena.errors import UsageError, WebArenaError
-from pytest_webarena.recorder.page.input_relay import Hand
+from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.results.page_handler import PageHandler
 from pytest_webarena.results.self_contained_page import served
@@ -51,7 +51,7 @@ class PageServer(ThreadingHTTPServer):
         self.panel = panel
         self.live = live
         """Whether the browser is shown: elsewhere it has a window."""
-        self.hand: Hand | None = None
+        self.hand: InputRelay | None = None
         """Acts in the browser while somebody may."""
         self.token = secrets.token_urlsafe(24)
         try:
@@ -175,7 +175,7 @@ class _Handler(PageHandler):
             case _:
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
 
-    def _hand(self) -> Hand:
+    def _hand(self) -> InputRelay:
         if self.server.hand is None:
             raise UsageError("expected to be asked while the browser is used, found that it is not; reload the page")
         return self.server.hand

@@ -12,7 +12,7 @@ from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, M
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, bounds_of, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
 from pytest_webarena.results.comparing.uncertainty import Corrected, corrected_difference
-from pytest_webarena.results.comparing.worst_case import Verdict, Worst, word, worst_of
+from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, word, worst_of
 from pytest_webarena.results.conditions import alike
 from pytest_webarena.text import shorten
 
@@ -72,7 +72,7 @@ class Group:
     """By Holm, among all groups of its kind."""
     bounds: tuple[float, float]
     """As of `Comparison`; of tasks whose group is known, which one without any record is not."""
-    worst: Worst | None = None
+    worst: WorstCase | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -113,7 +113,7 @@ class Comparison:
     """Differences that make it no comparison, told because it was asked for all the same."""
     bounds: tuple[float, float]
     """The difference of rates at its worst and at its best, if trials without a verdict had ended so."""
-    worst: Worst | None = None
+    worst: WorstCase | None = None
     """What is left of the difference, had trials without a verdict gone against it; None where there are none."""
     asked: tuple[int, int] = (0, 0)
     """About how many of each side's trials with a verdict a judge model was asked."""
@@ -139,7 +139,7 @@ class Comparison:
         return self._judged(self.difference.decided())
 
     @property
-    def judge_says_nothing(self) -> bool:
+    def judge_is_uninformative(self) -> bool:
         """Whether the judge is known to accept wrong answers as readily as right ones."""
         sides = zip((self.first, self.second), self.asked, strict=True)
         return self.corrected is None and any(asked and side.judge_errors is not None for side, asked in sides)
@@ -148,7 +148,7 @@ class Comparison:
         if self.corrected is not None:
             low, high = self.corrected.interval
             sign *= (low > 0) if sign > 0 else (high < 0)
-        return "can't tell" if self.judge_says_nothing else word(sign)
+        return "can't tell" if self.judge_is_uninformative else word(sign)
 
     @property
     def verdict_here(self) -> Verdict:
@@ -180,7 +180,7 @@ class Comparison:
         return [each for each in self.fates if each.fate == fate]
 
 
-def _stays(verdict: Verdict, worst: Worst | None, most: float = 1.0, *, whole: bool = False) -> bool:
+def _stays(verdict: Verdict, worst: WorstCase | None, most: float = 1.0, *, whole: bool = False) -> bool:
     """``most``: the p-value that is still evidence, were nothing else compared (Holm's factor taken off)."""
     return worst is None or worst.allows(verdict, most=most, whole=whole)
 

@@ -42,7 +42,7 @@ def blind_spot(each: Comparison) -> str:
         return f"{found}, so {p_words(collapsed.p)} at best. {_needed(confidence)}"
     if collapsed.verdict_of_judged == "worse":
         return f"{found}, and the excluded errors could undo it. Fewer errors are needed"
-    if each.judge_says_nothing or collapsed.corrected is not None:
+    if each.judge_is_uninformative or collapsed.corrected is not None:
         return f"{found}, and the judge's errors leave it open. More tasks or a better judge are needed"
     return f"{found}, and the interval would include 0. More tasks are needed that pass in the baseline"
 

@@ -9,7 +9,7 @@ from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.comparing.sides import Side, Try
 from pytest_webarena.results.wording import action_words
 
-__all__ = ["Parting", "Walk", "parting_of", "walk_of"]
+__all__ = ["FirstDifference", "Walk", "parting_of", "walk_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parting:
+class FirstDifference:
     """The first step that two trials don't have in common."""
 
     step: int
@@ -49,7 +49,7 @@ def walk_of(side: Side, each: Try) -> Walk | None:
     )
 
 
-def parting_of(first: Walk | None, second: Walk | None) -> Parting | None:
+def parting_of(first: Walk | None, second: Walk | None) -> FirstDifference | None:
     """Where they part, by what they did and where; None where they never do, or nobody knows."""
     if first is None or second is None:
         return None
@@ -57,7 +57,7 @@ def parting_of(first: Walk | None, second: Walk | None) -> Parting | None:
         one = (first.steps[index], first.addresses[index]) if index < len(first.steps) else None
         other = (second.steps[index], second.addresses[index]) if index < len(second.steps) else None
         if one != other:
-            return Parting(
+            return FirstDifference(
                 step=index + 1, first=one[0] if one else "(stopped)", second=other[0] if other else "(stopped)"
             )
     return None

@@ -115,7 +115,7 @@ class Side:
         return [(task.passed, task.judged) for task in self.tasks.values() if task.judged]
 
     @property
-    def lacking_words(self) -> str:
+    def missing_text(self) -> str:
         """How many planned trials have no result; empty where all have one."""
         lacking = sum(self.missing.values())
         return f"{lacking:,} of {lacking + len(self.tries):,} planned trials have no result" if lacking else ""

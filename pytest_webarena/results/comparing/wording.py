@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
-from pytest_webarena.results.comparing.first_difference import Parting, parting_of, walk_of
+from pytest_webarena.results.comparing.first_difference import FirstDifference, parting_of, walk_of
 from pytest_webarena.results.comparing.repeats import about
 from pytest_webarena.results.wording import dollars, seconds_words
 from pytest_webarena.text import clip
@@ -137,7 +137,7 @@ def judge_words(each: Comparison) -> list[str]:
     if (found := each.corrected) is not None:
         return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
     why = "it was not measured (webarena judge measure)"
-    if each.judge_says_nothing:
+    if each.judge_is_uninformative:
         why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
     return [asked, f"its errors are in no interval: {why}"]
 
@@ -231,7 +231,7 @@ def _tally(task: TaskFate) -> str:
     return f"{task.first.passed}/{task.first.judged} → {task.second.passed}/{task.second.judged}"
 
 
-def parted_at(each: Comparison, task: TaskFate) -> Parting | None:
+def parted_at(each: Comparison, task: TaskFate) -> FirstDifference | None:
     """Where the two trials part that show how a task went."""
     one, other = task.pair
     return parting_of(walk_of(each.first, one), walk_of(each.second, other))

@@ -10,13 +10,13 @@ from pytest_webarena.results.comparing.difference import Difference, PairedTask,
 from pytest_webarena.results.comparing.sides import Side
 from pytest_webarena.results.comparing.significance import flip_test_of
 
-__all__ = ["Verdict", "Worst", "word", "worst_of"]
+__all__ = ["Verdict", "WorstCase", "word", "worst_of"]
 
 Verdict = Literal["better", "worse", "can't tell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worst:
+class WorstCase:
     """The difference and its test, with all excluded trials counted against the side that is ahead without them."""
 
     difference: Difference
@@ -35,7 +35,7 @@ def word(sign: int) -> Verdict:
     return "better" if sign > 0 else "worse" if sign < 0 else "can't tell"
 
 
-def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> Worst | None:
+def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> WorstCase | None:
     """The worst case of ``found`` over all ``tasks`` that both sides tried or planned; None without excluded trials."""
     ahead = found.value or 0.0
     pairs, excluded = [], 0
@@ -52,4 +52,4 @@ def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference)
         pairs.append(PairedTask(task=name, cluster=cluster, passed=passed_of, judged=judged_of))
     if not excluded:
         return None
-    return Worst(difference=difference_of(pairs, confidence=found.confidence), p=flip_test_of(pairs))
+    return WorstCase(difference=difference_of(pairs, confidence=found.confidence), p=flip_test_of(pairs))

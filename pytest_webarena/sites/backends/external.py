@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.ready import wait_ready
-from pytest_webarena.sites.backends.unmanaged import Elsewhere
+from pytest_webarena.sites.backends.unmanaged import UnmanagedBackend
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["ExternalBackend"]
@@ -16,7 +16,7 @@ __all__ = ["ExternalBackend"]
 _CONNECT = 10.0
 
 
-class ExternalBackend(Elsewhere):
+class ExternalBackend(UnmanagedBackend):
     """The ``external`` backend: one "replica" per site, which is the site itself.
 
     A reset does nothing. Which tasks may be run all the same is not decided here (`external.why_not_lent`).

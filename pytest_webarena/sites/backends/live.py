@@ -9,14 +9,14 @@ from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.internet import World
 from pytest_webarena.live.robots import require_reader
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.backends.unmanaged import Elsewhere
+from pytest_webarena.sites.backends.unmanaged import UnmanagedBackend
 from pytest_webarena.sites.catalogues.live import manners_of, proxy_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["LiveBackend"]
 
 
-class LiveBackend(Elsewhere):
+class LiveBackend(UnmanagedBackend):
     """The ``live`` backend: one "replica", which is the world."""
 
     what: ClassVar[str] = "which is live"

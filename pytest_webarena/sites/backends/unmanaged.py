@@ -10,10 +10,10 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Elsewhere"]
+__all__ = ["UnmanagedBackend"]
 
 
-class Elsewhere:
+class UnmanagedBackend:
     """All of a backend but the beginning of its sites."""
 
     what: ClassVar[str] = "which runs elsewhere"

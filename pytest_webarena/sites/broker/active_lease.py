@@ -12,19 +12,19 @@ from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
-from pytest_webarena.sites.broker.reachable_sites import Reach
+from pytest_webarena.sites.broker.reachable_sites import ReachableSites
 from pytest_webarena.sites.broker.sessions import SignInTurn
 from pytest_webarena.sites.broker.slot import Slot
 from pytest_webarena.sites.catalogues.manifest import SiteManifest
 
-__all__ = ["Held"]
+__all__ = ["ActiveLease"]
 
 _OBITUARY = 1.0
 """Seconds to wait for the news of a replica's death, once it has broken a connection."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Held:
+class ActiveLease:
     """A lease with its gateway."""
 
     lease: PoolLease
@@ -32,7 +32,7 @@ class Held:
     sites: Mapping[str, SiteManifest]
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Host to app, of all that can be reached."""
-    reach: Reach | None = None
+    reach: ReachableSites | None = None
     """What can be visited beside ``sites``."""
     ledger: Ledger | None = None
     """What its replicas held at first."""

@@ -8,15 +8,15 @@ from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Backend, KeepsLogs, Rows
-from pytest_webarena.sites.broker.active_lease import Held
+from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue
 
-__all__ = ["Holdings"]
+__all__ = ["LeaseTable"]
 
 
-class Holdings:
+class LeaseTable:
     """Held leases by their ids, each with what can be asked of it. Lives on the broker's loop.
 
     Every question raises `TaskError` for a lease that is not held, or not any more.
@@ -26,23 +26,23 @@ class Holdings:
         self._catalogue = catalogue
         self._pool = pool
         self._backend = backend
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, ActiveLease] = {}
 
-    def __iter__(self) -> Iterator[Held]:
+    def __iter__(self) -> Iterator[ActiveLease]:
         return iter(self._held.values())
 
-    def add(self, held: Held) -> Held:
+    def add(self, held: ActiveLease) -> ActiveLease:
         """Hold one more, under the id of its lease."""
         self._held[held.lease.id] = held
         return held
 
-    def find(self, lease: str) -> Held:
+    def find(self, lease: str) -> ActiveLease:
         """The one with this id."""
         if lease not in self._held:
             raise TaskError(f"{lease} has been released")
         return self._held[lease]
 
-    def take(self, lease: str) -> Held | None:
+    def take(self, lease: str) -> ActiveLease | None:
         """The one with this id, which is not held from now on; None where there is none."""
         return self._held.pop(lease, None)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.gateway import GatewaySession
-from pytest_webarena.gateway.off_archive import Beyond
+from pytest_webarena.gateway.off_archive import OffArchive
 from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.visit_rules import Terms
@@ -48,7 +48,7 @@ def enter_beyond(
         session.routes.allows = _terms_of_archived(archived, wishes).allows
     if archived and session.routes.world is None:
         unneeded = tuple(host for app in archived for host in unneeded_of(app))
-        session.enter(Beyond(session.routes, read=read, unneeded=unneeded, home=_home(wishes)))
+        session.enter(OffArchive(session.routes, read=read, unneeded=unneeded, home=_home(wishes)))
 
 
 def _terms_of_archived(apps: Iterable[AppManifest], wishes: LiveWishes | None) -> Terms:
@@ -82,7 +82,7 @@ def join_worlds(session: GatewaySession, other: GatewaySession) -> None:
     world = other.routes.world
     if any(route.archived for route in other.routes):
         session.routes.allows = other.routes.allows
-    if isinstance(world, Beyond):
+    if isinstance(world, OffArchive):
         if session.routes.world is None:
             session.enter(world.of(session.routes))
     elif world is not None:

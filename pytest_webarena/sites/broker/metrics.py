@@ -9,11 +9,11 @@ from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.protocol.report import AppReport, Durations
 
-__all__ = ["FleetMetrics"]
+__all__ = ["ReplicaSetMetrics"]
 
 
 @dataclass(slots=True)
-class FleetMetrics:
+class ReplicaSetMetrics:
     """Durations are in seconds."""
 
     waits: list[float] = field(default_factory=list)

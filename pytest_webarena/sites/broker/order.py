@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_webarena.sites.broker.replica_set import Fleet
+from pytest_webarena.sites.broker.replica_set import ReplicaSet
 from pytest_webarena.sites.catalogues.units import Unit
 
 __all__ = ["too_early"]
 
 
-def too_early(fleet: Fleet, fleets: Mapping[str, Fleet], units: Mapping[str, Unit]) -> bool:
+def too_early(fleet: ReplicaSet, fleets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
     """Whether a shared app that ``fleet``'s depend on is still to come, so that none of its replicas should start yet.
 
     ``fleets``: those there are, by the app that stands for the unit. An app that nobody has asked for is not waited
@@ -21,5 +21,5 @@ def too_early(fleet: Fleet, fleets: Mapping[str, Fleet], units: Mapping[str, Uni
     return any(other is not None and other.app.read_only and _to_come(other) for other in others)
 
 
-def _to_come(fleet: Fleet) -> bool:
+def _to_come(fleet: ReplicaSet) -> bool:
     return not fleet.available() and not fleet.failure

@@ -14,8 +14,8 @@ from pytest_webarena.sites.backends.base import Backend, Rows
 from pytest_webarena.sites.broker.deadlock import in_circles
 from pytest_webarena.sites.broker.order import too_early
 from pytest_webarena.sites.broker.pool_lease import PoolLease, PoolRequest
-from pytest_webarena.sites.broker.replica_set import Fleet
-from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
+from pytest_webarena.sites.broker.replica_set import ReplicaSet
+from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit, units_of
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStatus
@@ -43,7 +43,7 @@ class Pool:
         self,
         apps: Mapping[str, AppManifest],
         backend: Callable[[str], Backend],
-        limits: Callable[[Unit], FleetLimits],
+        limits: Callable[[Unit], ReplicaSetLimits],
         *,
         clock: Callable[[], float] = time.monotonic,
         budget: Budget | None = None,
@@ -54,7 +54,7 @@ class Pool:
         self._limits = limits
         self._budget = budget or Budget()
         self._clock = clock
-        self._fleets: dict[str, Fleet] = {}
+        self._fleets: dict[str, ReplicaSet] = {}
         self._waiting: list[PoolRequest] = []
         self._owners: dict[str, str] = {}
         """Lease to the first of those that are held together with it."""
@@ -269,7 +269,7 @@ class Pool:
 
     def _dispatch(self) -> None:
         """Grant what can be granted, fail what is hopeless, and have replicas started for the rest."""
-        reserved: Counter[Fleet] = Counter()
+        reserved: Counter[ReplicaSet] = Counter()
         for request in list(self._waiting):
             hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
             if hopeless is not None:
@@ -293,7 +293,7 @@ class Pool:
         """End the latest of the requests that only wait for each other."""
         if not any(request.owner for request in self._waiting):
             return
-        held: dict[str, Counter[Fleet]] = {}
+        held: dict[str, Counter[ReplicaSet]] = {}
         for fleet in self._fleets.values():
             for slot in fleet.slots:
                 for lease in slot.holders if not fleet.app.read_only else ():
@@ -371,12 +371,12 @@ class Pool:
 
     # --- fleets
 
-    def _fleet(self, app: str) -> Fleet:
+    def _fleet(self, app: str) -> ReplicaSet:
         if app not in self._units:
             raise UsageError(f"there is no app {app!r}; {closest(app, self._apps)}")
         unit = self._units[app]
         if (lead := unit.lead.name) not in self._fleets:
-            self._fleets[lead] = Fleet(
+            self._fleets[lead] = ReplicaSet(
                 unit,
                 lambda: self._backend(unit.lead.backend),
                 self._limits(unit),
@@ -387,7 +387,7 @@ class Pool:
             )
         return self._fleets[lead]
 
-    def _distinct(self, apps: Sequence[str]) -> tuple[Fleet, ...]:
+    def _distinct(self, apps: Sequence[str]) -> tuple[ReplicaSet, ...]:
         return tuple(dict.fromkeys(self._fleet(app) for app in apps))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -400,6 +400,6 @@ class Pool:
         return task
 
 
-def _first(unsafe: Mapping[str, str], fleet: Fleet) -> str:
+def _first(unsafe: Mapping[str, str], fleet: ReplicaSet) -> str:
     """Why traffic may have changed an app of this fleet's unit; empty when it did not."""
     return next((unsafe[app] for app in fleet.unit.names if app in unsafe), "")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_webarena.sites.backends.base import Replica
-from pytest_webarena.sites.broker.replica_set import Fleet
+from pytest_webarena.sites.broker.replica_set import ReplicaSet
 from pytest_webarena.sites.broker.slot import Slot
 
 __all__ = ["PoolLease", "PoolRequest"]
@@ -48,10 +48,10 @@ class PoolRequest:
 
     number: int
     holder: str
-    fleets: tuple[Fleet, ...]
+    fleets: tuple[ReplicaSet, ...]
     asked: float
     deadline: float
-    ahead: tuple[Fleet, ...] = ()
+    ahead: tuple[ReplicaSet, ...] = ()
     """What whoever asks will need next: started meanwhile, and not kept for anybody."""
     owner: str = ""
     """The lease beside which this is asked for; empty: whoever asks holds nothing."""

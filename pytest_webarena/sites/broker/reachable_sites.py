@@ -25,7 +25,7 @@ from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import unit_of
 
-__all__ = ["ALL", "Reach", "reachable", "serve", "unreached"]
+__all__ = ["ALL", "ReachableSites", "reachable", "serve", "unreached"]
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class _Visit:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Reach:
+class ReachableSites:
     """What one lease may visit beside what it was made for. Lives on the broker's loop."""
 
     catalogue: Catalogue

@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
 from pytest_webarena.sites.broker.health_checks import crowded, unanswered
-from pytest_webarena.sites.broker.metrics import FleetMetrics
+from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
-from pytest_webarena.sites.broker.sizing import Budget, Demand, FleetLimits, Recent
+from pytest_webarena.sites.broker.sizing import Budget, Demand, Recent, ReplicaSetLimits
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.broker.unchanged import change, difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
-__all__ = ["Fleet", "ReplicaBroke"]
+__all__ = ["ReplicaBroke", "ReplicaSet"]
 
 _LONGEST_ANSWER = 60.0
 """Seconds for which an app that runs is asked, however long it took to start."""
@@ -41,7 +41,7 @@ class ReplicaBroke(SiteError):
     """The replica that something was to be done with has died."""
 
 
-class Fleet:
+class ReplicaSet:
     """The replicas of ``unit``: of the app that stands for it, each with its parts.
 
     ``spawn`` runs a coroutine in the background; ``changed`` is called whenever a replica may have become
@@ -52,7 +52,7 @@ class Fleet:
         self,
         unit: Unit,
         backend: Callable[[], Backend],
-        limits: FleetLimits,
+        limits: ReplicaSetLimits,
         *,
         clock: Callable[[], float],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
@@ -83,7 +83,7 @@ class Fleet:
         self._closing = False
         self._made = 0
         self._demand = Recent(clock())
-        self._metrics = FleetMetrics()
+        self._metrics = ReplicaSetMetrics()
 
     # --- what the pool asks
 

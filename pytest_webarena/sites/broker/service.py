@@ -13,19 +13,19 @@ from typing import Any
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
-from pytest_webarena.sites.broker.active_lease import Held
+from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
-from pytest_webarena.sites.broker.lease_table import Holdings
+from pytest_webarena.sites.broker.lease_table import LeaseTable
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
-from pytest_webarena.sites.broker.reachable_sites import Reach, reachable, serve, unreached
+from pytest_webarena.sites.broker.reachable_sites import ReachableSites, reachable, serve, unreached
 from pytest_webarena.sites.broker.recording import Recording
 from pytest_webarena.sites.broker.replica_set import ReplicaBroke
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.settings import BrokerSettings
-from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
+from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
@@ -58,7 +58,7 @@ class LeaseService:
         )
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
-        self.held = Holdings(catalogue, self._pool, self._backends.get)
+        self.held = LeaseTable(catalogue, self._pool, self._backends.get)
         """What is leased, and what can be asked of it."""
         self._waits: tuple[Waiting, ...] = ()
         self._told = Waits(settings.directory.parent / "waits", "broker")
@@ -125,9 +125,9 @@ class LeaseService:
                 session.tell(site.host, site.reach_header, told)
         hosts = {site.host: site.app for site in served}
         ledger = Ledger(apps=self.catalogue.apps, backend=self._backends.get)
-        held = self.held.add(Held(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger))
+        held = self.held.add(ActiveLease(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger))
         if others:
-            held.reach = Reach(
+            held.reach = ReachableSites(
                 catalogue=self.catalogue, pool=self._pool, session=session, lease=lease, sites=others, holder=holder,
                 timeout=wait, hosts=hosts, read=trusts, ledger=ledger,
             )  # fmt: skip
@@ -207,7 +207,7 @@ class LeaseService:
         self.held.take(lease)
         await asyncio.shield(self._background(self._keep(held, held.turn, made, problems)))
 
-    async def _keep(self, held: Held, turn: SignInTurn, made: States, problems: Problems) -> None:
+    async def _keep(self, held: ActiveLease, turn: SignInTurn, made: States, problems: Problems) -> None:
         sessions, name = turn.sessions, turn.sessions.app.name
         for site, users in turn.missing.items():
             for user in set(users) - set(made.get(site, ())):
@@ -258,7 +258,7 @@ class LeaseService:
                 _log.info("%s went away with %s", held.lease.holder, lease)
                 self._background(self._release(held))
 
-    async def _release(self, held: Held) -> ReleaseReport:
+    async def _release(self, held: ActiveLease) -> ReleaseReport:
         try:
             unsafe = await self._cut(held)
             reasons: dict[str, str] = {}
@@ -269,7 +269,7 @@ class LeaseService:
                 held.turn.end(why="whoever was to sign in gave the replica back")
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
-    async def _cut(self, held: Held) -> Mapping[str, str]:
+    async def _cut(self, held: ActiveLease) -> Mapping[str, str]:
         """Close the gateways of a lease; app name to why its traffic may have changed it, or may still do so."""
         if held.reach is not None:
             await held.reach.close()
@@ -283,7 +283,7 @@ class LeaseService:
         session = await self._gateway.open()
         name = f"gateway-{session.port}"
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
-        self.held.add(Held(lease=lease, session=session, sites={}))
+        self.held.add(ActiveLease(lease=lease, session=session, sites={}))
         register(name)
         return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
 
@@ -376,14 +376,14 @@ class LeaseService:
             sessions=self._sessions.of(app.name, site.name, edition),
         )
 
-    def _limits(self, unit: Unit) -> FleetLimits:
+    def _limits(self, unit: Unit) -> ReplicaSetLimits:
         app = unit.lead
         if app.read_only:
-            return FleetLimits(replicas=1, spares=0)
+            return ReplicaSetLimits(replicas=1, spares=0)
         most = [one.max_replicas for one in unit.apps if one.max_replicas is not None]
         fixed = [one.spares for one in unit.apps if one.spares is not None]
         spares = max(fixed) if fixed else self.settings.spares
-        return FleetLimits(
+        return ReplicaSetLimits(
             replicas=min(most) if most else self.settings.max_replicas,
             spares=1 if spares is None else spares,
             grows=spares is None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Budget", "Demand", "FleetLimits", "Recent", "size_of"]
+__all__ = ["Budget", "Demand", "Recent", "ReplicaSetLimits", "size_of"]
 
 _LATEST = 20
 """Starts and resets that tell how long the next one takes."""
@@ -22,7 +22,7 @@ _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetLimits:
+class ReplicaSetLimits:
     """How many replicas an app may have."""
 
     replicas: int

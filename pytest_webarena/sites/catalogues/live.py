@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.live.tunnelling import Proxy
-from pytest_webarena.live.visit_rules import Manners, Terms, terms_of
+from pytest_webarena.live.visit_rules import Terms, VisitPolicy, terms_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.tasks.live_form import named_fault
 from pytest_webarena.tasks.model import LiveTerms
@@ -24,7 +24,7 @@ NOWHERE = "https://live.invalid"
 """Address of a site that stands for whatever its tasks start on."""
 
 _LISTS = {"domains", "reads", "writes"}
-_MANNERS = {field.name: field.type for field in fields(Manners)}
+_MANNERS = {field.name: field.type for field in fields(VisitPolicy)}
 
 
 def live_app(app: AppManifest) -> AppManifest:
@@ -37,7 +37,7 @@ def live_app(app: AppManifest) -> AppManifest:
     return replace(app, read_only=True, max_replicas=1, spares=0, ready=())
 
 
-def manners_of(app: AppManifest) -> Manners:
+def manners_of(app: AppManifest) -> VisitPolicy:
     """How it is asked. `UsageError` for bad options."""
     options = app.options
     if unknown := sorted(set(options) - _LISTS - set(_MANNERS)):
@@ -63,12 +63,12 @@ def manners_of(app: AppManifest) -> Manners:
         if not good:
             raise _fault(app, f"{expected} in the option {name!r}", repr(value))
         given[name] = float(value) if kind == "float" else value
-    manners = Manners(**given)
+    manners = VisitPolicy(**given)
     proxy_of(app, manners)
     return manners
 
 
-def proxy_of(app: AppManifest, manners: Manners) -> Proxy | None:
+def proxy_of(app: AppManifest, manners: VisitPolicy) -> Proxy | None:
     """The proxy through which it is asked, if there is one. `UsageError` for a bad one."""
     if not manners.proxy:
         if manners.proxy_login:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.divergence import sent_apart, verdict_told, where_apart
+from pytest_webarena.agents.divergence import divergence_text, request_differences, verdict_text
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.evidence import StepRecord, TargetRecord
@@ -37,7 +37,7 @@ def recording(folder: Path, *requests: dict[str, Any], results: Any = (), began:
 
 def apart(tmp_path: Path, then: list[dict[str, Any]], now: list[dict[str, Any]], **more: Any) -> str:
     replay = recording(tmp_path / "now", *now, results=more.pop("results_now", ()))
-    return where_apart(recording(tmp_path / "then", *then, **more), replay.verdict, replay.folder)
+    return divergence_text(recording(tmp_path / "then", *then, **more), replay.verdict, replay.folder)
 
 
 def result(score: float, *parts: tuple[str, float, int | None, str], path: str = "checks[0]") -> dict[str, Any]:
@@ -104,9 +104,9 @@ def test_where_the_same_was_sent_the_check_is_told(tmp_path: Path) -> None:
 
 def test_what_was_sent_once_more_is_told_whatever_the_verdict(tmp_path: Path) -> None:
     replay = recording(tmp_path / "now", SAVED, {**SAVED, "time": 103.0})
-    told = sent_apart(recording(tmp_path / "then", SAVED), replay.folder)
+    told = request_differences(recording(tmp_path / "then", SAVED), replay.folder)
     assert told == "POST s.test/save was sent twice this time, and once in the recorded trial"
-    assert sent_apart(replay, replay.folder) == ""
+    assert request_differences(replay, replay.folder) == ""
 
 
 def test_values_of_fields_that_look_secret_are_not_told(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_a_text_that_its_field_did_not_show_is_told_of_no_field(tmp_path: Path) 
     made = replace(recording(tmp_path / "then", then), steps=steps)
     recording(tmp_path / "now", now)
     (made.folder / "1.txt").write_text("[4] textbox 'Word' value: '••••'")
-    assert where_apart(made, {}, tmp_path / "now").endswith("POST s.test/save had sent another value of 'word'")
+    assert divergence_text(made, {}, tmp_path / "now").endswith("POST s.test/save had sent another value of 'word'")
     (made.folder / "1.txt").write_text("[4] textbox 'Word' value: 'hush'")
-    assert where_apart(made, {}, tmp_path / "now").endswith("had sent 'word' 'hush', and now ''")
+    assert divergence_text(made, {}, tmp_path / "now").endswith("had sent 'word' 'hush', and now ''")
 
 
 def test_values_in_json_are_compared_too(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_an_agent_that_had_crashed_is_the_reason_whatever_else_there_is(tmp_path
     crashed = replace(recording(tmp_path / "then", SAVED), outcome="failed", verdict={"stop_reason": "agent_crash"})
     recording(tmp_path / "now", SAVED, SAVED)
     passed = Verdict(score=1.0, passed=True, results=())
-    told, otherwise = verdict_told(crashed, tmp_path / "now", "passed", passed)
+    told, otherwise = verdict_text(crashed, tmp_path / "now", "passed", passed)
     assert told == (
         "the replay passed, and the recorded trial had failed: its agent had crashed at the end, and a replay of what "
         "it had done does not"

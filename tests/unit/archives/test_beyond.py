@@ -11,7 +11,7 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway import GatewaySession
-from pytest_webarena.gateway.off_archive import Beyond
+from pytest_webarena.gateway.off_archive import OffArchive
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from tests.unit.archives.test_archive import foreign, http, record
 from tests.unit.gateway.conftest import Browser, World, world
@@ -34,7 +34,7 @@ def session(world: World, tmp_path: Path) -> Iterator[GatewaySession]:
     server = ArchiveServer(archive)
     session = world.session()
     world.call(session.route, "docs.example", "127.0.0.1", server.port, archived=True)
-    world.call(session.enter, Beyond(session.routes, read=True, unneeded=("ads.example",), home=("begun.example",)))
+    world.call(session.enter, OffArchive(session.routes, read=True, unneeded=("ads.example",), home=("begun.example",)))
     yield session
     server.close()
 

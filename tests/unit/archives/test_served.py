@@ -17,7 +17,7 @@ from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.tasks.model import LiveTerms
-from pytest_webarena.trials.archive_misses import telling_lacks, with_lacks
+from pytest_webarena.trials.archive_misses import reporting_misses, with_misses
 from pytest_webarena.trials.outcome import Decided
 from tests.cases import each_case
 from tests.unit.archives.helpers import opened, write
@@ -126,11 +126,11 @@ def test_what_the_task_s_own_terms_would_have_let_through_is_lacking(
 def test_a_solution_that_comes_to_what_is_lacking_is_no_broken_task() -> None:
     told: dict[str, object] = {}
     with pytest.raises(SiteError, match=r"not archived: GET http://shop.test/0.*\nstep 2 failed") as error:  # noqa: SIM117
-        with telling_lacks(lambda: evidence("page").requests, told):
+        with reporting_misses(lambda: evidence("page").requests, told):
             raise TaskError("step 2 failed")
     assert (error.value.cause, error.value.shortfall, error.value.again) == ("site", "lacking", False)
     assert told == {"not_archived": {"GET http://shop.test/0": "page"}}
-    with pytest.raises(TaskError), telling_lacks(lambda: evidence("extra").requests, told):
+    with pytest.raises(TaskError), reporting_misses(lambda: evidence("extra").requests, told):
         raise TaskError("step 2 failed")
 
 
@@ -165,7 +165,7 @@ def evidence(*lacks: str, answer: str | None = "42") -> Evidence:
     ],
 )
 def test_what_is_lacking_is_never_the_agents_failure(decided: Decided, given: Evidence, outcome: str) -> None:
-    found, shortfall = with_lacks(decided, given)
+    found, shortfall = with_misses(decided, given)
     assert found.outcome == outcome
     if outcome == "error" and decided.outcome != "error":
         assert (found.cause, shortfall) == ("site", "lacking")

@@ -117,7 +117,7 @@ def test_only_what_overlaps_the_viewport_is_printed() -> None:
         .add(2, "main", "Out", box=BELOW)
         .add(3, "button", "In", parent=2)
         .add(4, "button", "Edge", box=(1279, 719, 50, 50))
-        .add(5, "button", "Beyond", box=(1280, 0, 50, 50))
+        .add(5, "button", "OffArchive", box=(1280, 0, 50, 50))
         .add(6, "button", "Flat", box=(10, 10, 0, 20))
     )
     assert page.lines() == ["\t[3] button 'In'", "\t[4] button 'Edge'"]  # a child of a hidden node rises

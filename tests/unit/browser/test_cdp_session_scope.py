@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.browser.driven.cdp_session_scope import Sight
+from pytest_webarena.browser.driven.cdp_session_scope import CdpSessionScope
 from pytest_webarena.browser.driven.policy import Refuse, decide
 from pytest_webarena.browser.observation.fast.worlds import WORLD
 from pytest_webarena.browser.tabs.dom_events import BINDING
@@ -25,8 +25,8 @@ def paused(*scripts: str) -> Mapping[str, Any]:
 
 
 @pytest.fixture
-def sight() -> Sight:
-    sight = Sight()
+def sight() -> CdpSessionScope:
+    sight = CdpSessionScope()
     assert sight.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
     assert sight.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
     reading = {"context": {**OURS, "name": f"{WORLD}-reading"}}
@@ -58,7 +58,7 @@ def sight() -> Sight:
         ("Debugger.evaluateOnCallFrame", {"callFrameId": "call2", "expression": ""}),
     ],
 )
-def test_what_it_was_not_shown_it_can_not_use(sight: Sight, method: str, params: dict[str, Any]) -> None:
+def test_what_it_was_not_shown_it_can_not_use(sight: CdpSessionScope, method: str, params: dict[str, Any]) -> None:
     assert sight.refuses(method, params)
 
 
@@ -77,13 +77,13 @@ def test_what_it_was_not_shown_it_can_not_use(sight: Sight, method: str, params:
         ("Debugger.enable", {}),
     ],
 )
-def test_what_it_was_shown_it_can(sight: Sight, method: str, params: dict[str, Any]) -> None:
+def test_what_it_was_shown_it_can(sight: CdpSessionScope, method: str, params: dict[str, Any]) -> None:
     sight.answered("Page.createIsolatedWorld", {"executionContextId": 9})
     assert sight.told("Debugger.paused", paused("1")) == "show"
     assert sight.refuses(method, params) == ""
 
 
-def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: Sight) -> None:
+def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: CdpSessionScope) -> None:
     assert sight.told("Debugger.paused", paused("2", "1")) == "resume"
     assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
     assert sight.told("Debugger.paused", paused("1")) == "show"
@@ -91,7 +91,7 @@ def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: Sight) -> 
     assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
 
 
-def test_what_the_harness_is_told_is_told_to_nobody_else(sight: Sight) -> None:
+def test_what_the_harness_is_told_is_told_to_nobody_else(sight: CdpSessionScope) -> None:
     assert sight.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
     assert sight.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
 
@@ -102,7 +102,9 @@ def test_objects_of_all_scripts_are_not_handed_out() -> None:
 
 
 @pytest.mark.parametrize(("kind", "accepts"), [("Document", "text/html"), ("Image", "image/png")])
-def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(sight: Sight, kind: str, accepts: str) -> None:
+def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(
+    sight: CdpSessionScope, kind: str, accepts: str
+) -> None:
     """The gateway has nothing else to know it by where a host speaks plain http."""
     sight.told(
         "Fetch.requestPaused",
@@ -114,20 +116,20 @@ def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(sight: Sight, k
     assert sight.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
 
 
-def wait(sight: Sight, request: str) -> None:
+def wait(sight: CdpSessionScope, request: str) -> None:
     """A document's request waits for the session."""
     fields = {"headers": {"Accept": "text/html"}}
     sight.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
 
 
-def as_page(sight: Sight, request: str) -> bool:
+def as_page(sight: CdpSessionScope, request: str) -> bool:
     """Whether it is asked for as a page, whatever the session says."""
     picture = [{"name": "Accept", "value": "image/png"}]
     made = sight.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
     return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
 
 
-def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: Sight) -> None:
+def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: CdpSessionScope) -> None:
     """What the browser refuses leaves the request where it was."""
     wait(sight, "r1")
     assert as_page(sight, "r1")
@@ -138,7 +140,7 @@ def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: Sight
 
 
 def test_of_pages_that_were_intercepted_none_that_waits_is_forgotten(
-    sight: Sight, monkeypatch: pytest.MonkeyPatch
+    sight: CdpSessionScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 2)
     for number in range(5):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pytest_webarena.browser.faults import Unresponsive
-from pytest_webarena.browser.remote_input import ByHand
+from pytest_webarena.browser.remote_input import RemoteInput
 
 
 class Connection:
@@ -55,7 +55,7 @@ def test_a_tab_that_was_slow_to_come_to_the_front_is_shown_after_all() -> None:
     async def at_hand(*, acts: bool) -> Any:
         return SimpleNamespace(current=tab)
 
-    hand: Any = ByHand(SimpleNamespace(at_hand=at_hand))
+    hand: Any = RemoteInput(SimpleNamespace(at_hand=at_hand))
 
     async def looked() -> Any:
         assert await hand._next_frame(0, 0.0) is None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena import rpc_proxies
-from pytest_webarena.cluster.coordinator_state import Books
+from pytest_webarena.cluster.coordinator_state import CoordinatorState
 from pytest_webarena.errors import HarnessError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.cache import open_cache
@@ -22,12 +22,12 @@ from tests.processes import wait_until
 
 
 @pytest.fixture
-def books(tmp_path: Path) -> Books:
-    return Books((tmp_path / "run", tmp_path / "cache"))
+def books(tmp_path: Path) -> CoordinatorState:
+    return CoordinatorState((tmp_path / "run", tmp_path / "cache"))
 
 
 @pytest.fixture
-def on_node(tmp_path: Path, books: Books) -> Iterator[Path]:
+def on_node(tmp_path: Path, books: CoordinatorState) -> Iterator[Path]:
     """A node's process: what is below the driver's folders is elsewhere."""
 
     def ask(call: Call) -> Any:
@@ -86,7 +86,7 @@ def test_a_memory_is_one_trials_at_a_time_wherever_it_is(on_node: Path) -> None:
     assert len(list((on_node / "run" / "memory" / "mine").glob("*.json"))) == 3
 
 
-def test_a_node_that_is_gone_has_no_memory_any_more(on_node: Path, books: Books) -> None:
+def test_a_node_that_is_gone_has_no_memory_any_more(on_node: Path, books: CoordinatorState) -> None:
     folder = on_node / "run" / "memory" / "mine"
     taken = Call(kind="memory", path=folder, method="take", args=("token",))
     assert books.answer("node2", taken) == (True, True)
@@ -107,7 +107,7 @@ def test_a_node_that_is_gone_has_no_memory_any_more(on_node: Path, books: Books)
 @pytest.mark.parametrize(
     ("path", "method"), [("/etc/passwd", "get"), ("run/../../x", "get"), ("cache", "_file"), ("cache", "__class__")]
 )
-def test_nodes_can_ask_for_nothing_else(tmp_path: Path, books: Books, path: str, method: str) -> None:
+def test_nodes_can_ask_for_nothing_else(tmp_path: Path, books: CoordinatorState, path: str, method: str) -> None:
     well, error = books.answer("node1", Call(kind="responses", path=tmp_path / path, method=method, args=("key",)))
     assert not well
     assert isinstance(error, HarnessError)

@@ -28,7 +28,7 @@ def task(id: str, *sites: str) -> Task:
     return make_task(f"intent: x\nsites: [{', '.join(sites)}]\nchecks: [{{answer: x}}]", id=id)
 
 
-class Held:
+class ActiveLease:
     """Trials wait until they are let go, one node's or all."""
 
     def __init__(self) -> None:
@@ -48,8 +48,8 @@ class Held:
 
 
 @pytest.fixture
-def held() -> Iterator[Held]:
-    held = Held()
+def held() -> Iterator[ActiveLease]:
+    held = ActiveLease()
     yield held
     held.all.set()
 
@@ -63,7 +63,7 @@ class Received(list[str]):
         return delivery.record
 
 
-def test_what_was_on_a_node_that_died_is_played_by_another_and_recorded_once(held: Held) -> None:
+def test_what_was_on_a_node_that_died_is_played_by_another_and_recorded_once(held: ActiveLease) -> None:
     cluster, received, lines = FakeCluster(held.play, one=2, two=2), Received(), list[str]()
     with executor_on(cluster, receive=received, tell=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
@@ -78,7 +78,7 @@ def test_what_was_on_a_node_that_died_is_played_by_another_and_recorded_once(hel
     assert cluster.dropped == ["one"]
 
 
-def test_a_node_that_joins_later_helps(held: Held) -> None:
+def test_a_node_that_joins_later_helps(held: ActiveLease) -> None:
     cluster, lines = FakeCluster(held.play, one=1), list[str]()
     with executor_on(cluster, tell=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
@@ -94,7 +94,7 @@ def test_a_node_that_joins_later_helps(held: Held) -> None:
     assert lines == ["gained late × 2, now 2 nodes"]
 
 
-def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: Held) -> None:
+def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: ActiveLease) -> None:
     def play(node: str, parcel: Parcel) -> TrialRecord:
         return replace(held.play(node, parcel), usage=Usage(calls=1, cost=0.25))
 
@@ -119,7 +119,7 @@ def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: Held) -> None:
     assert any(line.startswith("one answers again") for line in lines)
 
 
-def test_the_delivery_of_a_node_that_answers_again_counts_if_it_is_the_first(held: Held) -> None:
+def test_the_delivery_of_a_node_that_answers_again_counts_if_it_is_the_first(held: ActiveLease) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         future = executor.submit(task("t"), "mine", 1)
@@ -180,7 +180,7 @@ def test_a_trial_goes_where_its_sites_are_and_is_skipped_where_nobody_has_them()
     assert ("large", "m2") not in tried
 
 
-def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: Held) -> None:
+def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: ActiveLease) -> None:
     beside: list[int] = []
     brief = threading.Event()
 
@@ -214,7 +214,7 @@ def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: Held) -> None:
     assert beside == [0] * LOSSES
 
 
-def test_a_node_that_never_heard_of_a_trial_says_nothing_of_it(held: Held) -> None:
+def test_a_node_that_never_heard_of_a_trial_says_nothing_of_it(held: ActiveLease) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         assert executor.ready.wait(SECONDS)
@@ -228,7 +228,7 @@ def test_a_node_that_never_heard_of_a_trial_says_nothing_of_it(held: Held) -> No
     assert held.begun == [("one", "t")]
 
 
-def test_a_cluster_that_is_lost_is_told_and_what_is_under_way_can_still_be_had(held: Held) -> None:
+def test_a_cluster_that_is_lost_is_told_and_what_is_under_way_can_still_be_had(held: ActiveLease) -> None:
     cluster = FakeCluster(held.play, one=1)
     with executor_on(cluster) as executor:
         assert executor.ready.wait(SECONDS)
@@ -244,7 +244,7 @@ def test_a_cluster_that_is_lost_is_told_and_what_is_under_way_can_still_be_had(h
             executor.submit(task("v"), "mine", 1).result(SECONDS)
 
 
-def test_nobody_waits_for_an_executor_that_has_a_mistake(held: Held) -> None:
+def test_nobody_waits_for_an_executor_that_has_a_mistake(held: ActiveLease) -> None:
     cluster = FakeCluster(held.play, one=1)
     with executor_on(cluster) as executor:
         assert executor.ready.wait(SECONDS)
@@ -259,7 +259,7 @@ def test_nobody_waits_for_an_executor_that_has_a_mistake(held: Held) -> None:
         executor.break_off()
 
 
-def test_room_that_nothing_of_what_waits_can_use_is_told(held: Held) -> None:
+def test_room_that_nothing_of_what_waits_can_use_is_told(held: ActiveLease) -> None:
     cluster, wanting = FakeCluster(held.play, large=1), threading.Event()
     cluster.add("small", 1, lacks=((("gitlab",), "no image"),))
     with executor_on(cluster) as executor:
@@ -318,7 +318,7 @@ def test_without_any_node_for_long_trials_have_no_result() -> None:
         executor.submit(task("t"), "mine", 1).result(SECONDS)
 
 
-def test_breaking_off_ends_what_is_on_nodes(held: Held) -> None:
+def test_breaking_off_ends_what_is_on_nodes(held: ActiveLease) -> None:
     cluster = FakeCluster(held.play, one=1, two=1)
     executor: Any = executor_on(cluster)
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.cluster.node_capabilities import sites_lacking
+from pytest_webarena.cluster.node_capabilities import unmet_site_needs
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.sites import doctor
 from pytest_webarena.sites.backends.docker import image_status
@@ -49,7 +49,7 @@ def engine_with(monkeypatch: pytest.MonkeyPatch, **problems: str) -> None:
 
 
 def lacking(catalogue: str, *sites: str, pulls: str = "small") -> dict[str, str]:
-    found = sites_lacking(catalogue, {}, sites or ("shop", "wiki"), pulls=pulls)  # type: ignore[arg-type]
+    found = unmet_site_needs(catalogue, {}, sites or ("shop", "wiki"), pulls=pulls)  # type: ignore[arg-type]
     return {site: why for (site,), why in found}
 
 

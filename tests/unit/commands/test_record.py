@@ -13,7 +13,7 @@ import pytest
 from pytest_webarena.commands import record
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import SiteError, UsageError
-from pytest_webarena.recorder.autosave import Keeper
+from pytest_webarena.recorder.autosave import Autosaver
 from pytest_webarena.signals import AddressChanged
 from pytest_webarena.tasks import parse_tasks
 
@@ -35,7 +35,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callab
     """Has ``webarena tasks record`` watch somebody who does something, and then what is given to it."""
 
     def watched(then: Callable[[], object]) -> None:
-        def watch(task: object, runtime: object, options: object, keeper: Keeper) -> object:
+        def watch(task: object, runtime: object, options: object, keeper: Autosaver) -> object:
             keeper.look(DOING, TASK, intent="Buy tea.", answer="")
             return then()
 

@@ -14,7 +14,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.doctor import Diagnosis
-from pytest_webarena.sites.site_daemon import StandingClient, state_directory
+from pytest_webarena.sites.site_daemon import DaemonClient, state_directory
 
 SITES = """
 apps:
@@ -54,7 +54,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "sites.yaml").write_text(SITES)
     (tmp_path / "notes.py").write_text(PROGRAM)
     yield tmp_path
-    if (client := StandingClient.find("./sites.yaml")) is not None:
+    if (client := DaemonClient.find("./sites.yaml")) is not None:
         client.end()
 
 
@@ -71,7 +71,7 @@ def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr().out
     assert "MISSING lost              nobody answers at http://127.0.0.1:9: Connection\n" in told
     assert "notes             up for " in told
-    client = StandingClient.find("./sites.yaml")
+    client = DaemonClient.find("./sites.yaml")
     assert client is not None
     proxy = client.status().proxy
     assert [get(proxy, "http://notes.test/add"), get(proxy, "http://notes.test/")] == ["added", "added"]
@@ -88,7 +88,7 @@ def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFix
     assert main(["sites", "status", "nots", "--sites=./sites.yaml"]) == 2
     assert "expected a site that runs (notes), found 'nots'" in capsys.readouterr().err
     assert main(["sites", "down", "--sites=./sites.yaml"]) == 0
-    assert StandingClient.find("./sites.yaml") is None
+    assert DaemonClient.find("./sites.yaml") is None
     with pytest.raises(ConnectionRefusedError):
         get(proxy, "http://notes.test/")
 

@@ -15,7 +15,7 @@ from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.internet import World as LiveWorld
 from pytest_webarena.live.tunnelling import Proxy
-from pytest_webarena.live.visit_rules import Manners, Terms
+from pytest_webarena.live.visit_rules import Terms, VisitPolicy
 from pytest_webarena.tasks.live_form import parse_named
 from tests.unit.gateway.conftest import Answer, Browser, Site, World, ok, world
 
@@ -82,7 +82,7 @@ class Played:
         """A gateway whose trial may go to ``domains``."""
         given: dict[str, Any] = {"pages_per_second": 1000.0, "requests_per_second": 10000.0, **manners}
         closed = lambda address: "" if address == PUBLIC else why_not_public(address)  # noqa: E731
-        world = LiveWorld(Manners(**given), find=self.find, closed=closed, proxy=proxy)
+        world = LiveWorld(VisitPolicy(**given), find=self.find, closed=closed, proxy=proxy)
         terms = Terms(
             domains=frozenset(domains),
             starts=frozenset(starts),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.plugin.concurrency_scheduling import WideScheduling
+from pytest_webarena.plugin.concurrency_scheduling import ConcurrencyScheduling
 
 
 class Node:
@@ -25,11 +25,11 @@ class Node:
         self.shutting_down = True
 
 
-def scheduled(count: int) -> tuple[WideScheduling, list[Node]]:
+def scheduled(count: int) -> tuple[ConcurrencyScheduling, list[Node]]:
     """Two workers of which each has three trials in flight: that, one that is begun ahead, and one that waits."""
     values = {"tx": ["popen", "popen"], "maxschedchunk": None}
     config: Any = SimpleNamespace(getoption=values.get, getvalue=values.get)
-    scheduling, nodes = WideScheduling(config, None, 3), [Node("gw0"), Node("gw1")]
+    scheduling, nodes = ConcurrencyScheduling(config, None, 3), [Node("gw0"), Node("gw1")]
     for node in nodes:
         scheduling.add_node(node)
         scheduling.add_node_collection(node, [f"t{number}" for number in range(count)])

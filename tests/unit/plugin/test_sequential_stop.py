@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.plugin.sequential_stop import Deciding
+from pytest_webarena.plugin.sequential_stop import SequentialStop
 from pytest_webarena.results import TrialKey
 from pytest_webarena.results.comparing.sequential import Watch
 from tests.made_up import make_run, make_trial
@@ -32,6 +32,6 @@ def test_nothing_is_decided_that_excluded_errors_could_reverse(tmp_path: Path, f
         for agent, outcome in (("a", outcomes[letter]), ("b", "failed" if letter == "e" else "passed")):
             make_trial(run, f"t{number}", outcome, agent=agent, steps=(), evidence=False)
         order.append([TrialKey(f"t{number}", agent, 1) for agent in ("a", "b")])
-    deciding = Deciding(agents=("a", "b"), order=order, watch=Watch(difference=0.3))
+    deciding = SequentialStop(agents=("a", "b"), order=order, watch=Watch(difference=0.3))
     told = deciding.why_left(run)
     assert (decides in told) if decides else not told

@@ -33,7 +33,7 @@ def test_each_browser_has_one_runtime_made_when_it_is_first_asked_for(
             self.browser = given.engine.browser_name
             told.append(f"{self.browser} made")
 
-        def adopt(self, given: RuntimeConfig) -> None:
+        def reconfigure(self, given: RuntimeConfig) -> None:
             assert given.engine.browser_name == self.browser
 
         def __enter__(self) -> FakeRuntime:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.recorder.autosave import Keeper, read_kept, uploads_of
+from pytest_webarena.recorder.autosave import Autosaver, read_kept, uploads_of
 from pytest_webarena.signals import AddressChanged, Signal
 from pytest_webarena.tasks import Task, parse_tasks
 from pytest_webarena.trials.tryout import Tryout
@@ -42,7 +42,7 @@ class Author:
     def __init__(self, folder: Path) -> None:
         self.told: list[str] = []
         self.doing = Doing()
-        self.keeper = Keeper(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
+        self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
         self.keeper.begin()
 
     def goes(self, path: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.recorder.healing import look_for
 from pytest_webarena.recorder.selector_families import as_sending, called, family
 from pytest_webarena.signals import TargetRecord
@@ -31,13 +31,17 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return next(iter(self.found.get(selector, [])), None)
 
-    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         known: list[TargetRecord] = []
         seen = []
         for hits in (self.found.get(each.partition(":not(")[0], []) for each in selectors):
             if hits and hits[0] not in known:
                 known.append(hits[0])
-            seen.append(Sighting(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else Sighting())
+            seen.append(
+                SelectorMatch(count=len(hits), element=known.index(hits[0]), target=hits[0])
+                if hits
+                else SelectorMatch()
+            )
         return seen
 
 
@@ -98,9 +102,11 @@ def test_a_link_that_leads_there_is_enough_and_one_that_leads_nowhere_is_not() -
 class Scripted(Page):
     """Where no link does nothing else than lead to its address."""
 
-    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         plain = super().sightings(selectors)
-        return [Sighting() if "[data-method]" in each else seen for each, seen in zip(selectors, plain, strict=True)]
+        return [
+            SelectorMatch() if "[data-method]" in each else seen for each, seen in zip(selectors, plain, strict=True)
+        ]
 
 
 def test_a_link_that_a_script_sends_leads_nowhere() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import AcceptDialog, Action, Check, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
-from pytest_webarena.browser.remote_input import ByHand, Key, Offer, Pointer, ShownTab, Shows
+from pytest_webarena.browser.remote_input import Key, Offer, Pointer, RemoteInput, ShownTab, Shows
 from pytest_webarena.errors import UsageError
-from pytest_webarena.recorder.page.input_relay import Hand
+from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel, Result
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.proposing import ProposedCheck
@@ -22,7 +22,7 @@ from pytest_webarena.recorder.variables import in_action
 from pytest_webarena.recorder.variables import shown as in_file
 
 
-class Browser(ByHand):
+class Browser(RemoteInput):
     """Writes down what would be done."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ def panel() -> Panel:
 @pytest.fixture
 def server(panel: Panel, browser: Browser, tmp_path: Path) -> Iterator[PageServer]:
     with PageServer(panel, live=True) as server:
-        server.hand = Hand(browser, tmp_path, lambda typed: f"http://{typed}")
+        server.hand = InputRelay(browser, tmp_path, lambda typed: f"http://{typed}")
         yield server
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_webarena.actions import Action, Click, Drag, Goto, Press, Selector, Stop, Type
-from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.recorder.replaying import replay_solution
 from pytest_webarena.signals import TargetRecord
 
@@ -26,10 +26,12 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return self.found.get(selector)
 
-    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         hits = [next((hit for key, hit in self.found.items() if each.startswith(key)), None) for each in selectors]
         known = list(self.found.values())
-        return [Sighting(count=1, element=known.index(hit), target=hit) if hit else Sighting() for hit in hits]
+        return [
+            SelectorMatch(count=1, element=known.index(hit), target=hit) if hit else SelectorMatch() for hit in hits
+        ]
 
     def act(self, action: Action, label: str = "") -> bool:
         target = getattr(action, "target", None)

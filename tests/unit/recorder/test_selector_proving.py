@@ -12,7 +12,7 @@ import yaml
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Stop, Type
-from pytest_webarena.browser.reports import Sighting
+from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, RequestRecord
@@ -38,10 +38,10 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return next(iter(self.found.get(selector, [])), None)
 
-    def sightings(self, selectors: Sequence[str]) -> list[Sighting]:
+    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         known = [SAVE, OTHER]
         return [
-            Sighting(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else Sighting()
+            SelectorMatch(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else SelectorMatch()
             for hits in (self.found.get(each, []) for each in selectors)
         ]
 

@@ -66,7 +66,7 @@ def test_a_judges_measured_errors_widen_the_interval(
     assert said in (tmp_path / "page.html").read_text()
     data = plain(found)
     assert data["judge"]["asked"] == (684, 684)
-    known = errors is not None and not found.judge_says_nothing
+    known = errors is not None and not found.judge_is_uninformative
     assert (data["judge"]["corrected"] is not None) is known
     if known:
         low, high = data["judge"]["corrected"]["interval"]

@@ -11,7 +11,7 @@ from pytest_webarena.errors import SiteBusy, SiteError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
-from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
+from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest
 
 
@@ -157,7 +157,7 @@ class House:
             "atlas": replace(app, name="atlas", read_only=True, depends_on=("wiki",)),
             "guide": replace(app, name="guide", depends_on=("atlas", "wiki")),
         }
-        limits = FleetLimits(replicas=replicas, spares=spares, grows=grows, size=1)
+        limits = ReplicaSetLimits(replicas=replicas, spares=spares, grows=grows, size=1)
         self.budget = Budget(memory)
         self.pool = Pool(
             self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=self.budget

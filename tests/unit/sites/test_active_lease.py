@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_webarena.sites.broker.active_lease import Held
+from pytest_webarena.sites.broker.active_lease import ActiveLease
 
 
 class Asked:
@@ -32,6 +32,6 @@ class Asked:
 def test_room_to_write_is_asked_for_where_somebody_wrote(doubtful: bool, unsafe: str, expected: bool) -> None:
     """A server error may be all that a full disk shows, and a page that says "saved" another time."""
     session = SimpleNamespace(upstream_error="", doubtful=doubtful, unsafe=unsafe)
-    held, pool = Held(lease=cast(Any, "lease"), session=cast(Any, session), sites={}), Asked()
+    held, pool = ActiveLease(lease=cast(Any, "lease"), session=cast(Any, session), sites={}), Asked()
     asyncio.run(held.check(cast(Any, pool), ask=True))
     assert pool.wrote == [expected]

@@ -10,7 +10,7 @@ import pytest
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.containers import SubnetTaken
-from pytest_webarena.sites.backends.docker.networks import Places, free_subnets
+from pytest_webarena.sites.backends.docker.networks import DockerNetworks, free_subnets
 
 CLIENT: Any = None
 
@@ -40,14 +40,14 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 
 def test_two_hundred_units_have_a_network_each(engine: Engine) -> None:
-    places = Places("run", {})
+    places = DockerNetworks("run", {})
     taken = [places.take(CLIENT, "wiki", 3) for _ in range(200)]
     assert len({place.network for place in taken}) == len(engine.made) == 200
     assert {network.prefixlen for network in engine.made.values()} == {28}
 
 
 def test_a_place_is_for_one_replica_at_a_time_and_then_for_the_next(engine: Engine) -> None:
-    places = Places("run", {})
+    places = DockerNetworks("run", {})
     first = places.take(CLIENT, "wiki", 2)
     assert places.take(CLIENT, "wiki", 2).network != first.network
     places.give_back(first)
@@ -61,7 +61,7 @@ def test_a_place_is_for_one_replica_at_a_time_and_then_for_the_next(engine: Engi
 def test_what_others_have_is_left_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_SUBNETS", "10.99.0.0/26")
     engine.made["somebody's"] = IPv4Network("10.99.0.0/27")
-    places = Places("run", {})
+    places = DockerNetworks("run", {})
     for _ in range(2):
         places.take(CLIENT, "wiki", 2)
     with pytest.raises(SiteError, match=r"expected a free subnet of 10.99.0.0/26, found none.*WEBARENA_SUBNETS"):
@@ -77,7 +77,7 @@ def test_networks_that_this_machine_reaches_are_left_alone(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("size", "prefix"), [(2, 28), (13, 28), (14, 27), (29, 27), (30, 26)])
 def test_there_is_room_for_all_apps_of_a_unit(engine: Engine, size: int, prefix: int) -> None:
-    Places("run", {}).take(CLIENT, "wiki", size)
+    DockerNetworks("run", {}).take(CLIENT, "wiki", size)
     assert [network.prefixlen for network in engine.made.values()] == [prefix]
 
 
@@ -85,4 +85,4 @@ def test_there_is_room_for_all_apps_of_a_unit(engine: Engine, size: int, prefix:
 def test_a_range_that_can_not_be_used_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("WEBARENA_SUBNETS", given)
     with pytest.raises(UsageError, match="WEBARENA_SUBNETS"):
-        Places("run", {}).take(CLIENT, "wiki", 2)
+        DockerNetworks("run", {}).take(CLIENT, "wiki", 2)

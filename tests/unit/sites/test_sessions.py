@@ -18,7 +18,7 @@ from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.replica_set import ReplicaBroke
 from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
-from pytest_webarena.sites.broker.sizing import FleetLimits
+from pytest_webarena.sites.broker.sizing import ReplicaSetLimits
 from pytest_webarena.sites.catalogues.account_checks import names_nobody
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
@@ -127,7 +127,7 @@ def test_what_can_not_be_kept_is_told_once(docker: dict[str, Any], expected: str
         app = AppManifest(
             name="shop", sites=(site,), backend="docker", users=USERS, login={"shop": recipe()}, docker=section
         )
-        pool = Pool({"shop": app}, lambda _: FakeBackend(), lambda _: FleetLimits(replicas=1, spares=0))
+        pool = Pool({"shop": app}, lambda _: FakeBackend(), lambda _: ReplicaSetLimits(replicas=1, spares=0))
         kept = Sessions(Catalogue(name="x", path=Path("x"), apps={"shop": app}), pool)
         for _ in range(2):
             assert await kept.turn({"shop": {"ann": 2}}, wait=1) is None

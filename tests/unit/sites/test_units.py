@@ -13,7 +13,7 @@ from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.broker import replica_set
 from pytest_webarena.sites.broker.pool import Pool
-from pytest_webarena.sites.broker.sizing import Demand, FleetLimits
+from pytest_webarena.sites.broker.sizing import Demand, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, ExecReady
 from pytest_webarena.sites.catalogues.units import unit_of, units_of
@@ -128,7 +128,7 @@ class Units:
         self.backend = UnitBackend()
         web = app("web", "db")
         apps = catalogue(web if own else replace(web, databases={}), app("db"))
-        limits = FleetLimits(replicas=2, spares=0)
+        limits = ReplicaSetLimits(replicas=2, spares=0)
         self.pool = Pool(apps, lambda _: self.backend, lambda _: limits)
 
 

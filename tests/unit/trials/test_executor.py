@@ -17,7 +17,7 @@ from pytest_webarena.errors import SiteMissing
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_task
-from pytest_webarena.trials.cancellation import BrokenOff
+from pytest_webarena.trials.cancellation import Cancelled
 from pytest_webarena.trials.executor import SerialExecutor, TrialExecutor, TrialRunner
 from pytest_webarena.trials.threaded_executor import ThreadedExecutor
 from tests.processes import wait_until
@@ -54,7 +54,7 @@ class Runner:
                 self.held.release()
                 assert self.gate.wait(SECONDS)
                 if self.gave_up:
-                    raise BrokenOff
+                    raise Cancelled
             case "lost":  # its worker dies: nobody could have foreseen this
                 raise MemoryError
         outcome: Any = {"wrong": "failed", "broken": "error"}.get(task.id, "passed")
@@ -264,7 +264,7 @@ def test_breaking_off_leaves_no_record_of_what_is_under_way(kind: Kind, runner: 
     executor.break_off((lambda: None) if late else runner.give_up)
     assert later.cancelled()
     for future in under_way:
-        with pytest.raises(BrokenOff):
+        with pytest.raises(Cancelled):
             future.result(0)
     with pytest.raises(RuntimeError):
         executor.submit(task("a"), "mine", 1)
@@ -272,7 +272,7 @@ def test_breaking_off_leaves_no_record_of_what_is_under_way(kind: Kind, runner: 
     executor.close()
     assert len(played) == kind.width  # each was done once
     for future in under_way:
-        with pytest.raises(BrokenOff):
+        with pytest.raises(Cancelled):
             future.result(0)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabState
-from pytest_webarena.trials.live_sites import obstacles, telling_obstacles, with_obstacles
+from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.outcome import Decided
 from tests.cases import each_case
 
@@ -97,7 +97,7 @@ def test_a_first_page_that_cannot_be_had_says_why(
     found: RequestRecord, live: bool, kind: type[SiteError], told: str
 ) -> None:
     environment: dict[str, Any] = {"live": {"domains": ["example.com"]}} if live else {}
-    with pytest.raises(SiteError) as raised, telling_obstacles(lambda: [found], environment):
+    with pytest.raises(SiteError) as raised, reporting_obstacles(lambda: [found], environment):
         raise SiteError("expected a page, found HTTP status 502")
     assert (type(raised.value), str(raised.value)) == (kind, told)
     assert bool(environment.get("obstacles")) == (live and bool(found.obstacle))

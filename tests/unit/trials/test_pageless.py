@@ -85,6 +85,6 @@ def test_it_has_all_that_trials_ask_of_a_session() -> None:
     from pytest_webarena.browser.session import Session
 
     offered = {name for name in vars(Session) if not name.startswith("_")}
-    offered -= {"config", "start", "by_hand", "call_beside"}  # of the engine and of somebody who records
+    offered -= {"config", "start", "by_hand", "call_concurrently"}  # of the engine and of somebody who records
     offered -= {"focused_element", "glance", "sweep"}  # of agents that drive a browser: they have pages
     assert offered <= {name for name in dir(Pageless()) if not name.startswith("_")}

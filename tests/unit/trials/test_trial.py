@@ -27,12 +27,12 @@ from pytest_webarena.evidence import RequestRecord, TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
-from pytest_webarena.trials.cancellation import BreakingOff, BrokenOff
+from pytest_webarena.trials.cancellation import Cancellation, Cancelled
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
-from pytest_webarena.trials.trial_environment import Stage
+from pytest_webarena.trials.trial_environment import TrialEnvironment
 from tests.processes import wait_until
 
 TASK = make_task("intent: How many?\nsites: []\nstart: about:blank\nchecks: [{answer: {number: 42}}]", id="t")
@@ -161,7 +161,7 @@ def test_evidence_has_what_the_browser_knows_of_refused_connections(
     post = RequestRecord(time=log.now(), method="POST", url="https://evil.test/a", status=None)
     log.add_refused(post)
     monkeypatch.setattr(FakeSession, "signals", log)
-    monkeypatch.setattr(Stage, "requests", lambda stage: (tunnel,))
+    monkeypatch.setattr(TrialEnvironment, "requests", lambda stage: (tunnel,))
     record = run(tmp_path, FakeResources())
     evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
@@ -219,7 +219,7 @@ def test_losses_of_shared_browsers_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hangs", [False, True])
 def test_a_trial_that_is_broken_off_has_no_record_whatever_its_agent_does(tmp_path: Path, hangs: bool) -> None:
-    off, never = BreakingOff(), threading.Event()
+    off, never = Cancellation(), threading.Event()
 
     class Breaking:
         def act(self, observation: Any) -> Any:
@@ -230,7 +230,7 @@ def test_a_trial_that_is_broken_off_has_no_record_whatever_its_agent_does(tmp_pa
     agent = AgentDefinition(id="a", make=lambda assignment: Breaking(), digest="d")
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), breaking_off=off)
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
-    with pytest.raises(BrokenOff):
+    with pytest.raises(Cancelled):
         run_trial(plan, FakeResources(), folder)
     never.set()
     assert (folder.path / "started.json").exists()

@@ -16,7 +16,7 @@ from pytest_webarena.sites.backends.docker.container_events import Watch
 from pytest_webarena.sites.backends.docker.containers import Executed, Place, Running
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect, explain, require_local
 from pytest_webarena.sites.backends.docker.labels import RUN, owner_labels
-from pytest_webarena.sites.backends.docker.networks import Places
+from pytest_webarena.sites.backends.docker.networks import DockerNetworks
 from pytest_webarena.sites.backends.docker.own_address import OwnAddresses
 from pytest_webarena.sites.backends.docker.pods import Pods
 from pytest_webarena.sites.backends.docker.volumes import remove_volumes
@@ -43,7 +43,7 @@ class EngineAccess:
         self.network = f"pytest-webarena-{context.run}"
         """Where every container is that belongs to no unit, alone with this machine."""
         self.pods = Pods()
-        self.places = Places(self.network, self.labels)
+        self.places = DockerNetworks(self.network, self.labels)
         self.own_addresses = OwnAddresses()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None

@@ -19,12 +19,12 @@ from pytest_webarena.sites.backends.docker import containers, disk_space
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
-from pytest_webarena.sites.backends.docker.copied_databases import lacks_program, moment_inside, query_a_copy
+from pytest_webarena.sites.backends.docker.copied_databases import moment_inside, program_missing, query_a_copy
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
 from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Starter, margin, section
-from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
+from pytest_webarena.sites.backends.docker.steps import run_steps
 from pytest_webarena.sites.backends.docker.stock import Stock
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.ledger.snapshot import DATABASE_PARTS, Moment
@@ -174,7 +174,7 @@ class DockerBackend:
         if wanted.engine != "sqlite":
             argv = query_argv(wanted, sql, write=write, seconds=PROGRAM_SECONDS)
             done = await self._starter.execute(running, *argv)
-            if argv[0] == "mysql" and lacks_program(done):  # as newer images of MariaDB
+            if argv[0] == "mysql" and program_missing(done):  # as newer images of MariaDB
                 done = await self._starter.execute(running, "mariadb", *argv[1:])
             return rows_from(wanted, done, sql, replica.id)
         file = PurePosixPath(section(app).data_dir, wanted.path)
@@ -184,7 +184,7 @@ class DockerBackend:
         asked = not write and app.name not in self._pythonless
         answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if asked else None
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
-        if lacks_program(done):
+        if program_missing(done):
             done = await self._without_python(app, running, file, sql, write=write)
         if done.code not in (0, 2, 3):
             raise SiteError(f"can't query {file} of {replica.id}: exit code {done.code}: {done.stderr or done.stdout}")

@@ -67,7 +67,7 @@ class Pod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A unit's network (`places.Places`)."""
+    """A unit's network (`places.DockerNetworks`)."""
 
     network: str
     """Its name."""

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["copy_out", "lacks_program", "moment_inside", "query_a_copy"]
+__all__ = ["copy_out", "moment_inside", "program_missing", "query_a_copy"]
 
 _NOT_FOUND = frozenset({126, 127})
 _BESIDE = ("", "-wal", "-journal")
 """What SQLite keeps beside a database, and needs to make sense of it. Its ``-shm`` is made anew."""
 
 
-def lacks_program(done: Executed) -> bool:
+def program_missing(done: Executed) -> bool:
     """Whether the container has no such program."""
     said = done.stdout + done.stderr
     return done.code in _NOT_FOUND and ("executable file not found" in said or "no such file" in said)

@@ -25,7 +25,7 @@ from pytest_webarena.sites.backends.docker.containers import Place, SubnetTaken
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["Places", "free_subnets"]
+__all__ = ["DockerNetworks", "free_subnets"]
 
 _RANGE = "198.19.0.0/16"
 """Set aside for measurements between networks (RFC 2544), so that hardly any machine uses it."""
@@ -35,7 +35,7 @@ _SMALLEST = 28
 _ATTEMPTS = 50
 
 
-class Places:
+class DockerNetworks:
     """The places of a run, made when they are first needed. Threads share it; all calls block."""
 
     def __init__(self, run_network: str, labels: Mapping[str, str]) -> None:

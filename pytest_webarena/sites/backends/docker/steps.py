@@ -11,7 +11,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.containers import Executed
 from pytest_webarena.sites.catalogues.manifest import ContainerStep
 
-__all__ = ["run_steps", "what_it_said"]
+__all__ = ["output_text", "run_steps"]
 
 _log = logging.getLogger(__name__)
 _SAID = 10
@@ -44,7 +44,7 @@ async def run_steps(
             await asyncio.sleep(step.pause)
 
 
-def what_it_said(done: Executed) -> str:
+def output_text(done: Executed) -> str:
     """Exit code and last lines of a program."""
     lines = (done.stderr.rstrip() or done.stdout.rstrip()).splitlines()[-_SAID:]
     return "\n".join([f"exit code {done.code}", *(f"  {line}" for line in lines)])

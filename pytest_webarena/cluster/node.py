@@ -273,10 +273,10 @@ class Node:
         with self._lock:
             for engine, shared in self._runtimes:
                 if engine == config.engine:
-                    return shared.by(config)
+                    return shared.with_config(config)
             made = Runtime(self._info, config)
             self._runtimes.append((config.engine, made))
-            return made.by(config)
+            return made.with_config(config)
 
     def _fitted(self, config: RuntimeConfig) -> RuntimeConfig:
         """The driver's settings, with this machine's places in them."""

@@ -59,8 +59,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. ``dialogs`` is the
     policy for native dialogs; None: ``hold`` where the grammar can answer them, else that of ``session``. Any policy
     of ``session`` but ``accept``, its default, wins over the grammar. The observation holds
-    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, what `BrowserGymObservation`
-    tells in BrowserGym's names, and with a picture asked for in ``observation`` also ``screenshot``,
+    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, and the same facts
+    under BrowserGym's names (`BrowserGymObservation`); with a picture asked for in ``observation`` also ``screenshot``,
     with ``axtree_object`` the page's text as BrowserGym's nodes. The reward is 0
     until the end, then the checks' score, 0 to 1. An answer terminates the episode; limits and stop rules truncate it.
     ``info`` has ``task``, ``steps``, and at the end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.

@@ -43,10 +43,10 @@ class Worker:
         if config.in_flight > 1:
             for engine, shared in self._shared:
                 if engine == config.engine:
-                    return shared.by(config)
+                    return shared.with_config(config)
             shared = Runtime(self._info, config)
             self._shared.append((config.engine, shared))
-            return shared.by(config)
+            return shared.with_config(config)
         name = config.engine.browser_name
         if name not in self._runtimes:
             self._runtimes[name] = Runtime(self._info, config)

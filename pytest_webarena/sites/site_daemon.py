@@ -1,8 +1,8 @@
-"""Sites that stay up between commands: a process of their own that holds them, and its state file.
+"""A daemon that keeps sites up between commands, and its state file.
 
-``webarena sites up`` starts it (``python -P -m pytest_webarena.sites.site_daemon FD``, one line of settings on stdin; FD
-is where it tells that it serves); it leases every site, serves all of them on one gateway and answers `DaemonClient`
-on a Unix socket until told to end.
+``webarena sites up`` starts it as ``python -P -m pytest_webarena.sites.site_daemon FD`` with one line of settings on
+stdin, and reads from FD that it serves. The daemon leases every site, serves all of them on one gateway and answers
+`DaemonClient` on a Unix socket until it is stopped.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _SIGNING_OUT = re.compile(r"(log|sign)[-_]?(out|off)", re.IGNORECASE)
 
 
 def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: TrialEnvironment, step: StepRecord) -> str:
-    """See `TrialEnvironment.stay_signed_in`. Costs nothing unless the step ended on the page with a site's sign-in form."""
+    """See `TrialEnvironment.stay_signed_in`. Free of cost unless the step ended on a page with a sign-in form."""
     lease = stage.lease
     if lease is None:
         return ""

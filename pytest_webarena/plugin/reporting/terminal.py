@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
-from pytest_webarena.llm_judge import judge_eligibility
+from pytest_webarena.llm_judge import judge_eligibility_of
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
@@ -358,7 +358,7 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
     if not settings.model:
         return
     for kind in _JUDGED:
-        state = judge_eligibility(settings, kind)
+        state = judge_eligibility_of(settings, kind)
         if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
             mark = "red" if state.off else "" if state.known is not None else "yellow"
             yield from (Line(text, mark) for text in wrapped(f"judge {state.told}", WIDTH - 10))

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.commands.cli import main
-from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility
+from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility_of
 from pytest_webarena.llm_judge.human_points import sheet, study
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
@@ -114,13 +114,13 @@ def test_remembered_it_decides_whether_the_judge_is_asked(
     settings = JudgeSettings(model="m")
     bad = points(run, tmp_path / "bad.csv", "p,1,1,0", "p,1,2,0", "p,3,1,4", "p,3,2,6")
     assert main(["judge", "rubric", "compare", str(run.path), str(bad)]) == 1
-    assert judge_eligibility(settings, "rubric").known is None
+    assert judge_eligibility_of(settings, "rubric").known is None
     assert main(["judge", "rubric", "compare", str(run.path), str(bad), "--remember"]) == 1
-    assert "below the bar of 0.8" in judge_eligibility(settings, "rubric").off
+    assert "below the bar of 0.8" in judge_eligibility_of(settings, "rubric").off
     good = points(run, tmp_path / "good.csv", *ROWS[:2], *ROWS[4:6])
     assert main(["judge", "rubric", "compare", str(run.path), str(good), "--remember"]) == 0
-    assert judge_eligibility(settings, "rubric").off == ""
-    assert "kappa 1.00" in judge_eligibility(settings, "rubric").told
+    assert judge_eligibility_of(settings, "rubric").off == ""
+    assert "kappa 1.00" in judge_eligibility_of(settings, "rubric").told
 
 
 def test_the_sheet_can_be_filled_in_and_starts_no_formula(

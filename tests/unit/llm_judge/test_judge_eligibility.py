@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.evidence import Usage
-from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility, judge_facts, placed
+from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility_of, judge_facts, placed
 from pytest_webarena.llm_judge.answers import read_answers
 from pytest_webarena.llm_judge.measuring import Graded, Measurement, keep_measurement
 
@@ -36,29 +36,29 @@ def remember(*, share: float) -> None:
 
 
 def test_no_judge_is_none() -> None:
-    state = judge_eligibility(JudgeSettings())
+    state = judge_eligibility_of(JudgeSettings())
     assert state.off
     assert judge_facts(JudgeSettings()) is None
 
 
 def test_a_judge_that_was_never_measured_is_asked_and_that_is_said() -> None:
-    state = judge_eligibility(SETTINGS)
+    state = judge_eligibility_of(SETTINGS)
     assert (state.off, state.known) == ("", None)
     assert "not measured (webarena judge measure m)" in state.told
 
 
 def test_a_good_judge_is_asked() -> None:
     remember(share=1.0)
-    state = judge_eligibility(SETTINGS)
+    state = judge_eligibility_of(SETTINGS)
     assert state.off == ""
     assert state.told.startswith("m, kappa 1.00 (0.9")
-    assert judge_eligibility(replace(SETTINGS, temperature=0.7)).known is None  # another judge
+    assert judge_eligibility_of(replace(SETTINGS, temperature=0.7)).known is None  # another judge
 
 
 @pytest.mark.parametrize(("share", "bar", "asked"), [(0.8, 0.8, False), (0.8, 0.5, True), (0.2, 0.0, True)])
 def test_the_bar_decides(share: float, bar: float, asked: bool) -> None:
     remember(share=share)
-    state = judge_eligibility(replace(SETTINGS, bar=bar))
+    state = judge_eligibility_of(replace(SETTINGS, bar=bar))
     assert (state.off == "") is asked
     if not asked:
         assert "is below the bar of 0.8 (--judge-min-kappa)" in state.off

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility, offs
+from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility_of, offs
 from pytest_webarena.llm_judge.measuring import find_measurement
 from pytest_webarena.llm_judge.rubric_answers import GradedAnswers, read_marked
 from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement, measure_rubrics
@@ -145,7 +145,7 @@ def test_each_kind_of_question_has_its_own_bar(answers: GradedAnswers) -> None:
     assert "below the bar of 0.8" in told["rubric"]
     assert (told["equivalent"], told["unachievable"], told["formula"]) == ("", "", "")
     assert find_measurement(settings.identity()) is None
-    assert "--set=formulas" in judge_eligibility(settings, "formula").told
+    assert "--set=formulas" in judge_eligibility_of(settings, "formula").told
 
 
 def test_the_report_tells_the_worst_first(answers: GradedAnswers) -> None:

@@ -140,7 +140,7 @@ class DockerBackend:
             how = "contents" if docker.reset else "exact"
             done = await self._watch(_running(replica), docker.data_dir, how)
         if done.code != 0:
-            raise SiteError(f"can't take the fingerprint of {replica.id}: {what_it_said(done)}")
+            raise SiteError(f"can't take the fingerprint of {replica.id}: {output_text(done)}")
         return done.stdout.strip()
 
     async def at_work(self, app: AppManifest, replica: Replica) -> str:
@@ -165,7 +165,7 @@ class DockerBackend:
     async def _threads(self, running: Running) -> frozenset[int]:
         done = await self._watch(running, "", "threads")
         if done.code != 0:
-            raise SiteError(f"can't tell what runs in {running.name}: {what_it_said(done)}")
+            raise SiteError(f"can't tell what runs in {running.name}: {output_text(done)}")
         return frozenset(json.loads(done.stdout))
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
@@ -232,7 +232,7 @@ class DockerBackend:
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
         """Run a program inside: empty when it ends with 0."""
         done = await self._starter.execute(_running(replica), *map(app.fill, arguments))
-        return "" if done.code == 0 else f"{arguments[0]}: {what_it_said(done)}"
+        return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
     async def crowded(self, app: AppManifest, replica: Replica) -> str:
         """Which disks of the container are full, as its ``df`` tells; empty where there is none."""

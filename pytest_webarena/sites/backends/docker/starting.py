@@ -152,7 +152,7 @@ class Starter:
 
         async def execute(arguments: Sequence[str]) -> str:
             done = await self.execute(running, *map(app.fill, arguments))
-            return "" if done.code == 0 else f"{arguments[0]}: {what_it_said(done)}"
+            return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
         try:
             await wait_ready(

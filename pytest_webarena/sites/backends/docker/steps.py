@@ -36,7 +36,7 @@ async def run_steps(
                 break
             problem = (
                 f"step {number} of {len(steps)} failed (attempt {attempt} of {step.attempts}): "
-                f"{shlex.join(arguments)}\n{what_it_said(done)}"
+                f"{shlex.join(arguments)}\n{output_text(done)}"
             )
             _log.info("%s", problem)
             if attempt == step.attempts:

@@ -24,7 +24,7 @@ from pytest_webarena.sites.backends.docker.databases import query_argv, rows_fro
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
 from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Starter, margin, section
-from pytest_webarena.sites.backends.docker.steps import run_steps
+from pytest_webarena.sites.backends.docker.steps import output_text, run_steps
 from pytest_webarena.sites.backends.docker.stock import Stock
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.ledger.snapshot import DATABASE_PARTS, Moment

@@ -16,7 +16,7 @@ from pytest_webarena.sites.backends.docker import containers, volumes
 from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Pod, Running
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
 from pytest_webarena.sites.backends.docker.own_address import HTTP_PORT
-from pytest_webarena.sites.backends.docker.steps import run_steps
+from pytest_webarena.sites.backends.docker.steps import output_text, run_steps
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.catalogues.manifest import PortReady
 

@@ -69,7 +69,7 @@ class BrowserEngine:
         self._config = config or EngineConfig()
         self._thread: LoopThread | None = None
         self._playwright: Playwright | None = None
-        self._fleet = SharedBrowsers(self._config.sessions)
+        self._browsers = SharedBrowsers(self._config.sessions)
         self._choice: BrowserChoice | None = None
         self._launching: asyncio.Lock | None = None
         self._starting = threading.Lock()
@@ -125,7 +125,7 @@ class BrowserEngine:
                 raise BrowserError(f"no browser context could be opened: {first_line(error)}") from error
             yield session
         except BrowserError as error:
-            if not config.alone and self._fleet.has_lost(session.browser):
+            if not config.alone and self._browsers.has_lost(session.browser):
                 raise BrowserLost(f"{error} (the browser that it shared with other trials went down)") from error
             raise
         finally:
@@ -152,9 +152,9 @@ class BrowserEngine:
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
-            found = self._fleet.roomy()
+            found = self._browsers.roomy()
             if found is None:
-                found = self._fleet.add(await self._launch())
+                found = self._browsers.add(await self._launch())
             return found
 
     @asynccontextmanager
@@ -163,8 +163,8 @@ class BrowserEngine:
 
         ``alone``: a new one, to be given up with its session.
         """
-        browser = self._fleet.apart(await self._launch()) if alone else await self.browser()
-        with self._fleet.place(browser):
+        browser = self._browsers.apart(await self._launch()) if alone else await self.browser()
+        with self._browsers.place(browser):
             yield browser
 
     async def playwright(self) -> Playwright:
@@ -181,7 +181,7 @@ class BrowserEngine:
 
         Sessions of other trials that still live in it go on: it is closed when they are over.
         """
-        for each in self._fleet.given_up(browser):
+        for each in self._browsers.given_up(browser):
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(self._config.deadlines.close):
                     await each.close()
@@ -271,7 +271,7 @@ class BrowserEngine:
 
     async def _shut_down(self) -> None:
         seconds = self._config.deadlines.close
-        for browser in self._fleet.all():
+        for browser in self._browsers.all():
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(seconds):
                     await browser.close()

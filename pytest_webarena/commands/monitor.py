@@ -218,7 +218,7 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
         facts = {
             "started": began,
             "argv": ["webarena tasks monitor", *options.tasks],
-            "agents": ["upkeep"],
+            "agents": ["monitor"],
             "workers": 1,
         }
         info = RunInfo(

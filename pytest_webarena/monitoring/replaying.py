@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AGENT", "Replayer", "ScriptStep", "Tried", "definition", "key_node_checks", "read_tried", "script_of"]
 
-AGENT = "upkeep"
+AGENT = "monitor"
 """Its id in records."""
-_FILE = "upkeep.jsonl"
+_FILE = "monitor.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ class Asked(Protocol):
         """Who holds something while waiting; empty: whoever asks holds nothing."""
 
     @property
-    def fleets(self) -> Sequence[Any]:
+    def replica_sets(self) -> Sequence[Any]:
         """What is asked for, all at once."""
 
 
@@ -43,8 +43,8 @@ def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: M
         moved = False
         reserved: Counter[F] = Counter()
         for request in list(left):
-            if not all(free[fleet] > reserved[fleet] for fleet in request.fleets):
-                reserved.update(request.fleets)
+            if not all(free[replica_set] > reserved[replica_set] for replica_set in request.replica_sets):
+                reserved.update(request.replica_sets)
                 continue
             left.remove(request)
             moved = True

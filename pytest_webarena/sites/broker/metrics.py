@@ -1,4 +1,4 @@
-"""What a fleet counts and times for the report at the end of a run."""
+"""What a replica_set counts and times for the report at the end of a run."""
 
 from __future__ import annotations
 

@@ -10,16 +10,18 @@ from pytest_webarena.sites.catalogues.units import Unit
 __all__ = ["too_early"]
 
 
-def too_early(fleet: ReplicaSet, fleets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
-    """Whether a shared app that ``fleet``'s depend on is still to come, so that none of its replicas should start yet.
+def too_early(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
+    """Whether a shared app on which ``replica_set`` depends is still starting: none of its replicas should start yet.
 
-    ``fleets``: those there are, by the app that stands for the unit. An app that nobody has asked for is not waited
-    for, nor one that can't be started: those who wait for that are told so.
+    ``replica_sets`` maps the lead app of each unit to its replicas. An app that nobody has asked for, or that can't be
+    started, is not waited for.
     """
-    needed = {name for app in fleet.unit.apps for name in app.depends_on if name in units} - {*fleet.unit.names}
-    others = (fleets.get(units[name].lead.name) for name in needed)
+    needed = {name for app in replica_set.unit.apps for name in app.depends_on if name in units} - {
+        *replica_set.unit.names
+    }
+    others = (replica_sets.get(units[name].lead.name) for name in needed)
     return any(other is not None and other.app.read_only and _to_come(other) for other in others)
 
 
-def _to_come(fleet: ReplicaSet) -> bool:
-    return not fleet.available() and not fleet.failure
+def _to_come(replica_set: ReplicaSet) -> bool:
+    return not replica_set.available() and not replica_set.failure

@@ -54,7 +54,7 @@ class Pool:
         self._limits = limits
         self._budget = budget or Budget()
         self._clock = clock
-        self._fleets: dict[str, ReplicaSet] = {}
+        self._replica_sets: dict[str, ReplicaSet] = {}
         self._waiting: list[PoolRequest] = []
         self._owners: dict[str, str] = {}
         """Lease to the first of those that are held together with it."""
@@ -79,32 +79,34 @@ class Pool:
         when those who hold these apps wait in turn for what is held ``beside``.
         A caller that is cancelled holds nothing.
         """
-        fleets = self._distinct(apps)
+        replica_sets = self._distinct(apps)
         now = self._clock()
         self._asked += 1
         request = PoolRequest(
             number=self._asked if beside is None else beside.number,
             owner=beside.owner if beside is not None else "",
             holder=holder,
-            fleets=fleets,
+            replica_sets=replica_sets,
             asked=now,
             deadline=now + timeout,
             ahead=self._distinct(ahead),
         )
-        for fleet in fleets:
-            fleet.asked()
+        for replica_set in replica_sets:
+            replica_set.asked()
         try:
             self._enqueue(request)
             self._dispatch()
             request.queued = not request.future.done()
             while True:
                 lease = await request.future
-                for fleet in fleets:
-                    await fleet.wake(lease.slots[fleet.app.name])
-                died = [await fleet.examine(lease.slots[fleet.app.name]) for fleet in fleets]
-                if not any(died) and not any([await fleet.verify(lease.slots[fleet.app.name]) for fleet in fleets]):
-                    for fleet in fleets:
-                        fleet.handed_on(lease.slots[fleet.app.name])
+                for replica_set in replica_sets:
+                    await replica_set.wake(lease.slots[replica_set.app.name])
+                died = [await replica_set.examine(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
+                if not any(died) and not any(
+                    [await replica_set.verify(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
+                ):
+                    for replica_set in replica_sets:
+                        replica_set.handed_on(lease.slots[replica_set.app.name])
                     return lease
                 # One died or changed on spare: back to the old place in the queue, before anybody else is served.
                 request.future = asyncio.get_running_loop().create_future()
@@ -130,22 +132,22 @@ class Pool:
         reasons = {}
         self._owners.pop(lease.id, None)
         for app, slot in lease.slots.items():
-            fleet = self._fleets[app]
-            if reason := await fleet.take_back(slot, lease.id, _first(unsafe, fleet)):
+            replica_set = self._replica_sets[app]
+            if reason := await replica_set.take_back(slot, lease.id, _first(unsafe, replica_set)):
                 reasons[app] = reason
         return reasons
 
     def failing(self, apps: Sequence[str]) -> bool:
         """Whether one of them could not be started the last time."""
-        return any(self._fleet(app).failure for app in apps)
+        return any(self._replica_set(app).failure for app in apps)
 
     def keeps(self, app: str) -> bool:
         """Whether an app's replicas can start from what somebody has made of one."""
-        return self._fleet(app).keeps()
+        return self._replica_set(app).keeps()
 
     def preparing(self, app: str, under_way: bool) -> None:
         """Somebody makes a state that later replicas start from, or has ended doing so."""
-        self._fleet(app).preparing = under_way
+        self._replica_set(app).preparing = under_way
         self._dispatch()
 
     async def keep(self, lease: PoolLease, app: str, *, unsafe: Mapping[str, str]) -> int:
@@ -154,11 +156,11 @@ class Pool:
         The number of that edition; raises what went wrong, after which all is as before.
         """
         lease.released = True
-        kept = self._fleet(app)
+        kept = self._replica_set(app)
         self._owners.pop(lease.id, None)
         for other, slot in lease.slots.items():
-            if (fleet := self._fleets[other]) is not kept:
-                await fleet.take_back(slot, lease.id, _first(unsafe, fleet))
+            if (replica_set := self._replica_sets[other]) is not kept:
+                await replica_set.take_back(slot, lease.id, _first(unsafe, replica_set))
         return await kept.keep(lease.slots[kept.app.name], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
@@ -168,8 +170,8 @@ class Pool:
         While the database is locked it is asked again, for as long as an app may reasonably take to save something.
         """
         await self.check(lease, app)
-        fleet, manifest = self._fleet(app), self._apps[app]
-        slot = lease.slots[fleet.app.name]
+        replica_set, manifest = self._replica_set(app), self._apps[app]
+        slot = lease.slots[replica_set.app.name]
         if write and manifest.read_only:
             raise TaskError(f"the app {app!r} is read-only and shared, so set-up steps can't write into its database")
         try:
@@ -179,7 +181,7 @@ class Pool:
         ends = self._clock() + _BUSY
         while True:
             try:
-                rows: Rows = await fleet.query(slot, app, database, sql, write=write)
+                rows: Rows = await replica_set.query(slot, app, database, sql, write=write)
             except SiteError as error:
                 await self.check(lease, app)  # a dead replica is the better explanation
                 if not isinstance(error, SiteBusy):
@@ -193,14 +195,14 @@ class Pool:
 
     async def check(self, lease: PoolLease, *apps: str) -> None:
         """`SiteError` when a replica of the lease (of ``apps``, if any are named) has died."""
-        for fleet in self._distinct(apps or tuple(lease.slots)):
-            if why := await fleet.examine(lease.slots[fleet.app.name]):
+        for replica_set in self._distinct(apps or tuple(lease.slots)):
+            if why := await replica_set.examine(lease.slots[replica_set.app.name]):
                 raise SiteError(why)
 
     async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
         """`SiteError` when a replica of the lease does not answer requests (any more), or can't save what somebody
         ``wrote``."""
-        asked = (self._fleets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        asked = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
         reasons = await asyncio.gather(*asked)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
@@ -208,24 +210,24 @@ class Pool:
     def handed_over(self, lease: PoolLease) -> None:
         """Note how long it took from granting ``lease`` until it could be used, that is now."""
         for app in lease.slots:
-            self._fleets[app].handed_over(self._clock() - lease.granted)
+            self._replica_sets[app].handed_over(self._clock() - lease.granted)
 
     def note(self, app: str, text: str) -> None:
         """What takes long for an app at present; empty when it is over."""
-        if (lead := self._units[app].lead.name) in self._fleets:
-            self._fleets[lead].doing = text
+        if (lead := self._units[app].lead.name) in self._replica_sets:
+            self._replica_sets[lead].doing = text
 
     async def tick(self) -> None:
         """Notice time-outs and dead replicas; trim surplus ones."""
         now = self._clock()
         for request in [request for request in self._waiting if now >= request.deadline]:
-            if any(fleet.booting for fleet in request.fleets):
+            if any(replica_set.booting for replica_set in request.replica_sets):
                 continue
             self._waiting.remove(request)
             self._fail(request, self._why_not(request))
-        for fleet in list(self._fleets.values()):
-            await asyncio.gather(*(fleet.examine(slot) for slot in list(fleet.slots)))
-            fleet.trim()
+        for replica_set in list(self._replica_sets.values()):
+            await asyncio.gather(*(replica_set.examine(slot) for slot in list(replica_set.slots)))
+            replica_set.trim()
         self._dispatch()
         self._break_circles()
 
@@ -233,20 +235,27 @@ class Pool:
         """Apps and waiting requests, now."""
         now = self._clock()
         waiting = (WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.asked) for one in self._waiting)
-        return tuple(fleet.status() for fleet in self._fleets.values()), tuple(waiting)
+        return tuple(replica_set.status() for replica_set in self._replica_sets.values()), tuple(waiting)
 
     def waits(self) -> tuple[tuple[str, float], ...]:
         """What is waited for, in words, and for how many seconds."""
         now = self._clock()
         return tuple(
-            (", ".join(dict.fromkeys(fleet.waited_for() for fleet in one.fleets if not fleet.available())), since)
+            (
+                ", ".join(
+                    dict.fromkeys(
+                        replica_set.waited_for() for replica_set in one.replica_sets if not replica_set.available()
+                    )
+                ),
+                since,
+            )
             for one in self._waiting
-            if (since := now - one.asked) and not all(fleet.available() for fleet in one.fleets)
+            if (since := now - one.asked) and not all(replica_set.available() for replica_set in one.replica_sets)
         )
 
     def report(self) -> Mapping[str, AppReport]:
         """Figures of all apps that were asked for."""
-        return {name: fleet.report() for name, fleet in self._fleets.items()}
+        return {name: replica_set.report() for name, replica_set in self._replica_sets.items()}
 
     async def close(self, why: str = "the site broker is shutting down") -> None:
         """Grant and start nothing more. The backends still have to be closed, which ends the replicas."""
@@ -254,7 +263,7 @@ class Pool:
         for request in self._waiting:
             self._fail(request, why)
         self._waiting.clear()
-        await asyncio.gather(*(fleet.close() for fleet in self._fleets.values()))
+        await asyncio.gather(*(replica_set.close() for replica_set in self._replica_sets.values()))
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -271,34 +280,38 @@ class Pool:
         """Grant what can be granted, fail what is hopeless, and have replicas started for the rest."""
         reserved: Counter[ReplicaSet] = Counter()
         for request in list(self._waiting):
-            hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
+            hopeless = next((replica_set for replica_set in request.replica_sets if replica_set.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
                 self._fail(request, hopeless.failure, hopeless.failed_as)
-            elif all(fleet.available() > reserved[fleet] for fleet in request.fleets):
+            elif all(replica_set.available() > reserved[replica_set] for replica_set in request.replica_sets):
                 self._waiting.remove(request)
                 self._grant(request)
             else:
-                reserved.update(fleet for fleet in request.fleets if not fleet.app.read_only)
-        wanted = Counter(fleet for request in self._waiting for fleet in (*request.fleets, *request.ahead))
-        for fleet in self._fleets.values():
-            if too_early(fleet, self._fleets, self._units):
+                reserved.update(replica_set for replica_set in request.replica_sets if not replica_set.app.read_only)
+        wanted = Counter(
+            replica_set for request in self._waiting for replica_set in (*request.replica_sets, *request.ahead)
+        )
+        for replica_set in self._replica_sets.values():
+            if too_early(replica_set, self._replica_sets, self._units):
                 continue
-            others = [other for other in self._fleets.values() if other is not fleet and not wanted[other]]
-            short = fleet.plan(wanted[fleet])
+            others = [other for other in self._replica_sets.values() if other is not replica_set and not wanted[other]]
+            short = replica_set.plan(wanted[replica_set])
             while short and any(other.shed() for other in others):  # their spares' memory is needed here
-                short = fleet.plan(wanted[fleet])
+                short = replica_set.plan(wanted[replica_set])
 
     def _break_circles(self) -> None:
         """End the latest of the requests that only wait for each other."""
         if not any(request.owner for request in self._waiting):
             return
         held: dict[str, Counter[ReplicaSet]] = {}
-        for fleet in self._fleets.values():
-            for slot in fleet.slots:
-                for lease in slot.holders if not fleet.app.read_only else ():
-                    held.setdefault(self._owners.get(lease, lease), Counter())[fleet] += 1
-        stuck = in_circles(self._waiting, held, {fleet: fleet.promised() for fleet in self._fleets.values()})
+        for replica_set in self._replica_sets.values():
+            for slot in replica_set.slots:
+                for lease in slot.holders if not replica_set.app.read_only else ():
+                    held.setdefault(self._owners.get(lease, lease), Counter())[replica_set] += 1
+        stuck = in_circles(
+            self._waiting, held, {replica_set: replica_set.promised() for replica_set in self._replica_sets.values()}
+        )
         if not stuck:
             return
         latest = max(stuck, key=lambda request: (request.number, request.asked))
@@ -317,7 +330,9 @@ class Pool:
         waited = self._clock() - request.asked if request.queued else 0.0
         self._granted += 1  # not the request's number: one whose replica died as a spare is granted again
         name = f"lease-{self._granted}"
-        slots = {fleet.app.name: fleet.take(name, request.holder, waited) for fleet in request.fleets}
+        slots = {
+            replica_set.app.name: replica_set.take(name, request.holder, waited) for replica_set in request.replica_sets
+        }
         lease = PoolLease(
             id=name,
             holder=request.holder,
@@ -334,7 +349,7 @@ class Pool:
         lease.released = True
         self._owners.pop(lease.id, None)
         for app, slot in lease.slots.items():
-            self._fleets[app].give_back(slot, lease.id)
+            self._replica_sets[app].give_back(slot, lease.id)
 
     def _withdraw(self, request: PoolRequest) -> None:
         if request in self._waiting:
@@ -355,8 +370,8 @@ class Pool:
         """Who holds what: the text of a time-out."""
         now = self._clock()
         lines = [f"expected {', '.join(request.apps)} for {request.holder} within {now - request.asked:.0f} s, but:"]
-        for fleet in request.fleets:
-            status = fleet.status()
+        for replica_set in request.replica_sets:
+            status = replica_set.status()
             held = len([replica for replica in status.replicas if replica.state != "broken"])
             lines.append(f"  {status.app}: {held} of at most {status.limit} replicas")
             for replica in status.replicas:
@@ -369,14 +384,14 @@ class Pool:
         lines.append("allow more replicas, run fewer workers, or raise the lease time-out")
         return "\n".join(lines)
 
-    # --- fleets
+    # --- replica_sets
 
-    def _fleet(self, app: str) -> ReplicaSet:
+    def _replica_set(self, app: str) -> ReplicaSet:
         if app not in self._units:
             raise UsageError(f"there is no app {app!r}; {closest(app, self._apps)}")
         unit = self._units[app]
-        if (lead := unit.lead.name) not in self._fleets:
-            self._fleets[lead] = ReplicaSet(
+        if (lead := unit.lead.name) not in self._replica_sets:
+            self._replica_sets[lead] = ReplicaSet(
                 unit,
                 lambda: self._backend(unit.lead.backend),
                 self._limits(unit),
@@ -385,10 +400,10 @@ class Pool:
                 changed=self._dispatch,
                 budget=self._budget,
             )
-        return self._fleets[lead]
+        return self._replica_sets[lead]
 
     def _distinct(self, apps: Sequence[str]) -> tuple[ReplicaSet, ...]:
-        return tuple(dict.fromkeys(self._fleet(app) for app in apps))
+        return tuple(dict.fromkeys(self._replica_set(app) for app in apps))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self._background(work)
@@ -400,6 +415,6 @@ class Pool:
         return task
 
 
-def _first(unsafe: Mapping[str, str], fleet: ReplicaSet) -> str:
-    """Why traffic may have changed an app of this fleet's unit; empty when it did not."""
-    return next((unsafe[app] for app in fleet.unit.names if app in unsafe), "")
+def _first(unsafe: Mapping[str, str], replica_set: ReplicaSet) -> str:
+    """Why traffic may have changed an app of this replica_set's unit; empty when it did not."""
+    return next((unsafe[app] for app in replica_set.unit.names if app in unsafe), "")

@@ -48,7 +48,7 @@ class PoolRequest:
 
     number: int
     holder: str
-    fleets: tuple[ReplicaSet, ...]
+    replica_sets: tuple[ReplicaSet, ...]
     asked: float
     deadline: float
     ahead: tuple[ReplicaSet, ...] = ()
@@ -62,4 +62,4 @@ class PoolRequest:
     @property
     def apps(self) -> tuple[str, ...]:
         """Names of what is asked for."""
-        return tuple(fleet.app.name for fleet in self.fleets)
+        return tuple(replica_set.app.name for replica_set in self.replica_sets)

@@ -84,7 +84,7 @@ class Demand:
 
 
 class Recent:
-    """How many replicas were needed at a time lately: a fleet stays as large as that for a while."""
+    """How many replicas were needed at a time lately: a replica_set stays as large as that for a while."""
 
     def __init__(self, now: float) -> None:
         self._demand: deque[tuple[float, int]] = deque([(now, 0)])

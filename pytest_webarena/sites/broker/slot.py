@@ -41,7 +41,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A place in an app's fleet: the replica in it, its state, who holds it."""
+    """A place in an app's replica_set: the replica in it, its state, who holds it."""
 
     id: str
     since: float

@@ -135,7 +135,12 @@ class Leasing(RuleBasedStateMachine):
 
     def visited(self) -> set[str]:
         """Those that somebody has had since their last reset."""
-        return {slot.id for fleet in self.house.pool._fleets.values() for slot in fleet.slots if slot.visited}
+        return {
+            slot.id
+            for replica_set in self.house.pool._replica_sets.values()
+            for slot in replica_set.slots
+            if slot.visited
+        }
 
     @precondition(lambda self: self.house.backend.pending)
     @rule(which=st.integers(0, 99), fails=st.sampled_from([False, False, False, True]))

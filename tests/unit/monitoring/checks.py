@@ -59,7 +59,7 @@ def checked(
         outcome = "error" if verdict.passed is None else "passed" if verdict.passed else "failed"
         message = f"{NO_VERDICT}{verdict.open_because}" if outcome == "error" else verdict.render()
         values = {"outcome": outcome, "verdict": verdict.to_json(), "message": message, "cause": None}
-    key = TrialKey(task.id, "upkeep", 1)
+    key = TrialKey(task.id, "monitor", 1)
     return find(task, TrialRecord(**{"key": key, **values, **record}), recorded, tried, before)
 
 

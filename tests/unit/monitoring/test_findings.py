@@ -318,7 +318,7 @@ def test_what_a_valid_task_hit_is_known_afterwards() -> None:
     from pytest_webarena.results import TrialKey, TrialRecord
 
     record = TrialRecord(
-        key=TrialKey(task.id, "upkeep", 1), outcome="passed", verdict=judge(task, recorded).to_json(), started=7.0
+        key=TrialKey(task.id, "monitor", 1), outcome="passed", verdict=judge(task, recorded).to_json(), started=7.0
     )
     kept = known_of(task, record, recorded, DONE)
     assert kept.steps == (None, BUTTON, None)

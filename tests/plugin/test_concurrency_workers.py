@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.results import RunDir, TrialRecord
 from tests.plugin.conftest import CANNED_RUNTIME
-from tests.plugin.test_wide import IN_FLIGHT
+from tests.plugin.test_concurrency import IN_FLIGHT
 
 MakeTasks = Callable[..., None]
 DYING = (

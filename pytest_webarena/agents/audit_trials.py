@@ -23,7 +23,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.agents.builtin import addressed, describe_step
-from pytest_webarena.checks.kind import CdpSessionScope
+from pytest_webarena.checks.kind import EvidenceSource
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
 from pytest_webarena.tasks.kinds import find_kind
@@ -199,7 +199,7 @@ def looked_at(task: Task) -> frozenset[str]:
     """All that decides the task's checks; everything where one of them does not tell."""
     sights = [_sights(check) for check in _leaves(task.checks)]
     if any(each is None for each in sights):
-        return frozenset(get_args(CdpSessionScope))
+        return frozenset(get_args(EvidenceSource))
     return frozenset(sight for each in sights for sight in each or ())
 
 

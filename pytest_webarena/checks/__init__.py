@@ -13,7 +13,7 @@ from pytest_webarena.checks.bounded import CHECK_SECONDS, judge_all_bounded, jud
 from pytest_webarena.checks.grading import GRADINGS, ORIGINAL, REPAIRED, VERIFIED, Grading, find_grading
 from pytest_webarena.checks.images.captions import Captioner
 from pytest_webarena.checks.judging import Needs, collect, judge, judge_all, needs
-from pytest_webarena.checks.kind import CdpSessionScope, Judgement, Kind, Live, Page, Rows, State, View
+from pytest_webarena.checks.kind import EvidenceSource, Judgement, Kind, Live, Page, Rows, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.tasks.kinds import find_kind, kind_names, register
 
@@ -24,8 +24,8 @@ __all__ = [
     "REPAIRED",
     "VERIFIED",
     "Captioner",
-    "CdpSessionScope",
     "CheckResult",
+    "EvidenceSource",
     "Grading",
     "Judgement",
     "Kind",

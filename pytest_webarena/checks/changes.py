@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_webarena.changes import FILES, RowChange, RowKind, SiteChanges, TableChanges, bounded
 from pytest_webarena.checks.counts import Count
-from pytest_webarena.checks.kind import CdpSessionScope, Judgement, Kind, View
+from pytest_webarena.checks.kind import EvidenceSource, Judgement, Kind, View
 from pytest_webarena.checks.state import same_stored
 from pytest_webarena.errors import Cause, closest
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
@@ -356,8 +356,8 @@ def _summary(changes: Sequence[SiteChanges]) -> Iterator[str]:
             yield f"{_names(app)}: {table.table} {counts}{columns}"
 
 
-def _sights(spec: ChangesSpec) -> Collection[CdpSessionScope]:
-    found: tuple[CdpSessionScope, ...] = ("data",)
+def _sights(spec: ChangesSpec) -> Collection[EvidenceSource]:
+    found: tuple[EvidenceSource, ...] = ("data",)
     return found
 
 

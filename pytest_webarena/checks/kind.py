@@ -15,7 +15,7 @@ from pytest_webarena.tasks.shapes import Shape
 
 __all__ = [
     "END",
-    "CdpSessionScope",
+    "EvidenceSource",
     "Judgement",
     "Kind",
     "Live",
@@ -56,7 +56,7 @@ def no_answer(status: int) -> Cause | None:
     return "site" if status in _NOT_NOW or status >= 500 else "agent"
 
 
-CdpSessionScope = Literal["answer", "place", "data", "requests"]
+EvidenceSource = Literal["answer", "place", "data", "requests"]
 """What a judge can look at: what the agent said, where it went, what the sites hold, what its browser asked for."""
 
 
@@ -250,7 +250,7 @@ class Kind(Generic[S]):
     """Whether judging looks at what the session recorded by itself."""
     reads_changes: bool = False
     """Whether judging looks at what changed in the sites' data."""
-    looks_at: Callable[[S], Collection[CdpSessionScope]] | None = None
+    looks_at: Callable[[S], Collection[EvidenceSource]] | None = None
     """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
     answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or
     ``place`` is. None: there is no telling, and the audit supposes neither."""
@@ -270,7 +270,7 @@ class Kind(Generic[S]):
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 
-    def sights(self, spec: S) -> frozenset[CdpSessionScope] | None:
+    def sights(self, spec: S) -> frozenset[EvidenceSource] | None:
         """What decides such a check; None when there is no telling."""
         return frozenset(self.looks_at(spec)) if self.looks_at else None
 

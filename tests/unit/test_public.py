@@ -32,8 +32,8 @@ PUBLIC: dict[str, str] = {
         "as_response as_text instructions read_response"
     ),
     "checks": (
-        "CHECK_SECONDS Captioner CheckResult GRADINGS Grading Judgement Kind Live Needs ORIGINAL Page REPAIRED Rows "
-        "Sight State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
+        "CHECK_SECONDS Captioner CheckResult EvidenceSource GRADINGS Grading Judgement Kind Live Needs ORIGINAL Page "
+        "REPAIRED Rows State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
         "judge_bounded kind_names needs register"
     ),
     "errors": (

@@ -8,7 +8,7 @@ from pytest_webarena.checks.grading import WEBCANVAS
 from pytest_webarena.checks.key_nodes.form import FORM
 from pytest_webarena.checks.key_nodes.judging import judge
 from pytest_webarena.checks.key_nodes.model import KeyNodes, TextTarget
-from pytest_webarena.checks.kind import CdpSessionScope, Judgement, Kind, View
+from pytest_webarena.checks.kind import EvidenceSource, Judgement, Kind, View
 
 __all__ = ["KEY_NODES"]
 
@@ -21,7 +21,7 @@ def _judge(spec: KeyNodes, view: View) -> Judgement:
     return judge_as(view.grading.name, spec, view)
 
 
-def _looks_at(spec: KeyNodes) -> Collection[CdpSessionScope]:
+def _looks_at(spec: KeyNodes) -> Collection[EvidenceSource]:
     said = [isinstance(node.target, TextTarget) for node in spec.nodes]
     return {*({"answer"} if any(said) else ()), *({"place"} if not all(said) else ())}
 

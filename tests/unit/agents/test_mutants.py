@@ -22,7 +22,7 @@ from pytest_webarena.agents.audit_trials import (
     audit_trials,
     last_effective_step,
 )
-from pytest_webarena.checks import CdpSessionScope, Judgement, Kind, View
+from pytest_webarena.checks import EvidenceSource, Judgement, Kind, View
 from pytest_webarena.tasks import Task, kinds, load_tasks
 from pytest_webarena.tasks.shapes import Text
 
@@ -115,7 +115,7 @@ def test_checks_of_published_benchmarks_count_as_what_they_look_at(family: Any) 
     assert last_effective_step(family(f"checks:\n  {answer}\n{steps}")[0]) is None
 
 
-def kind_of_another_package(name: str, *sights: CdpSessionScope, says: bool = True) -> Kind[str]:
+def kind_of_another_package(name: str, *sights: EvidenceSource, says: bool = True) -> Kind[str]:
     def judge(spec: str, view: View) -> Judgement:
         return Judgement.unknown(expected=spec, why="nobody asks")
 

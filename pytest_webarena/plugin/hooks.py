@@ -93,6 +93,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
     try:
         suite_items.narrow(config, items)
+        catalogue.check_reachable(config)
         sequential_stop.prepare(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)

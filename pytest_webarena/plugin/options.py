@@ -11,6 +11,7 @@ from pytest_webarena.plugin.gate_options import add_gate_options
 from pytest_webarena.plugin.judge_options import JUDGE_INI, add_judge_options
 from pytest_webarena.plugin.option_groups import OptionGroups, Subject
 from pytest_webarena.plugin.option_values import (
+    agents_run_directory,
     natural_float,
     natural_int,
     positive_float,
@@ -283,7 +284,7 @@ def _add_run_options(group: Subject) -> None:
     )
     group.addoption(
         "--rescore",
-        type=run_directory,
+        type=agents_run_directory,
         default=None,
         metavar="RUN_DIR",
         help="Judge a finished run again from its records, without sites, browsers or agents. Agents, trials, "
@@ -291,7 +292,7 @@ def _add_run_options(group: Subject) -> None:
     )
     group.addoption(
         "--replay-run",
-        type=run_directory,
+        type=agents_run_directory,
         default=None,
         metavar="RUN_DIR",
         help="Run agents on the recorded trials of a finished run (latest: the newest), without sites or browser, "

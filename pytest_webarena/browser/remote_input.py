@@ -232,7 +232,7 @@ class RemoteInput:
             self._news = asyncio.Event()
         while True:
             tab = (await self._session.at_hand(acts=False)).current
-            async with _leniently():
+            async with _ignoring_lost_input():
                 await self._show(tab)
             if self._frame is not None and self._frame.number > seen:
                 return self._frame
@@ -306,7 +306,7 @@ class RemoteInput:
         tabs = await self._session.at_hand(acts=False)
         for tab in sorted(tabs, key=lambda tab: tab is not tabs.current):  # a window may show another tab
             for frame in tab.page.frames[:_FRAMES]:
-                async with _leniently():
+                async with _ignoring_lost_input():
                     text = await tab.run(frame.evaluate(_SELECTED), _HANG / 4, "reading what is selected")
                     if str(text).strip():
                         return " ".join(str(text).split())[:10_000]
@@ -320,7 +320,7 @@ class RemoteInput:
             offer = await self._offer(tab, pointer)
             if offer is not None:
                 return offer
-        async with _leniently():
+        async with _ignoring_lost_input():
             await self._hold(tab, pointer.modifiers)
             await tab.run(self._moved(tab, pointer), _HANG, "moving the mouse")
         return None
@@ -347,7 +347,7 @@ class RemoteInput:
             await tab.run(tab.page.keyboard.down(name), _HANG, "pressing a key")
 
     async def _offer(self, tab: Tab, pointer: Pointer) -> Offer | None:
-        async with _leniently():
+        async with _ignoring_lost_input():
             point = Point(pointer.x, pointer.y)
             found = await tab.evaluate(_OFFER, point.x, point.y, seconds=_HANG, what="looking at a point of the page")
             if found:
@@ -368,7 +368,7 @@ class RemoteInput:
             return  # modifiers are sent with the next event
         with contextlib.suppress(UnknownKey):
             name = playwright_keys(key.key) if len(key.key) > 1 else key.key
-            async with _leniently():
+            async with _ignoring_lost_input():
                 await self._hold(tab, key.modifiers)
                 if len(name) == 1 and not (name.isascii() and name.isprintable()):
                     if key.kind == "down":
@@ -380,7 +380,7 @@ class RemoteInput:
 
     async def _insert(self, text: str) -> None:
         tab = (await self._session.at_hand(acts=True)).current
-        async with _leniently():
+        async with _ignoring_lost_input():
             await tab.run(tab.page.keyboard.insert_text(text), _HANG, "inserting text")
 
     async def _choose_files(self, paths: Sequence[Path]) -> str:
@@ -398,7 +398,7 @@ class RemoteInput:
 
 
 @contextlib.asynccontextmanager
-async def _leniently() -> AsyncIterator[None]:
+async def _ignoring_lost_input() -> AsyncIterator[None]:
     """Ignore input that a page does not receive. Dialogs that it opens are reported elsewhere."""
     lost = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabGone, Unresponsive)
     with contextlib.suppress(*lost):

@@ -78,7 +78,7 @@ _FORMATS = {
     "color": "#ff8800",
     "range": "a number in its range",
 }
-_BESIDE_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
+_DURING_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
 """Actions that are possible while a dialog is open."""
 
 
@@ -90,9 +90,9 @@ async def perform(
     Failures for the agent are in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabGone`, `BrowserError`, and the
     `SiteError` of a search.
     """
-    hand = _Hand(tabs, limits, deadline, search)
+    performer = _Performer(tabs, limits, deadline, search)
     try:
-        return await hand.do(action)
+        return await performer.do(action)
     except (ActionFailed, RefusedAddress, UnknownKey) as refused:
         return Performed(error=str(refused))
     except ScriptFailed as error:
@@ -101,7 +101,7 @@ async def perform(
         return Performed(error=f"The browser could not do that: {shorten(first_line(error))}")
 
 
-class _Hand:
+class _Performer:
     """Performs one action on the current tab."""
 
     def __init__(self, tabs: Tabs, limits: Deadlines, deadline: Deadline, search: SearchKeys | None) -> None:
@@ -115,7 +115,7 @@ class _Hand:
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
-        if dialog is not None and not isinstance(action, _BESIDE_DIALOGS):
+        if dialog is not None and not isinstance(action, _DURING_DIALOGS):
             return await self._answer_dialog(action)
         match action:
             case Click() | Hover():

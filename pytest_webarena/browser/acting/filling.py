@@ -163,7 +163,7 @@ async def fill(
     if not is_right(after := await field.read()):
         await wait_for_change(tab, _LATE, hang=hang())
         after = await field.read()
-    if field.gone or is_right(after):  # after a navigation, the next observation shows the result
+    if field.lost or is_right(after):  # after a navigation, the next observation shows the result
         return "", ()
     if field.around and _shows(field.around, wanted) and not _shows(around, wanted):
         field.kind, before, after = "widget", around or None, field.around  # the field only receives the keys
@@ -202,7 +202,7 @@ class _Field:
         self.kind = ""
         """Kind as in `_LOOK`; empty if it can't be edited."""
         self.secret = False
-        self.gone = False
+        self.lost = False
         """Whether its document no longer exists."""
         self.around: tuple[str, ...] = ()
         """Content of the widget for which it may only receive keys."""
@@ -210,7 +210,7 @@ class _Field:
     async def find(self) -> tuple[str, ...] | None:
         """Find the focused element; return its content as `read` does."""
         frame: Frame | None = self._tab.page.main_frame
-        self.kind, self.gone = "", False
+        self.kind, self.lost = "", False
         while frame is not None:
             found = await self._run(frame.evaluate_handle(_FOCUSED))
             self._element, frame = found.as_element() if found is not None else None, None
@@ -230,7 +230,7 @@ class _Field:
             found = await self.find()
             if self.kind or limit.over:
                 return found
-            if self.gone:
+            if self.lost:
                 await self._tab.changed(limit.left(0.05))
 
     async def read(self) -> tuple[str, ...] | None:
@@ -255,7 +255,7 @@ class _Field:
     async def _run(self, call: Awaitable[T]) -> T | None:
         with contextlib.suppress(PlaywrightError):
             return await self._tab.run(call, self._hang(), "looking at a field")
-        self.gone = True
+        self.lost = True
         return None
 
 

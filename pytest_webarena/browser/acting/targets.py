@@ -174,11 +174,11 @@ class _InPage:
     def __init__(self, tab: Tab, id: str, located: Located, hang: float) -> None:
         self._tab, self._id, self._located, self._hang = tab, id, located, hang
         self._document = tab.document
-        self._said = ""
+        self._description = ""
 
     async def place(self, purpose: Purpose) -> HitPoint:
         found = await self.call(element_probes.PREPARE, purpose)
-        role, name = role_and_name(self._said)
+        role, name = role_and_name(self._description)
         who = f"[{self._id}] {role} {shorten(name, 60)!r}"
         host = self._located.host
         while found["state"] == "foreign" and host is not None:
@@ -202,13 +202,13 @@ class _InPage:
         except ScriptFailed as error:
             raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
         if located is self._located:
-            self._said = answer.get("said") or self._said
+            self._description = answer.get("said") or self._description
         if answer.get("gone") or self._tab.document != self._document:
             raise self._stale()
         return answer.get("value")
 
     def _stale(self) -> ActionFailed:
-        role, name = role_and_name(self._said)
+        role, name = role_and_name(self._description)
         who = f" ({role} {shorten(name, 60)!r})" if role else ""
         return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
 

@@ -31,7 +31,7 @@ class CdpSessionScope:
         self._calls: set[object] = set()
         self._accepts: dict[object, str] = {}
         """Accept fields of document requests that are, or were, paused for the session, by request."""
-        self._let_go: dict[object, None] = {}
+        self._answered: dict[object, None] = {}
         """Those of them that were answered, oldest first. Requests that are still paused are never removed."""
 
     def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
@@ -64,7 +64,7 @@ class CdpSessionScope:
         fields = params.get("request", {}).get("headers", {})
         request = params.get("requestId")
         self._accepts[request] = next((fields[name] for name in fields if name.lower() == "accept"), "")
-        self._let_go.pop(request, None)
+        self._answered.pop(request, None)
 
     def faithful(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Restore in a command the Accept field of the browser, by which the gateway recognises documents.
@@ -85,10 +85,10 @@ class CdpSessionScope:
         if method == "Page.createIsolatedWorld":
             self._contexts.add(result.get("executionContextId"))
         elif method in _ENDINGS and request in self._accepts:
-            self._let_go[request] = None
-            if len(self._let_go) > _LET_GO:
-                first = next(iter(self._let_go))
-                del self._let_go[first], self._accepts[first]
+            self._answered[request] = None
+            if len(self._answered) > _LET_GO:
+                first = next(iter(self._answered))
+                del self._answered[first], self._accepts[first]
 
     def refuses(self, method: str, params: Mapping[str, Any]) -> str:
         """Return why a command can't be forwarded; empty if it can."""

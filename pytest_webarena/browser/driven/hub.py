@@ -96,7 +96,7 @@ class Hub:
         self._clients: set[Client] = set()
         self._owners: dict[str, Client] = {}
         self._hidden: set[str] = set()
-        self._beside: set[tuple[str, str]] = set()
+        self._isolated_worlds: set[tuple[str, str]] = set()
         """Isolated worlds, in which clients run their own code: session and context number."""
         self._tasks: set[asyncio.Future[None]] = set()
         self._open = asyncio.Event()
@@ -191,7 +191,7 @@ class Hub:
                 self._refuse(client, id, outer, "No target with given id found")
                 return
             target = str(params.get("targetId") or client.sessions[session])
-            in_page = (session, _context_of(params)) not in self._beside
+            in_page = (session, _context_of(params)) not in self._isolated_worlds
             given = Command(method=method, params=params, session=session, target=target, in_page=in_page)
             if reason := await self._listener(given):
                 self._refuse(client, id, outer, reason)
@@ -211,7 +211,7 @@ class Hub:
             return
         owner = self._owners.get(message.get("sessionId", ""))
         if owner is not None:
-            self._told(owner, message)
+            self._receive_event(owner, message)
 
     def gone(self) -> None:
         """Handle the end of the browser."""
@@ -239,7 +239,7 @@ class Hub:
             part["result"]["targetInfos"] = [each for each in listed if each.get("targetId") not in self._hidden]
         self._reply(pending.client, pending.id, pending.session, part)
 
-    def _told(self, owner: Client, message: dict[str, Any]) -> None:
+    def _receive_event(self, owner: Client, message: dict[str, Any]) -> None:
         method, params, session = message.get("method"), message.get("params", {}), message["sessionId"]
         info = params.get("targetInfo", {})
         target = info.get("targetId") or params.get("targetId")
@@ -247,7 +247,7 @@ class Hub:
             child = params["sessionId"]
             if not owner.trusted and self._is_private(info):
                 self._hidden.add(target)
-                self._background(self._let_go(child, session))
+                self._background(self._detach(child, session))
                 return
             self._owners[child] = owner
             owner.sessions[child] = target if info.get("type") == "page" else owner.sessions.get(session, "")
@@ -257,8 +257,8 @@ class Hub:
             owner.sights.pop(params.get("sessionId", ""), None)
         elif method == "Runtime.executionContextCreated" and not owner.trusted:
             context = params.get("context", {})
-            if not context.get("auxData", {}).get("isDefault", True) and len(self._beside) < _WORLDS:
-                self._beside.add((session, str(context.get("id"))))
+            if not context.get("auxData", {}).get("isDefault", True) and len(self._isolated_worlds) < _WORLDS:
+                self._isolated_worlds.add((session, str(context.get("id"))))
         elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
             self._hidden.add(target)
         if not owner.trusted:
@@ -280,7 +280,7 @@ class Hub:
     def _is_known(self, info: Mapping[str, Any]) -> bool:
         return any(info.get("targetId") in client.sessions.values() for client in self._clients if not client.trusted)
 
-    async def _let_go(self, child: str, parent: str) -> None:
+    async def _detach(self, child: str, parent: str) -> None:
         """Detach from a target that waits for its debuggers."""
         await self.call("Runtime.runIfWaitingForDebugger", session=child)
         await self.call("Target.detachFromTarget", {"sessionId": child}, parent)
@@ -311,7 +311,7 @@ def _context_of(params: Mapping[str, Any]) -> str:
     >>> _context_of({"contextId": 3}), _context_of({"objectId": "-512.7.2"}), _context_of({"expression": "1"})
     ('3', '7', '')
     """
-    said = params.get("contextId") or params.get("executionContextId")
-    if said is None and "objectId" in params:
+    context = params.get("contextId") or params.get("executionContextId")
+    if context is None and "objectId" in params:
         return next(iter(str(params["objectId"]).split(".")[1:2]), "")
-    return "" if said is None else str(said)
+    return "" if context is None else str(context)

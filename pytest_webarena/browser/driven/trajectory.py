@@ -96,8 +96,8 @@ def _answered(params: Mapping[str, Any]) -> Move:
     if not params.get("accept"):
         return Move(action=as_record(DismissDialog()))
     text = params.get("promptText")
-    said = None if text is None else str(text)
-    return Move(action=as_record(AcceptDialog(said)), value=said)
+    answer = None if text is None else str(text)
+    return Move(action=as_record(AcceptDialog(answer)), value=answer)
 
 
 def _typed(text: str, *, at_once: bool = False) -> Move:

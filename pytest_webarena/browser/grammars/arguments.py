@@ -137,8 +137,8 @@ class Arguments:
     def _choice(self, parameter: Parameter, value: str) -> str:
         if not parameter.choices:
             return value
-        said = parameter.aliases.get(value.lower(), value).lower()
-        found = next((choice for choice in parameter.choices if choice.lower() == said), None)
+        wanted = parameter.aliases.get(value.lower(), value).lower()
+        found = next((choice for choice in parameter.choices if choice.lower() == wanted), None)
         if found is None:
             raise WrongArgument(
                 f"{parameter.name!r}: expected one of {', '.join(parameter.choices)}, found {shown(value)}"

@@ -48,14 +48,14 @@ def aimed(call: Call, *names: str) -> tuple[Target, Call]:
     """Return the element in the call's first argument, by id or selector, and the call without that argument."""
     options = dict(call.options)
     if call.args:
-        said, args = call.args[0], call.args[1:]
+        argument, args = call.args[0], call.args[1:]
     else:
-        said, args = next((options.pop(name) for name in names if name in options), None), ()
-    return _target(call.name, said), Call(call.name, args, options)
+        argument, args = next((options.pop(name) for name in names if name in options), None), ()
+    return _target(call.name, argument), Call(call.name, args, options)
 
 
-def _target(name: str, said: object) -> Target:
-    text = str(said) if isinstance(said, int) and not isinstance(said, bool) else said
+def _target(name: str, argument: object) -> Target:
+    text = str(argument) if isinstance(argument, int) and not isinstance(argument, bool) else argument
     if not isinstance(text, str):
         raise WrongCode(f"{name}() expects a text in quotes")
     bid = _BID.fullmatch(text.strip())

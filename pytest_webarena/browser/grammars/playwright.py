@@ -67,7 +67,7 @@ def parse(text: str) -> Action:
     try:
         return _read(code)
     except WrongCode as wrong:
-        if (stop := _stop_anyhow(code)) is not None:
+        if (stop := _lenient_stop(code)) is not None:
             return stop
         return Invalid(text, f"{code[:200]!r} is not a valid action: {wrong}. For example: {_EXAMPLE}")
 
@@ -118,7 +118,7 @@ def _one_call(code: str) -> bool:
     return False
 
 
-def _stop_anyhow(code: str) -> Stop | None:
+def _lenient_stop(code: str) -> Stop | None:
     """Parse a ``stop`` that is not valid Python of this grammar as upstream does.
 
     The answer is everything between the outer quotes, whatever quotes are inside. It is empty for a name or another
@@ -127,12 +127,12 @@ def _stop_anyhow(code: str) -> Stop | None:
     match = _STOP.fullmatch(code.strip())
     if match is None or _FURTHER.search(code) or not _one_call(code):
         return None
-    said = match[1].strip()
-    if quoted := _QUOTED.fullmatch(said):
+    argument = match[1].strip()
+    if quoted := _QUOTED.fullmatch(argument):
         return Stop(quoted[2])
-    if "(" in said or "\n" in said:
+    if "(" in argument or "\n" in argument:
         return None  # a call, or more code
-    return Stop(said if re.fullmatch(r"-?\d+(?:\.\d+)?", said, re.ASCII) else "")
+    return Stop(argument if re.fullmatch(r"-?\d+(?:\.\d+)?", argument, re.ASCII) else "")
 
 
 def _act(root: str, calls: list[Call]) -> Action:

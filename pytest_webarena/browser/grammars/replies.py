@@ -32,10 +32,10 @@ def to_its_end(text: str, action: str, verbs: Iterable[str]) -> str:
     closed = action.endswith("]") and action.count("[") <= action.count("]")
     if not action.startswith(("stop [", "stop[")) or closed:
         return action
-    said = text[text.index("```") + 3 :]
-    if further := re.search(rf"```\s*(?:{'|'.join(map(re.escape, verbs))})\b", said):
-        said = said[: further.start()]
-    whole = said[: said.rfind("```")].strip() if "```" in said else ""
+    reply = text[text.index("```") + 3 :]
+    if further := re.search(rf"```\s*(?:{'|'.join(map(re.escape, verbs))})\b", reply):
+        reply = reply[: further.start()]
+    whole = reply[: reply.rfind("```")].strip() if "```" in reply else ""
     return whole if whole.endswith("]") else action
 
 

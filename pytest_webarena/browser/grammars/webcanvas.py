@@ -58,12 +58,12 @@ def parse(text: str) -> Action:
             value = found.get(key)
             if isinstance(value, bool) or not isinstance(value, str | int | float):
                 value = None
-            said = "" if value is None else str(value).strip() if key == "element_id" else str(value)[:100_000]
-            if key == "element_id" and not re.fullmatch(r"\[?\d+\]?", said, re.ASCII):
+            content = "" if value is None else str(value).strip() if key == "element_id" else str(value)[:100_000]
+            if key == "element_id" and not re.fullmatch(r"\[?\d+\]?", content, re.ASCII):
                 return Invalid(text, f"{name}: expected a number from the observation as 'element_id'. {_usage(name)}")
             if key == "action_input" and value is None:
                 return Invalid(text, f"{name}: expected text as 'action_input'. {_usage(name)}")
-            values[key] = said.strip("[]") if key == "element_id" else said
+            values[key] = content.strip("[]") if key == "element_id" else content
         action = make(values.get("element_id", ""), values.get("action_input", ""))
         return action or Invalid(text, f"{name}: that 'action_input' makes no sense. {_usage(name)}")
     return Invalid(text, f"No action found. Reply with a JSON object such as {_EXAMPLE}.")
@@ -84,10 +84,10 @@ def remarks(text: str) -> tuple[str, str, str]:
     """
     for found in json_objects(text):
         if isinstance(found.get("action"), str):
-            told = [each if isinstance(each := found.get(name), str) else "" for name in ("thought", "description")]
+            texts = [each if isinstance(each := found.get(name), str) else "" for name in ("thought", "description")]
             keys = [key for key in ("action", "element_id", "action_input") if _is_plain(found.get(key))]
             action = json.dumps({key: found[key] for key in keys}, ensure_ascii=False)
-            return told[0].strip(), told[1].strip(), action
+            return texts[0].strip(), texts[1].strip(), action
     return "", "", ""
 
 

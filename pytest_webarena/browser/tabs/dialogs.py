@@ -72,14 +72,14 @@ class Dialogs:
             self.opened.set()
         else:
             accept = self._policy == "accept" or dialog.type == "beforeunload"
-            self._tell(dialog, "accepted" if accept else "dismissed")
+            self._report_answer(dialog, "accepted" if accept else "dismissed")
             self._answer(dialog, accept=accept)
 
     def on_closed(self, event: object = None) -> None:
         """Handle the browser's event that the dialog is closed, whoever answered it; must not raise."""
         if isinstance(event, dict):
-            said = str(event.get("userInput") or "")
-            self._signals.dialog_closed(accepted=bool(event.get("result")), text=said)
+            answer = str(event.get("userInput") or "")
+            self._signals.dialog_closed(accepted=bool(event.get("result")), text=answer)
         self._unanswered = None
         self.opened.clear()
 
@@ -96,7 +96,7 @@ class Dialogs:
         dialog, self._unanswered = self._unanswered, None
         self.opened.clear()
         if dialog is not None:
-            self._tell(dialog, "accepted" if accept else "dismissed")
+            self._report_answer(dialog, "accepted" if accept else "dismissed")
             await self._respond(dialog, accept=accept, text=text)
 
     def drain(self, *, accept: bool = True) -> None:
@@ -112,11 +112,11 @@ class Dialogs:
         self._draining = False
         self._count = 0
 
-    def _tell(self, dialog: Dialog, answered: str) -> None:
+    def _report_answer(self, dialog: Dialog, answered: str) -> None:
         name = _NAMES.get(dialog.type, "A dialog")
-        said = f" said {shorten(dialog.message, 500)!r}" if dialog.message else " opened"
+        event = f" said {shorten(dialog.message, 500)!r}" if dialog.message else " opened"
         page = dialog.page
-        self._report(PageEvent(kind="dialog", text=f"{name}{said}; it was {answered}.", url=page.url if page else ""))
+        self._report(PageEvent(kind="dialog", text=f"{name}{event}; it was {answered}.", url=page.url if page else ""))
 
     def _answer(self, dialog: Dialog, *, accept: bool) -> None:
         task = asyncio.ensure_future(self._respond(dialog, accept=accept))
@@ -126,8 +126,8 @@ class Dialogs:
     async def _respond(self, dialog: Dialog, *, accept: bool, text: str | None = None) -> None:
         number = self._number
         await _respond(dialog, accept=accept, text=text)
-        said = (dialog.default_value if text is None else text) if accept and dialog.type == "prompt" else ""
-        self._signals.dialog_closed(accepted=accept, text=said, number=number)  # not every browser reports it
+        answer = (dialog.default_value if text is None else text) if accept and dialog.type == "prompt" else ""
+        self._signals.dialog_closed(accepted=accept, text=answer, number=number)  # not every browser reports it
 
 
 async def _respond(dialog: Dialog, *, accept: bool, text: str | None = None) -> None:

@@ -100,8 +100,8 @@ class DomEvents:
     async def sweep(self, seconds: float) -> None:
         """Make the listeners report fields with values that no event has reported. A document that does not answer
         within ``seconds`` reports them later."""
-        told = {"expression": _SWEEP, "returnByValue": True}
-        asked = [channel.ask("Runtime.evaluate", {**told, "contextId": id}) for channel, id in self._frames.contexts()]
+        query = {"expression": _SWEEP, "returnByValue": True}
+        asked = [channel.ask("Runtime.evaluate", {**query, "contextId": id}) for channel, id in self._frames.contexts()]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), seconds)
 
@@ -130,7 +130,7 @@ class DomEvents:
                 frame = worlds.get(params.get("executionContextId"))
                 if params.get("name") == BINDING and frame is not None:
                     context = (*where, str(params["executionContextId"]))
-                    self._told(str(params.get("payload", "")), context, frame, channel)
+                    self._receive(str(params.get("payload", "")), context, frame, channel)
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
@@ -163,7 +163,7 @@ class DomEvents:
 
         return receive
 
-    def _told(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
+    def _receive(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
         try:
             said = json.loads(writable(payload[:_LONGEST]))
             if isinstance(said, list):  # a click into a field and its first input

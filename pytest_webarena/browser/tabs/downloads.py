@@ -17,8 +17,8 @@ __all__ = ["Downloads"]
 class Downloads:
     """Receives downloads in the background, on the event loop."""
 
-    def __init__(self, tell: Callable[[PageEvent], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[PageEvent], None]) -> None:
+        self._report = report
         self._receiving: set[asyncio.Task[None]] = set()
         self.records: list[DownloadRecord] = []
         """Downloads in the order in which they began."""
@@ -28,7 +28,7 @@ class Downloads:
         number = len(self.records)
         name = download.suggested_filename
         self.records.append(DownloadRecord(url=download.url, name=name, path=""))
-        self._tell(PageEvent(kind="download", text=f"The file {name!r} was downloaded.", url=download.url))
+        self._report(PageEvent(kind="download", text=f"The file {name!r} was downloaded.", url=download.url))
 
         async def receive() -> None:
             try:

@@ -84,7 +84,7 @@ class Tab:
         self._report = report
         self._frame_id = ""
         self._unreachable = ""
-        self._told = self._seen = ""
+        self._reported_url = self._actual_url = ""
         self._leaving: asyncio.Future[Any] | None = None
         self._requested = False
         self._navigating = False
@@ -94,7 +94,7 @@ class Tab:
         """Address of the latest navigation."""
         self._pulses: set[asyncio.Future[None]] = set()
         self._background: set[asyncio.Future[Any]] = set()
-        self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
         page.on("close", lambda _: self._end(TabGone("the tab is closed")))
         page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
@@ -112,8 +112,8 @@ class Tab:
         """Address of the page as last reported, without asking the page. For a page that failed to load, that
         address."""
         url = self.page.url
-        if url == self._told:
-            return self._seen
+        if url == self._reported_url:
+            return self._actual_url
         return self._unreachable or url if url.startswith("chrome-error:") else failed_address(url)
 
     @property
@@ -144,7 +144,7 @@ class Tab:
         """Note the address that the page itself reports, because Firefox does not report navigations in the history."""
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
-            self._told, self._seen = self.page.url, url
+            self._reported_url, self._actual_url = self.page.url, url
             self.signals.shows(url)
 
     async def ask_address(self, seconds: float) -> None:
@@ -187,11 +187,11 @@ class Tab:
             PlaywrightError: The call itself failed.
         """
         task = asyncio.ensure_future(awaitable)
-        if self._gone.done():
+        if self._ended.done():
             self._drop(task)
-            raise self._gone.result()
+            raise self._ended.result()
         opened = asyncio.ensure_future(self.dialogs.opened.wait())
-        watched: set[asyncio.Future[Any]] = {task, self._gone}
+        watched: set[asyncio.Future[Any]] = {task, self._ended}
         if not despite_dialog:
             watched.add(opened)
         try:
@@ -203,9 +203,9 @@ class Tab:
             opened.cancel()
         if task.done():
             return self._result(task)
-        if self._gone.done():
+        if self._ended.done():
             self._drop(task)
-            raise self._gone.result()
+            raise self._ended.result()
         if self.dialogs.open is not None and not despite_dialog:
             self._background.add(task)
             task.add_done_callback(self._forget)
@@ -244,12 +244,12 @@ class Tab:
 
     async def changed(self, seconds: float) -> None:
         """Wait until a navigation or request begins or ends, at most ``seconds``. Raises if the tab is closed."""
-        if self._gone.done():
-            raise self._gone.result()
+        if self._ended.done():
+            raise self._ended.result()
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulses.add(future)
         try:
-            watched: set[asyncio.Future[Any]] = {future, self._gone}
+            watched: set[asyncio.Future[Any]] = {future, self._ended}
             await asyncio.wait(watched, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._pulses.discard(future)
@@ -332,8 +332,8 @@ class Tab:
         _consume(task)
 
     def _end(self, reason: Exception) -> None:
-        if not self._gone.done():
-            self._gone.set_result(reason)
+        if not self._ended.done():
+            self._ended.set_result(reason)
         if isinstance(reason, TabGone):
             self.signals.closed()
         self.pulse()
@@ -415,7 +415,7 @@ class Tab:
     def _on_plain_document(self, url: str, another: bool) -> None:
         self.arrivals += 1
         self._navigating = False
-        self._told = self._seen = ""
+        self._reported_url = self._actual_url = ""
         if another:
             self._new_document()
             self.never_loads = failed_address(url) != url  # Firefox's own error page never reports that it has loaded

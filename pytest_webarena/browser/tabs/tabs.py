@@ -85,11 +85,11 @@ class Tabs:
                     PageEvent(kind="popup", text=f"The page opened a new tab: {shorten(popup.url)}.", url=popup.url)
                 )
                 self._current = popup
-        gone = self._current is not None and self._current.closed
-        if gone and self._current in self._tabs:
+        closed = self._current is not None and self._current.closed
+        if closed and self._current in self._tabs:
             self._report(PageEvent(kind="tab_closed", text="The current tab was closed by its page."))
         self._tabs = [tab for tab in self._tabs if not tab.closed]
-        if self._current is None or gone:
+        if self._current is None or closed:
             self._current = self._tabs[-1] if self._tabs else await self.open()
         try:
             await self._current.attach(self._config.deadlines.context)
@@ -129,7 +129,7 @@ class Tabs:
 
     async def close(self, tab: Tab) -> None:
         """Close a tab; if it was current, the last one or a new empty one becomes current."""
-        await self._close_page(tab, told=True)
+        await self._close_page(tab, logged=True)
         self._tabs = [each for each in self._tabs if each is not tab]
         if self._current is tab:
             self._current = self._tabs[-1] if self._tabs else await self.open()
@@ -188,9 +188,9 @@ class Tabs:
         await tab.attach(limit.left())
         return tab
 
-    async def _close_page(self, tab: Tab, *, told: bool = False) -> None:
-        """Close a page. ``told``: whether to log it, because the agent wanted it."""
-        tab.signals.ends_untold, tab.signals.by_page = not told, False
+    async def _close_page(self, tab: Tab, *, logged: bool = False) -> None:
+        """Close a page. ``logged``: whether to log it, because the agent wanted it."""
+        tab.signals.ends_untold, tab.signals.by_page = not logged, False
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
         except (TabGone, PageCrashed, PlaywrightError):

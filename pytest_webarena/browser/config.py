@@ -127,8 +127,8 @@ class ObservationConfig:
 
     @classmethod
     def from_plain(cls, data: object, *, where: str = "observation") -> ObservationConfig:
-        """Read settings from plain data, e.g. of an agent's definition. `UsageError` names the key and what it
-        accepts."""
+        """Read settings from plain data, e.g. of an agent's definition. `UsageError` names a wrong key and its
+        values."""
         if isinstance(data, Mapping) and data.get("compat") is True:
             data = {"extractor": "exact", **data}
         config = read_keys(cls, data, where=where)

@@ -109,8 +109,7 @@ class BrowserEngine:
     def session(self, config: SessionConfig, *, tab: bool = True) -> Iterator[Session]:
         """Open a new context for one trial, which is closed at the end whatever happened in it.
 
-        Without ``tab``, no tab is opened until one is needed. Pages of the harness need none, and each tab is a
-        process.
+        Without ``tab``, none is opened until it is needed. The harness's pages need none, and each tab is a process.
         """
         limits = config.deadlines
         session = Session(self, config)

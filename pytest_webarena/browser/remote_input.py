@@ -126,8 +126,7 @@ class Shows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A control that a browser would show outside of its page for the pressed field. `RemoteInput.take` sets its
-    value."""
+    """A control that a browser would show outside of its page for a pressed field. `RemoteInput.take` sets a value."""
 
     kind: str
     """``select`` or the type of a field: ``date``, ``time``, ``color``, …"""
@@ -182,8 +181,7 @@ class RemoteInput:
         self._news: asyncio.Event | None = None
 
     def frame(self, seen: int, seconds: float) -> Frame | None:
-        """Return the latest picture after number ``seen``; wait at most ``seconds``, and return None if nothing
-        changed."""
+        """Return the latest picture after number ``seen``; wait at most ``seconds``; None if nothing changed."""
         return self._session.call_concurrently(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
 
     def shows(self) -> Shows:
@@ -220,8 +218,7 @@ class RemoteInput:
         return self._session.call_concurrently(self._choose_files(paths), 3 * _HANG, "choosing files")
 
     def act(self, action: Action) -> str:
-        """Perform an action of the browser, e.g. navigation or a dialog's answer; return why it had no effect, or
-        empty."""
+        """Perform a browser action, e.g. a navigation or a dialog's answer; return why it had no effect, or empty."""
         return self._session.execute(action).error
 
     # --- pictures

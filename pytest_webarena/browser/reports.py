@@ -110,8 +110,7 @@ class PageReading:
     """Result of a ``js=`` locator as returned by the page."""
     error: str = ""
     """What a ``js=`` locator or a preparation threw in the page, the dialog that hides an opened page, or why there is
-    no
-    page: the rest of the reading has no meaning then."""
+    no page. The rest of the reading has no meaning then."""
     invalid: str = ""
     """Why the ``js=`` locator or the preparation that threw is not JavaScript, so that it fails on every page."""
     hidden: str = ""

@@ -49,8 +49,7 @@ class Session(SessionWork):
 
     @property
     def environment(self) -> dict[str, Any]:
-        """Environment of the trial's pages for its record: operating system, browser, and every setting that
-        matters."""
+        """Environment of the trial's pages for its record: operating system, browser, and all settings that matter."""
         return {"os": platform.platform(), "browser": self.browser_version, **self._config.to_plain()}
 
     @property
@@ -68,8 +67,7 @@ class Session(SessionWork):
         self._call(self._open_tabs(urls), self._limits.step * max(1, len(urls)), "opening the first pages")
 
     def observe(self) -> Observation:
-        """Return what the agent sees now. Pages are not changed; `Observation.notes` has the events since the last
-        call."""
+        """Return what the agent sees now, without changing pages; `Observation.notes` has the events since the last."""
         return self._call(self._observe(), self._limits.step, "observing the page")
 
     def glance(self) -> Observation:
@@ -123,8 +121,7 @@ class Session(SessionWork):
         return self._call(self._neighbours(selector), self._limits.step, "looking at neighbours")
 
     def screenshot(self) -> bytes:
-        """Return the current viewport as JPEG; empty while a native dialog is open, because nothing can be painted
-        then."""
+        """Return the current viewport as JPEG; empty while a native dialog is open, which blocks painting."""
         return self._call(self._screenshot(), self._limits.step, "taking a screenshot")
 
     def html(self) -> str:
@@ -219,8 +216,7 @@ class Session(SessionWork):
         self._acted, self._trusted = time.monotonic(), False
 
     def by_hand(self) -> RemoteInput:
-        """Return a relay for a person without a window to see and use the pages. `BrowserError` unless the browser is
-        Chromium."""
+        """Return a relay for a person without a window to use the pages. `BrowserError` unless it is Chromium."""
         if not self._tabs.current.is_observable:
             raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
         return RemoteInput(self)
@@ -235,8 +231,7 @@ class Session(SessionWork):
         return self._call(self._come_to_rest(seconds, quiet), seconds + self._limits.step, "waiting for pages")
 
     def holds_writes(self, seconds: float) -> bool:
-        """Wait at most ``seconds`` until no page has a request in flight that may change a site; return whether one
-        has."""
+        """Wait at most ``seconds`` until no page has a request in flight that may write; return whether one has."""
         return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
 
     def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
@@ -260,8 +255,7 @@ class Session(SessionWork):
         return self._call(self._reader.cookies(), self._limits.context, "reading cookies")
 
     def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
-        """Keep cookies of the harness's own request for the rest of the block of `own_pages`; without a block, drop
-        them."""
+        """Keep cookies of the harness's own request for the rest of the `own_pages` block; drop them without one."""
         self._call(self._reader.keep_cookies(cookies), self._limits.context, "setting cookies")
 
     def sign_in(self, state: Mapping[str, Any]) -> None:

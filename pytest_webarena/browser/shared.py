@@ -56,8 +56,7 @@ class SharedBrowsers:
                 del self._opening[browser]
 
     def given_up(self, browser: Browser) -> list[Browser]:
-        """Begin no more sessions in ``browser``; return the browsers that can be closed now because no session uses
-        them.
+        """Begin no more sessions in ``browser``; return the browsers without sessions, which can be closed now.
 
         A browser that is not shared is closed at once, whatever is running in it.
         """
@@ -72,8 +71,7 @@ class SharedBrowsers:
         return over
 
     def has_lost(self, browser: Browser | None) -> bool:
-        """Return whether ``browser`` was shared and has died or been abandoned, so that all its sessions have lost
-        it."""
+        """Return whether ``browser`` was shared and has died or been abandoned: all its sessions have lost it."""
         if self._sessions is None or browser is None:
             return False
         return not browser.is_connected() or browser in self._leaving

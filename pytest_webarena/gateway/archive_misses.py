@@ -14,8 +14,8 @@ KEPT_BACK = "Webarena-Archive-Kept-Back"
 """Field by which the server reports that the guard of live sites did not send the request when the archive was made."""
 
 WRITES = "writes"
-"""Value of `KEPT_BACK` for a request that asks for a change by more than its method. Permission to read is not enough
-for it."""
+"""Value of `KEPT_BACK` for a request that asks for a change by more than its method: a permission to read is too
+weak."""
 
 Lack = Literal["", "page", "part", "extra"]
 """Kind of resource that is missing: a ``page``; a ``part`` that the page may need to work (a script, a style sheet, a

@@ -170,10 +170,10 @@ class Exchange:
             self._upstream.transport.resume_reading()
 
     def browser_lost(self) -> bool:
-        """Handle a browser that closed its connection: as without a gateway, only a fully sent request goes on.
+        """Handle a browser that closed its connection: as without a gateway, only a fully sent request continues.
 
         Returns:
-            True if the exchange goes on and will finish its entry itself. The replica sees a half-closed connection,
+            True if the exchange continues and will finish its entry itself. The replica sees a half-closed connection,
             but whatever the method, it may be changing something until it has answered or hung up.
         """
         if self.wants_body:

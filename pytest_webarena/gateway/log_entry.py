@@ -103,8 +103,7 @@ class Entry:
             self.obstacle, self.obstacle_why = obstacle, why
 
     def awaits_rest(self, *, data: bool) -> None:
-        """Note that a page depends on the rest of an answer. ``data``: whether it is data, which may arrive at
-        intervals."""
+        """Note that a page depends on the rest of an answer. ``data``: whether the rest may arrive at intervals."""
         self.rest_since, self.patience = time.monotonic(), _STANDSTILL * (_LONGER if data else 1)
 
     def progressed(self, size: int) -> None:

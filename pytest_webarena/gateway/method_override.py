@@ -115,8 +115,7 @@ def names_address(fields: Sequence[str]) -> bool:
 
 
 def mutates(query: str, body: bytes = b"") -> bool:
-    """Return whether a parameter or a body is a GraphQL operation that writes. Servers should not allow it for GET;
-    some do.
+    """Return whether a parameter or a body is a GraphQL operation that writes, which some servers allow even for GET.
 
     >>> mutates("query=mutation%7Bbuy%7D"), mutates("query=%7Bteas%7D"), mutates("q=mutation")
     (True, False, False)

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 SERVER = "pytest-webarena-gateway"
-"""Value of the Server field by which a page of the gateway can be told from one of a site."""
+"""Value of the Server field that distinguishes pages of the gateway from those of sites."""
 
 NOT_SENT = "Not sent: live sites are only read"
 """Title of the page about an intercepted request."""
@@ -49,8 +49,7 @@ def answer(
     close: bool = False,
     refresh: int | None = None,
 ) -> tuple[str, bytes]:
-    """Return the head (for the log) and all bytes of an answer of the gateway. ``sites`` are base URLs to offer as
-    links.
+    """Return the head (for the log) and all bytes of an answer of the gateway. ``sites`` are base URLs to link to.
 
     ``refresh``: seconds until the browser shall reload.
     """
@@ -109,8 +108,7 @@ def preflight_allowed(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def not_sent(text: str, *, page: bool) -> tuple[list[tuple[str, str]], bytes]:
-    """Return fields and content of the answer to a request that was not sent: as a ``page``, or as JSON for a
-    script."""
+    """Return fields and content of the answer to a request that was not sent: a ``page``, or JSON for scripts."""
     if page:
         content = _PAGE.format(title=NOT_SENT, text=html.escape(text), sites="").encode()
         return [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")], content

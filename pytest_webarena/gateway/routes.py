@@ -28,13 +28,11 @@ class Refused(BadMessage):
 
 
 class Intercepted(Refused):
-    """A request that may change something on a live site without permission. The gateway answers in the site's
-    place."""
+    """A request that may change a live site without permission. The gateway answers in the site's place."""
 
 
 class Hindered(Refused):
-    """A request that could not be sent to a live site, through no fault of the trial. ``obstacle`` is the reason's
-    kind."""
+    """A request that could not be sent to a live site, through no fault of the trial; ``obstacle`` is the kind."""
 
     def __init__(self, title: str, reason: str, obstacle: Obstacle, status: int = 403) -> None:
         super().__init__(title, reason)

@@ -257,8 +257,7 @@ class GatewaySession:
         return self.log.unrecorded()
 
     def own_answer(self, url: str, *, harness: bool = False) -> str:
-        """Return what the gateway itself answered to the latest request for ``url`` by the browser, or by the
-        ``harness``.
+        """Return the gateway's own answer to the latest request for ``url`` by the browser, or by the ``harness``.
 
         Empty if a site answered; see `RequestLog.own_answer`.
         """

@@ -196,7 +196,7 @@ class Route:
         """Open a new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) if that is not possible.
 
         A site that is leased on its first request is awaited first, however long that takes. A port that was open and
-        is closed now is retried for some seconds. ``raw``: without TLS, because the caller's peer will negotiate it.
+        is closed now is retried for some seconds. ``raw``: without TLS, because the browser negotiates it.
         """
         if self.arrival is not None:
             self.upstream_host, self.upstream_port = await self.arrival()

@@ -122,8 +122,7 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
 
 
 def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:
-    """Return a selector by role and name, in the frame of ``same``, if it finds only the element of ``same``; or
-    empty."""
+    """Return a selector by role and name in the frame of ``same`` that finds only the element of ``same``; or empty."""
     if record is None or record.role not in ROLES or record.role == "generic":
         return ""
     name = " ".join(record.name.split())

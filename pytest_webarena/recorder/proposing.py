@@ -153,8 +153,7 @@ def _written(step: Action) -> Iterator[str]:
 
 
 def _rows(site: str, table: TableChanges, values: _TaskTexts, *, first: bool) -> Iterator[ProposedCheck]:
-    """Yield checks for rows that were added, changed or removed, identified by values that the steps or the intent
-    name."""
+    """Yield checks for added, changed or removed rows, identified by values of the steps or the intent."""
     if table.table == FILES or table.total > _ROWS:
         return
     for row in table.rows:

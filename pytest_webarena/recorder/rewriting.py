@@ -56,8 +56,7 @@ def rewritten(text: str, task: Task, changes: Sequence[Change], path: str) -> st
 
     Raises:
         ValueError: The change is not possible: the steps are elsewhere, their selectors contain templates, or the
-        result
-            would have another meaning.
+            result would have another meaning.
     """
     edits = _Edits(text)
     item = _item(text, task)
@@ -172,8 +171,7 @@ def _put_repair_selectors(edits: _Edits, node: Any, key: str, selectors: Sequenc
 
 
 def _check(text: str, new: str, task: Task, changes: Sequence[Change], path: str, lines: range) -> None:
-    """Raise `ValueError` unless the new text has the wanted steps, and leaves tasks outside these ``lines``
-    unchanged."""
+    """Raise `ValueError` unless the new text has the wanted steps, and all tasks outside ``lines`` as before."""
     try:
         before = {each.id: each for each in parse_tasks(text, path=path)}
         after = {each.id: each for each in parse_tasks(new, path=path)}

@@ -72,8 +72,7 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
 
 
 def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
-    """Return repair selectors for ``best``: one per family, but all names, because they are not computed the same
-    way."""
+    """Return repair selectors for ``best``: one per family, but all names, which are computed in different ways."""
     kept: dict[str, str] = {}
     for way in alone:
         if way != best:

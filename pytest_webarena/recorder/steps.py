@@ -326,8 +326,7 @@ class _Reader:
         self.steps.append(RecordedStep(action=action, url=signal.url, time=signal.time))
 
     def _add_aimed(self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = "") -> None:
-        """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing to
-        it."""
+        """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
         ways = ways_to(event)
         if not ways:
             problem = problem or "what was acted on is in a frame of which the page around it reported nothing"

@@ -333,5 +333,4 @@ FOCUSED = (
   return el && el !== document.body && !['iframe', 'frame', 'html'].includes(el.localName) ? describe(el) : null;
 }"""
 )
-"""Returns the record of the focused element; null if there is none or it is in another document. Called without a
-node."""
+"""Returns the focused element's record; null without one, or in another document. Called without a node."""

@@ -196,8 +196,7 @@ class Driven:
         return await self._trajectory.before(command)
 
     async def _settle(self) -> None:
-        """Undo changes that outlive the agent's sessions, and restore settings that ended with them, before checks
-        run."""
+        """Undo changes that outlive the agent's sessions, and restore settings that ended with them, for the checks."""
         for window, bounds in self._windows.items():
             await self._hub.call("Browser.setWindowBounds", {"windowId": window, "bounds": bounds})
         if self._config.geolocation is not None and self.context is not None:  # all permissions end with a session

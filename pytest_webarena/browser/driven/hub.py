@@ -126,8 +126,7 @@ class Hub:
         return await future
 
     async def dismiss(self) -> None:
-        """End the sessions of all agents' clients for good, so that nothing is intercepted or paused for them any
-        more."""
+        """End the sessions of all agents' clients for good; nothing is intercepted or paused for them any more."""
         self._dismissed = True
         for client in [each for each in self._clients if not each.trusted]:
             await self.leave(client)

@@ -85,8 +85,7 @@ _ANSWERED: Mapping[str, Mapping[str, Any]] = {
     "Page.setDownloadBehavior": {},
     "Target.getBrowserContexts": {"browserContextIds": []},
 }
-"""Commands that Playwright and Puppeteer send automatically. The harness receives downloads; closing only
-disconnects."""
+"""Commands that Playwright and Puppeteer send automatically. Downloads are the harness's; closing only disconnects."""
 
 _FILES = "it reads files of this machine"
 _ONE_CONTEXT = (
@@ -148,8 +147,7 @@ def _unfit_permission(params: Mapping[str, Any], *, headed: bool) -> str:
 
 
 def _unfit_size(params: Mapping[str, Any]) -> str:
-    """Return why a window must not be changed so; empty if it may. Hidden windows draw nothing that could be
-    captured."""
+    """Return why a window must not be changed so; empty if it may. Hidden windows draw nothing to capture."""
     bounds = params.get("bounds", params)
     if not isinstance(bounds, Mapping) or bounds.get("windowState") not in (None, "normal"):
         return "a window keeps its normal state; give it a width and a height"

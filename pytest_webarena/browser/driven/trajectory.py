@@ -55,8 +55,7 @@ class Move:
 
 
 def read_move(command: Command) -> Move | None:
-    """Return the effect of ``command``; None if it only reads, or is part of another one (mouse moves, key
-    releases)."""
+    """Return the effect of ``command``; None if it only reads, or is part of another (mouse moves, key releases)."""
     params = command.params
     match command.method:
         case "Page.navigate":

@@ -95,8 +95,7 @@ class BracketGrammar:
         self._verbs = self._make_verbs()
 
     def parse(self, text: str) -> Action:
-        """Return the action in an agent's reply; `Invalid` with a reason for the agent if there is none. Never
-        raises."""
+        """Return the action in an agent's reply; `Invalid` with a reason if there is none. Never raises."""
         return parse_form(text, self._verbs, self._example)
 
     def describe(self) -> str:

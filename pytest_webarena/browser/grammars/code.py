@@ -88,8 +88,7 @@ class Call:
 
 
 def chain_of(node: ast.expr) -> tuple[str, list[Call]]:
-    """Return the first name of a chain, and its calls. Names without a call (``page.mouse``) belong to the next
-    call."""
+    """Return the first name of a chain, and its calls. Names without a call (``page.mouse``) prefix the next call."""
     calls: list[Call] = []
     names: list[str] = []
     while True:

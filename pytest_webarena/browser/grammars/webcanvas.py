@@ -70,8 +70,7 @@ def parse(text: str) -> Action:
 
 
 def _several(text: str) -> int:
-    """Return the number of different actions at the same level of a reply; a quoted earlier action is not one of
-    them."""
+    """Return the number of different actions at the same level of a reply; quoted earlier actions don't count."""
     found = (each for each in json_objects(text, outer=True) if isinstance(each.get("action"), str))
     return len({json.dumps([each.get(key) for key in _ACTS], sort_keys=True) for each in found})
 

@@ -72,8 +72,8 @@ def _box(node: AXNode, backend: int | None, layout: DocumentLayout, around: Box)
 
 
 def _passes(node: AXNode, box: Box | None, window: Box) -> bool:
-    """Apply the viewport rule with its missing brackets: the overlap's share is multiplied by the height, not
-    divided."""
+    """Apply the viewport rule with its missing brackets: the overlap's share is multiplied, not divided, by the
+    height."""
     if _role(node) == "RootWebArea":
         return True
     if box is None or box.width == 0 or box.height == 0:

@@ -105,8 +105,7 @@ class _Work:
     shown: int = 0
     """Number of visible things before it."""
     editable: bool = False
-    """Whether it is inside an element with ``contenteditable``, where the browser reports click listeners
-    everywhere."""
+    """Whether it is inside an element with ``contenteditable``, where all elements count as clickable."""
     note: str = ""
     """Additional last line inside it."""
 
@@ -228,8 +227,7 @@ class _Renderer:
 
 
 def render_html(raw: Mapping[str, Any], layouts: Sequence[DocumentLayout], config: ObservationConfig) -> Html:
-    """Return the lines of the documents of one process. ``layouts`` are those of `read_snapshot`. Linear in the
-    nodes."""
+    """Return the lines of one process's documents. ``layouts`` are those of `read_snapshot`. Linear in the nodes."""
     strings: list[str] = raw["strings"]
     by_frame = {layout.frame_id: layout for layout in layouts}
     documents: list[_Document | None] = []

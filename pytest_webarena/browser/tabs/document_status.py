@@ -47,8 +47,7 @@ def status_of(tab: Tab) -> int | None:
 
 
 class DocumentStatus:
-    """The HTTP status of the document that a page shows; None if it came without an answer, or the answer was
-    missed."""
+    """The HTTP status of the document that a page shows; None without an answer, or if the answer was missed."""
 
     def __init__(self, page: Page, first: int | None = None) -> None:
         """``first``: status of the present document."""

@@ -109,8 +109,7 @@ class Tab:
 
     @property
     def url(self) -> str:
-        """Address of the page as last reported, without asking the page. For a page that failed to load, that
-        address."""
+        """Address of the page as last reported, without asking it. If the page failed to load, that address."""
         url = self.page.url
         if url == self._reported_url:
             return self._actual_url
@@ -220,8 +219,7 @@ class Tab:
         return await self.run(self._cdp.send(method, params or {}), seconds, method)
 
     async def evaluate(self, function: str, *args: Any, seconds: float, what: str, world: int | None = None) -> Any:
-        """Call a JavaScript function in the page's main frame, in the ``world`` of that number if given; return its
-        result.
+        """Call a JavaScript function in the page's main frame, in its ``world`` if given; return the result.
 
         Raises `ScriptFailed` if it throws, or its result can't be sent.
         """

@@ -104,8 +104,7 @@ class Tabs:
             await self.sync()
 
     async def come_up(self, target: str, seconds: float) -> None:
-        """Wait until the tab with this protocol id exists and has its listeners, because another program will act on
-        it."""
+        """Wait until the tab with this protocol id exists with its listeners: another program will act on it."""
         limit = Deadline(seconds)
         while not limit.over and not any(tab.is_observable and tab.frame_id == target for tab in self._tabs):
             for tab in self._tabs:

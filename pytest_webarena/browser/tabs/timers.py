@@ -10,8 +10,7 @@ from __future__ import annotations
 __all__ = ["INERT", "KEEP_NOTE", "PENDING"]
 
 _SHORT = 1000
-"""Maximum delay of recorded timers in milliseconds. Longer ones are not reactions: they hide a message, end a
-session."""
+"""Maximum delay of recorded timers in milliseconds. Longer ones are no reactions: they end a session, for example."""
 _AT_LOAD = 300
 """Maximum delay for timers of a page that has just arrived, which often sets some for later."""
 _GENERATIONS = 3

@@ -68,8 +68,7 @@ class InputRelay:
         }
 
     def input(self, events: Any) -> dict[str, Any] | None:
-        """Relay mouse and keyboard events. Stops at one that opens a control that the page must show, and returns
-        that."""
+        """Relay mouse and keyboard events. Stop at one that opens a control that the page must show; return that."""
         if not isinstance(events, list):
             raise UsageError("expected a list of events, found none")
         with self._order:

@@ -181,8 +181,7 @@ class _Handler(PageHandler):
         return self.server.hand
 
     def _body(self, most: int, kind: str) -> bytes:
-        """Return the request body if its type is ``kind``, which pages of other origins can't send without a
-        preflight."""
+        """Return the body if its type is ``kind``, which pages of other origins can't send without a preflight."""
         if self.headers.get_content_type() != kind:
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send it as {kind}.")
         length = self.headers.get("Content-Length", "")

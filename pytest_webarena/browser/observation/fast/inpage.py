@@ -68,8 +68,7 @@ class Located:
     """Iframe around the element's document, if that is of another site."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
-        """Call a JavaScript function on the element; return its ``value`` and the element's description ``said``, or
-        ``gone``."""
+        """Call a JavaScript function on the element; return its ``value`` and description ``said``, or ``gone``."""
         try:
             answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
         except LostWorld:

@@ -36,8 +36,7 @@ class World(Protocol):
     """The script in one document."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Any:
-        """Call a JavaScript function with the script's interface and ``args``. `LostWorld` if the document was
-        replaced."""
+        """Call a JavaScript function with the script's interface and ``args``. `LostWorld` if the document is gone."""
         ...
 
     async def frames(self, numbers: list[int], *, seconds: float) -> dict[int, object]:

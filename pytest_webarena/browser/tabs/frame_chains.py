@@ -1,6 +1,6 @@
 """Surroundings of frames whose parent document belongs to another site, so that they can't see them.
 
-The listener in the parent document can. The protocol identifies which of its elements contains the frame, and
+The listener in the parent document can. The protocol identifies the element that contains the frame, and the listener
 reports that element with its ancestors, again whenever they change. So the element chain of an event can be continued
 as soon as the event arrives, without a query: a click in such a frame may navigate away at once.
 """

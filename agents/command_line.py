@@ -55,8 +55,7 @@ class Program:
     """Builds the command line from the prompt and the model's name, which may be empty."""
     configure: Callable[[Path, list[str]], dict[str, str]]
     """Writes the agent's settings into a folder, given the MCP server's command, and returns the environment variables
-    that point to them.
-    """
+    that point to them."""
     read: Callable[[str], Said]
     """Parses the agent's standard output."""
 
@@ -79,8 +78,7 @@ def main() -> None:
 
 def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> Said:
     """Start the agent and wait until it ends. There is no timeout here, because the harness enforces the trial's
-    limits.
-    """
+    limits."""
     name = options["program"]
     if name not in PROGRAMS:
         raise NoAnswer(f"expected the option 'program' to be one of {', '.join(PROGRAMS)}, found {name!r}")
@@ -143,8 +141,7 @@ def call_claude(text: str, model: str) -> list[str]:
 
 def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
     """Write the MCP servers into a file of their own. ``alwaysLoad`` makes Claude Code wait for the server before it
-    begins.
-    """
+    begins."""
     servers = {SERVER: {"command": server[0], "args": server[1:], "alwaysLoad": True}}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     patience = dict.fromkeys(("MCP_TIMEOUT", "MCP_CONNECT_TIMEOUT_MS"), str(1000 * PATIENCE))
@@ -214,8 +211,7 @@ def read_codex(output: str) -> Said:
 
 def call_gemini(text: str, model: str) -> list[str]:
     """Builds a call that trusts only the browser's tools; any other tool would ask for permission, and nobody can give
-    it.
-    """
+    it."""
     named = ["--model", model] if model else []
     return ["gemini", "--prompt", text, "--output-format", "json", "--skip-trust",
             "--allowed-mcp-server-names", SERVER, *named]  # fmt: skip

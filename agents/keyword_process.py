@@ -43,8 +43,7 @@ def say(message: dict[str, Any]) -> None:
 
 def words(text: str) -> set[str]:
     """Returns the words of a text without plural endings. Short words are left out, because they occur in every
-    text.
-    """
+    text."""
     return {word.rstrip("s") for word in re.findall(r"[a-z0-9]+", text.lower()) if len(word) > 2}
 
 

@@ -69,8 +69,7 @@ class ReadingAgent:
 
     def _fit(self, name: str) -> float:
         """Returns the share of a link's words that occur in the intent, slightly raised for many; at most 0.1 for one
-        word.
-        """
+        word."""
         said = words(_plain(name))
         shared = said & self._wanted
         if len(shared) < 2:

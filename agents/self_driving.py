@@ -39,6 +39,5 @@ async def best_link(page: Page, wanted: set[str], clicked: set[str]) -> str:
 
 def words(text: str) -> set[str]:
     """Returns the words of a text without plural endings. Short words are left out, because they occur in every
-    text.
-    """
+    text."""
     return {word.rstrip("s") for word in re.findall(r"[a-z0-9]+", text.lower()) if len(word) > 2}

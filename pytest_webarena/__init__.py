@@ -9,8 +9,7 @@ __version__: str
 
 def __getattr__(name: str) -> Any:
     """Look up the version on first access, because every pytest session with this package installed imports this
-    module.
-    """
+    module."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

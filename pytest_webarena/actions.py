@@ -295,8 +295,7 @@ class Stop:
 @dataclass(frozen=True, slots=True)
 class ByScript:
     """Repeat on an element what a script did, in the way scripts do it. Only the replay agent uses it; no grammar has
-    it.
-    """
+    it."""
 
     kind: ClassVar[str] = "by_script"
     target: Target
@@ -308,12 +307,10 @@ class ByScript:
     """Whether to leave a field alone that already has the value."""
     alone: str = ""
     """CSS that must match the element and no other in its document or shadow tree; empty if it was found by its
-    name.
-    """
+    name."""
     rows: tuple[tuple[str, ...], ...] = ()
     """Text around the element, as in `signals.DomEvent`. If it differs now, the element is looked up where it
-    matches.
-    """
+    matches."""
     names: tuple[str, ...] = ()
     """Accepted accessible names of the element; empty accepts any."""
 
@@ -337,8 +334,7 @@ class TypeFocused(Type):
     pieces: tuple[tuple[str, bool | None], ...] = ()
     """The text in parts, each with a flag: True inserts the part at once, False types it key by key. None means that
     the part is already in the field; text between such parts is replaced, and a missing part is inserted at once.
-    Empty: the whole text is typed key by key.
-    """
+    Empty: the whole text is typed key by key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,7 @@ __all__ = [
 AnswerFormat = Literal["text", "verified"]
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("text", "verified")
 """Forms of answers. ``text``: the answer alone. ``verified``: a JSON object that states the task type and the
-outcome.
-"""
+outcome."""
 
 AskedFormat = Literal["auto", "text", "verified"]
 """The form that a run requests from agents; ``auto`` is a form that the counting grading can read."""
@@ -134,16 +133,14 @@ def read_response(answer: str | None) -> Response | None:
 
 def as_text(answer: str | None) -> str | None:
     """Returns a typed response as plain text, for checks that read only text. Any other answer is returned
-    unchanged.
-    """
+    unchanged."""
     response = read_response(answer)
     return answer if response is None else response.text
 
 
 def as_response(answer: str) -> str:
     """Returns a plain answer as a typed response with the task type ``RETRIEVE``; ``N/A`` becomes
-    ``NOT_FOUND_ERROR``.
-    """
+    ``NOT_FOUND_ERROR``."""
     if answer.strip().upper() == "N/A":
         fields: dict[str, Any] = {"status": "NOT_FOUND_ERROR", "retrieved_data": None, "error_details": answer}
     else:

@@ -35,8 +35,7 @@ RowKind = Literal["added", "changed", "removed"]
 
 FILES = "(files)"
 """Name used instead of a table for files of the data folder that are not databases. Each row is a file with the key
-``path``.
-"""
+``path``."""
 
 MOST_ROWS = 50
 """Maximum number of rows of a table that are stored in full; the others are only counted."""
@@ -132,8 +131,7 @@ def bounded(value: Value) -> Value:
 
 def changes_from_json(data: Mapping[str, Any]) -> SiteChanges:
     """Build `SiteChanges` from the output of `dataclasses.asdict`. Raises `TypeError` for a missing or unknown
-    field.
-    """
+    field."""
     values = {**data, **{name: tuple(data.get(name, ())) for name in ("sites", "known")}}
     columns = {table: tuple(names) for table, names in data.get("columns", {}).items()}
     return SiteChanges(**{**values, "columns": columns, "tables": tuple(_tables(data.get("tables", ())))})

@@ -28,8 +28,7 @@ def prctl() -> Callable[..., int] | None:
 
 def arm() -> None:
     """Have this process killed when the thread that started it ends; without effect if it has ended
-    (`die_with_parent`).
-    """
+    (`die_with_parent`)."""
     if (call := prctl()) is not None:
         call(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

@@ -19,8 +19,7 @@ BACKENDS = "webarena.backends"
 
 def offered(group: str) -> Mapping[str, str]:
     """Returns the entry points of a group: name to ``module:attribute``. Reads every installed package, so call it
-    late.
-    """
+    late."""
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in sorted(entry_points(group=group))}

@@ -112,8 +112,7 @@ class UsageError(WebArenaError):
 
 class Unready(WebArenaError):
     """A prerequisite of all trials of an agent was tested before the first one and is missing. ``cause`` names its
-    part.
-    """
+    part."""
 
     def __init__(self, message: str, *, cause: Cause = "harness") -> None:
         self.cause = cause
@@ -167,36 +166,31 @@ class SiteError(TrialError):
 
 class SiteMissing(SiteError):
     """Something that a site needs is missing, such as its image or an engine. Its tasks are skipped with this
-    message.
-    """
+    message."""
 
     again = False
 
 
 class SiteUnready(SiteError):
     """A package or program that would run a site is missing and can be installed. Another start, and every other trial
-    of the site, would fail in the same way.
-    """
+    of the site, would fail in the same way."""
 
     again = False
 
 
 class SiteUnreached(SiteError):
     """A site that is reachable but not listed by the task was not available when it was visited: it did not start, or
-    two trials waited for each other's sites. It is never the agent's fault.
-    """
+    two trials waited for each other's sites. It is never the agent's fault."""
 
 
 class SiteYielded(SiteUnreached):
     """Two trials waited for each other's sites, and this one gave way. Nothing is broken: its next attempt begins with
-    all sites that it had visited, so it gives way at most once for each reachable site.
-    """
+    all sites that it had visited, so it gives way at most once for each reachable site."""
 
 
 class SiteAbsent(SiteUnreached):
     """Something that a reachable, unlisted site needs is not on this machine; another attempt would fail in the same
-    way.
-    """
+    way."""
 
     again = False
 
@@ -210,8 +204,7 @@ class SiteBlocked(SiteError):
 
 class SiteRestless(SiteError):
     """A page kept writing without a visitor's action, so the end of the agent's own writes can't be determined. It is
-    nobody's fault, and another attempt would fail in the same way.
-    """
+    nobody's fault, and another attempt would fail in the same way."""
 
     again = False
 
@@ -257,8 +250,7 @@ class AgentError(TrialError):
 
 class AgentAbsent(AgentError):
     """Nothing listens at the address where the agent should take its task. This counts as the agent's own fault,
-    because an absence by choice looks the same.
-    """
+    because an absence by choice looks the same."""
 
     shortfall = "declared"
 
@@ -277,8 +269,7 @@ class TaskError(TrialError):
 
 class TooLarge(TaskError):
     """What a check reads has grown beyond what can be judged. If it was smaller at the start, the agent made it grow,
-    and what the check collected counts against the agent.
-    """
+    and what the check collected counts against the agent."""
 
 
 class HarnessError(TrialError):
@@ -305,8 +296,7 @@ def recording(path: Path) -> Iterator[None]:
 @contextmanager
 def writing(path: Path, option: str = "") -> Iterator[None]:
     """Turn an `OSError` while writing a file that the user requested into a `UsageError`. ``option`` is the option that
-    named the file.
-    """
+    named the file."""
     try:
         yield
     except OSError as error:

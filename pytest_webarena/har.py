@@ -20,8 +20,7 @@ Entry = dict[str, Any]
 
 NO_RESPONSE = -1
 """Status of exchanges without a response, as browsers write it. Requests that the gateway refused have it, too: without
-a gateway they would have reached no server.
-"""
+a gateway they would have reached no server."""
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -30,8 +29,7 @@ _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 
 def archive(requests: Iterable[RequestRecord], *, version: str = "", missing: int = 0) -> dict[str, Any]:
     """Returns a whole archive. ``version`` is the writing package's; ``missing`` is the number of requests not
-    recorded.
-    """
+    recorded."""
     creator = {"name": "pytest-webarena", "version": version}
     log: dict[str, Any] = {"version": "1.2", "creator": creator, "pages": [], "entries": entries(requests)}
     if missing:
@@ -43,8 +41,7 @@ def archive(requests: Iterable[RequestRecord], *, version: str = "", missing: in
 
 def entries(requests: Iterable[RequestRecord]) -> list[Entry]:
     """Returns the exchanges in the order of their requests. Tunnels are left out: what went through them is recorded
-    separately or unknown.
-    """
+    separately or unknown."""
     return [_entry(request) for request in requests if request.method != "CONNECT"]
 
 

@@ -35,8 +35,7 @@ _roots: dict[Path, tuple[Path, Callable[[Call], Any]]] = {}
 
 def keep_elsewhere(root: Path, theirs: Path, ask: Callable[[Call], Any]) -> None:
     """Map paths below ``root`` on this machine to paths below ``theirs`` on the owning one. ``ask`` makes a call there
-    and returns its result.
-    """
+    and returns its result."""
     _roots[root] = theirs, ask
 
 

@@ -39,8 +39,7 @@ def mark(value: str) -> None:
 
 def mark_environment(names: Iterable[str]) -> None:
     """Mark the values of these environment variables. Raises `UsageError` for a value that is too short to be
-    recognised.
-    """
+    recognised."""
     for name in names:
         value = os.environ.get(name, "").strip()
         if value and len(value) < SHORTEST:
@@ -85,8 +84,7 @@ def has_secret(data: Any) -> bool:
 
 def _forms(value: str) -> set[str]:
     """Returns the forms that the value takes in JSON, in an address, in a form, in HTML and in an authorization
-    header.
-    """
+    header."""
     raw = value.encode()
     html = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return {

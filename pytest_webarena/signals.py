@@ -44,8 +44,7 @@ class TargetRecord:
     """Tag and text of an element that the mouse hit, and of those ancestors that have siblings of their kind, from the
     innermost. The text is all that is in the element; empty if it is longer than 200 characters. A third item
     ``numbers`` marks an element with a sibling that differs in numbers only. Empty in a shadow tree and in records of
-    older versions.
-    """
+    older versions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reads", tuple(tuple(each) for each in self.reads))
@@ -54,15 +53,13 @@ class TargetRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementRecord:
     """An element or one of its ancestors, with what selectors can ask of it, so that a selector that was unknown when
-    the page was live can be evaluated afterwards.
-    """
+    the page was live can be evaluated afterwards."""
 
     tag: str
     """Tag name in lower case."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """Attributes, ``id`` and ``class`` among them; at most 40, each value at most 300 characters. A shortened one ends
-    with ``…``.
-    """
+    with ``…``."""
     nth: int = 0
     """Position among its parent's element children, from 1; 0 if unknown."""
     children: int = 0
@@ -73,8 +70,7 @@ class ElementRecord:
     """Number of its parent's children with the same tag."""
     within: Literal["element", "shadow", "frame", "root"] = "element"
     """Relation to the next element outwards: its parent, the host of its shadow tree, the frame that shows its
-    document, or nothing (``root``).
-    """
+    document, or nothing (``root``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +96,7 @@ class _Signal:
 
 AddressCause = Literal["", "page", "browser", "history"]
 """Who changed the address: the page (a link, a form, a script), or the browser and the history, which a person controls
-(scripts can use the history, too). Empty if the browser does not report it, and in records of older versions.
-"""
+(scripts can use the history, too). Empty if the browser does not report it, and in records of older versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +141,7 @@ class DomEvent(_Signal):
     target: TargetRecord
     value: str | None = None
     """Value of a form field after the event: its text; ``on`` or ``off`` for checkboxes and radio buttons; the labels
-    chosen in a list, one per line; the names of files. None for other elements and for password fields.
-    """
+    chosen in a list, one per line; the names of files. None for other elements and for password fields."""
     chain: tuple[ElementRecord, ...] = ()
     """The target and its ancestors, outwards, through shadow trees and frames; at most 40 per origin."""
     whole: bool = True
@@ -156,12 +150,10 @@ class DomEvent(_Signal):
     """Address of the target's document; empty when it is the tab's document."""
     maker: str | None = None
     """For a document without a server address (``about:blank``, ``about:srcdoc``): the address, or only the origin, of
-    the page that created it; empty if unknown. None for other documents and in records of older versions.
-    """
+    the page that created it; empty if unknown. None for other documents and in records of older versions."""
     control: ControlRecord | None = None
     """For a click: the nearest link, button or similar control around the target, unless the target is one itself. None
-    in records of older versions.
-    """
+    in records of older versions."""
     by_script: bool = False
     """Whether a script made the change instead of input: a script of the page, or of an agent that drives the browser
     itself. Recorded for such agents only. Of a page's own scripts, only ``change``, ``put`` and ``set`` are recorded.
@@ -174,14 +166,12 @@ class DomEvent(_Signal):
     """
     commanded: bool = False
     """For an event by script: whether a command of the agent that may run scripts was running, and no other event
-    caused this one. ``set`` and ``put`` were then observed during the command.
-    """
+    caused this one. ``set`` and ``put`` were then observed during the command."""
     rows: tuple[tuple[str, ...], ...] = ()
     """For an event by script: tag and text of the target and of those ancestors that the target's selector
     distinguishes by position only, or by an id or similar value that may be a mere number. From the innermost, without
     those with more than 200 characters. A third item has the fields' values and the names of what is inside; a fourth
-    item ``numbers`` marks an element with a sibling that differs in numbers only.
-    """
+    item ``numbers`` marks an element with a sibling that differs in numbers only."""
     selects: bool = False
     """For a click: whether the pointer was dragged over the page first, which has selected text."""
     kind: Literal["dom"] = "dom"
@@ -190,8 +180,7 @@ class DomEvent(_Signal):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPressed(_Signal):
     """A key that writes no text was pressed in a page: outside of fields, or a key that fields pass on to the page
-    (Escape, arrow keys in a single-line field, Enter with a modifier). Enter alone is a `DomEvent`.
-    """
+    (Escape, arrow keys in a single-line field, Enter with a modifier). Enter alone is a `DomEvent`."""
 
     keys: str
     """Key names as in the action ``press``: ``Escape``, ``j``, ``Control+Enter``."""

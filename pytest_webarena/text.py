@@ -15,8 +15,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u20
 """Control characters, direction overrides, line separators, and code points that UTF-8 can't encode."""
 _COMMANDS = re.compile(r"(?<!\S)::|##(?=\w*\[)")
 """Beginnings of lines that CI hosts take for commands: ``::`` after any space, because lines are wrapped there;
-``##[``, ``##vso[``, ``##teamcity[`` anywhere in a line.
-"""
+``##[``, ``##vso[``, ``##teamcity[`` anywhere in a line."""
 _LEADING_WORDS = (
     "a an and are as at be but by for from has have how if in into is it its my of on or that the their this to was "
     "were what when where which who whose will with your"

@@ -56,16 +56,14 @@ _BARE = re.compile(
     rb"""^(?:-|\[).*\b(?:checks|solution)\b|^['"]?(?:checks|solution)['"]?[ \t]*:""", re.MULTILINE | re.DOTALL
 )
 """A list, or a single task, without the key `tasks` above it must match this to be parsed: most third-party files have
-no such word there.
-"""
+no such word there."""
 _DEEPEST_MERGE = 3
 """Maximum depth of mappings merged into each other (``<<``), because they may form a cycle."""
 
 
 def read_small(path: Path | str, most: int = _MOST_BYTES) -> bytes:
     """Returns the file's content, at most ``most`` bytes and one more. Raises `OSError` if it is not a regular file,
-    because a device or a pipe may never end.
-    """
+    because a device or a pipe may never end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "no regular file")
@@ -75,8 +73,7 @@ def read_small(path: Path | str, most: int = _MOST_BYTES) -> bytes:
 
 def read_yaml(path: Path, where: str) -> Any:
     """Returns the file's content as plain data. Raises `UsageError`, beginning with ``where``, when it can't be
-    read.
-    """
+    read."""
     import yaml
 
     try:
@@ -116,8 +113,7 @@ def is_named_for_tasks(path: Path) -> bool:
 
 def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
     """Classify a YAML file by its content. Only files with a key like ``tasks``, and lists with our keys, are
-    parsed.
-    """
+    parsed."""
     try:
         data = read_small(path)[:_MOST_BYTES]
     except OSError:

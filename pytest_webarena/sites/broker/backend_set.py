@@ -87,7 +87,7 @@ class BackendSet:
 
 
 def _called_from_outside(catalogue: Catalogue) -> frozenset[str]:
-    """Apps that others depend on which are in another unit: shared by all, or on another backend."""
+    """Returns the apps on which apps of other units depend: those shared by all, or on another backend."""
     units = units_of(catalogue.apps)
     return frozenset(
         name for app in catalogue.apps.values() for name in app.depends_on if name not in units[app.name].names

@@ -4,6 +4,6 @@
 - `protocol` has the messages between broker and clients; `client` is a worker's side.
 - `broker` has the pool and its leases, `backends` run apps, `ledger` compares their data.
 - `container_images` builds images; `cleanup` removes what a killed broker leaves.
-- `site_daemon` keeps sites open between commands, `doctor` reports what a machine lacks for them, `measuring` measures
-  whether replicas could be reused.
+- `site_daemon` keeps sites open between commands, `doctor` reports what a machine lacks for them.
+- `reset_measuring` measures whether replicas could be reused.
 """

@@ -296,8 +296,7 @@ class LeaseService:
         return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
 
     async def join(self, lease: str, other: str) -> None:
-        """Serve the sites of ``other`` on the gateway of ``lease`` as well, in addition to or instead of earlier
-        ones."""
+        """Serve the sites of ``other`` on the gateway of ``lease`` as well, replacing those with the same hosts."""
         held, more = self.held.find(lease), self.held.find(other)
         held.sites = {**held.sites, **more.sites}
         for route in more.session.routes:

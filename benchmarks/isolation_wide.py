@@ -192,7 +192,7 @@ def webarena_context_args(webarena_context_args):
 
 
 def main() -> int:
-    """Exit code 1 when anything leaked or a trial could not be carried out."""
+    """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--concurrency", type=int, default=16)
@@ -208,7 +208,7 @@ def main() -> int:
 
 
 def play(folder: Path, options: argparse.Namespace) -> Path:
-    """One pytest with all trials; where its records are."""
+    """Runs all trials in one pytest run; returns the run's folder."""
     outside = str(folder / "outside.sqlite3") if options.planted == "site" else ""
     (folder / "app.py").write_text(APP)
     (folder / "agent.py").write_text(AGENT)
@@ -242,7 +242,7 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
 
 
 def told(run: Path, seconds: float, options: argparse.Namespace) -> int:
-    """Print what has come of it."""
+    """Prints the results; returns the exit code."""
     records = RunDir(run).records()
     outcomes = Counter(record.outcome for record in records)
     leaks = [record.answer for record in records if (record.answer or "").startswith("saw")]

@@ -48,7 +48,7 @@ TASK = "tasks:\n  - {id: wait, intent: Wait., sites: [homepage], checks: [{answe
 
 
 def main() -> int:
-    """Print a line for each run."""
+    """Prints a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", default="wide=32,n=16")
     parser.add_argument("--rounds", type=int, default=2)
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
-    """Play it and describe it in one line."""
+    """Plays one run and describes it in one line."""
     mark, count = uuid.uuid4().hex, width * options.rounds
     with tempfile.TemporaryDirectory(prefix="wide-") as folder:
         Path(folder, "thinker.py").write_text(AGENT.format(steps=options.steps, think=options.think))
@@ -105,7 +105,7 @@ def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
 
 
 def read(folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
-    """A trial's record, and of each step when it was seen and how long the agent thought."""
+    """Returns a trial's record, and for each step its time and how long the agent thought."""
     record = json.loads((folder / "trial.json").read_text())
     parts = record["seconds"]
     begins = record["started"] + sum(parts.get(name, 0.0) for name in ("lease", "session", "setup"))
@@ -115,7 +115,7 @@ def read(folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
 
 
 def steady(trials: list[tuple[dict[str, Any], list[tuple[float, float]]]], width: int) -> float:
-    """Of these trials, the share of the time that agents thought."""
+    """Returns the share of these trials' time in which agents thought."""
     steps = [step for _, each in trials for step in each]
     if not steps:
         return 0.0

@@ -41,7 +41,7 @@ _GRACE = 1.0
 _OBITUARY = 5.0
 """Seconds between the end of a process's output and its own end, while its children are being ended."""
 _PATIENCE = 15.0
-"""Seconds to wait for a supervisor, which itself kills after a part of that time."""
+"""Seconds to wait for a supervisor, which kills its processes after one second."""
 _SIGNALLED = 128
 """Shells and ``bwrap`` add this to the number of the signal that ended a command."""
 _KEPT_AT_END = 64 * 1024

@@ -48,15 +48,15 @@ SCHEMA_VERSION = 15
 3 the answer's format and response bodies; 4 requests for which the record had no room (`Unrecorded`); 5 signals; 6
 whether a check found more than can be judged (`Probe.beyond`); 7 DOM events among the signals, whether listeners were
 active, and the number of signals after each step; 8 the agent's usage and time; 9 sites visited in addition to the
-task's own, and the sites whose pages made documents by script; 10 changes in the sites' databases and files, and what
-archives of sites lacked; 11 who requested an address, and what live sites withheld; 12 keys that type nothing, and
-closed tabs; 13 script actions between steps, and the resulting content of text fields; 14 which unrecorded requests
+task's own, and which page made a document without an address of its own; 10 changes in the sites' databases and files,
+and what archives of sites lacked; 11 who requested an address, and what live sites withheld; 12 keys that type nothing,
+and closed tabs; 13 script actions between steps, and the resulting content of text fields; 14 which unrecorded requests
 were refused, columns of tables, whether the visitor of a check's readings was signed in, and whether a check raised; 15
 the sign-in state for all readings of sites that are visited signed in, and whether readings were repeated after signing
 in again."""
 
 LONGEST_REPLY = 1_000_000
-"""Length of a reply, in characters, within which an action is looked for."""
+"""Maximum length, in characters, of a reply in which an action is looked for."""
 
 LONGEST_PAGE = 10_000_000
 """Maximum length, in characters, of the recorded part of a page or of an observation."""

@@ -32,9 +32,9 @@ def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False
     known = catalogue.accounts
     if missing := [site for site in task.leased if site not in known]:
         hosts = task.source.get("hosts")
-        told = [str(hosts.get(site, site)) for site in missing] if isinstance(hosts, dict) else missing
+        names = [str(hosts.get(site, site)) for site in missing] if isinstance(hosts, dict) else missing
         live = "; webarena tasks import … --catalogue FILE writes one of live sites" if isinstance(hosts, dict) else ""
-        return f"the catalogue {catalogue.name} has no site {', '.join(told)}{live} (--sites, --site-url)"
+        return f"the catalogue {catalogue.name} has no site {', '.join(names)}{live} (--sites, --site-url)"
     if task.skip:
         return f"the task says skip: {task.skip}"
     if task.xfail:

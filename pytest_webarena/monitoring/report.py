@@ -74,14 +74,14 @@ def lines(findings: Sequence[TaskFinding], flags: Mapping[str, Sequence[Flag]]) 
     if counted := _reviews(findings):
         yield f"reviews: {', '.join(f'{count} {state}' for state, count in counted.items())}"
     for each in _ordered(findings):
-        told = flags.get(each.task, ())
+        reports = flags.get(each.task, ())
         open_review = _open_review(each)
-        if each.status == "valid" and not told and not open_review:
+        if each.status == "valid" and not reports and not open_review:
             continue
         place = f"{each.path}:{each.line}"
         yield ""
         yield f"{each.status}: {each.task} ({place})"
-        for text in (each.why, *(f"reported: {flag.reason}" for flag in told), *open_review):
+        for text in (each.why, *(f"reported: {flag.reason}" for flag in reports), *open_review):
             if text:
                 flat = " ".join(text.split())
                 yield from textwrap.wrap(
@@ -274,8 +274,8 @@ def _not_due(tasks: Sequence[tuple[str, Entry | None]]) -> Iterator[str]:
     if tasks:
         yield "<h2>Not due</h2><div class=card><table><tr><th>task<th>last found<th>when"
         for name, entry in tasks:
-            told = f'<span class="{_class(entry.status)}">{escape(entry.status)}</span>' if entry else "–"
-            yield f"<tr><td><code>{escape(name)}</code><td>{told}<td>{_day(entry.at) if entry else ''}"
+            status = f'<span class="{_class(entry.status)}">{escape(entry.status)}</span>' if entry else "–"
+            yield f"<tr><td><code>{escape(name)}</code><td>{status}<td>{_day(entry.at) if entry else ''}"
         yield "</table></div>"
 
 

@@ -96,8 +96,8 @@ def sites_stand_alone(
     If they do not, the agent cannot be held responsible: the site is down for everybody, or a check, the set-up or time
     breaks it. Each control lasts as long as the longest attempt, and there are as many controls, one after the other,
     as attempts that broke the site, which also catches sites that fail only now and then. An unanswered request of
-    ``asked`` that has no answer without the agent either makes the site responsible, whatever the verdict is on other
-    checks, which nobody has met.
+    ``asked`` that has no answer without the agent either makes the site responsible, even though other checks fail
+    without an agent.
 
     Args:
         times: Number of attempts that broke the site.

@@ -351,8 +351,8 @@ class ModelAgent:
 
     def _intent(self, pictures: int) -> str:
         """The task's intent with the host names shown to the model, and which images of the message belong to it."""
-        told = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
-        return self._hosts.shown(self._view.intent) + (f"\n({told} to this task.)" if told else "")
+        label = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
+        return self._hosts.shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
 
     def _dialogue(self) -> list[Message]:
         history = self._style.history
@@ -367,7 +367,7 @@ class ModelAgent:
     def _values(self, observation: Observation, page: str) -> dict[str, Any]:
         """All variables that a prompt file may use."""
         style, shown = self._style, self._hosts.shown
-        told = style.error_feedback
+        feedback = style.error_feedback
         return {
             "intent": self._intent(len(self._inputs)),
             "sites": self._hosts.sites,
@@ -380,8 +380,8 @@ class ModelAgent:
             "summary": self._summary,
             "memory": self._view.memory or "",
             "policy": style.history.policy,
-            "error": shown(observation.error) if told else "",
-            "notes": [shown(note) for note in observation.notes] if told else [],
+            "error": shown(observation.error) if feedback else "",
+            "notes": [shown(note) for note in observation.notes] if feedback else [],
             "dialog": observation.dialog,
             "focused": observation.focused,
             "scroll": observation.scroll.describe(),
@@ -415,7 +415,7 @@ class ModelAgent:
         if self._style.history.policy == "dialogue":
             brief = self._style.prompt.messages(self._values(observation, _GONE))[-1]
         wrong = isinstance(decision.action, Invalid)
-        told = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
+        result = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
@@ -423,7 +423,7 @@ class ModelAgent:
                 url=self._hosts.shown(observation.url),
                 asked=replace(asked, images=()),
                 asked_briefly=replace(brief, images=()),
-                said=again(reply, told) if wrong and self._style.error_feedback else answered(reply, told),
+                said=again(reply, result) if wrong and self._style.error_feedback else answered(reply, result),
                 thought=decision.thought,
                 description=decision.description,
             )

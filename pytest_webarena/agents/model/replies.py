@@ -152,17 +152,17 @@ def _before_fence(text: str) -> str:
     return text.partition("```")[0].strip() if "```" in text else ""
 
 
-def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
+def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
     """The reply as messages of a dialogue; each of its tool calls gets a result, as the API requires.
 
     Computer calls are given as text, because their results would have to be screenshots.
     """
     if any(call.name == COMPUTER for call in reply.tool_calls):
         calls = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
-        return (Message(role="assistant", text=calls), Message(role="user", text=told))
+        return (Message(role="assistant", text=calls), Message(role="user", text=result))
     if not reply.tool_calls:
         return (reply.message,)
-    answers = tuple(Message(role="tool", answers=call.id, text=told) for call in reply.tool_calls)
+    answers = tuple(Message(role="tool", answers=call.id, text=result) for call in reply.tool_calls)
     said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
     return (said, *answers)
 
@@ -170,5 +170,5 @@ def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
 def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:
     """Messages that ask again after a reply without an action."""
     messages = answered(reply, reason)
-    told = f"That was no action, and nothing was done. {reason}"
-    return messages if reply.tool_calls else (*messages, Message(role="user", text=told))
+    text = f"That was no action, and nothing was done. {reason}"
+    return messages if reply.tool_calls else (*messages, Message(role="user", text=text))

@@ -103,7 +103,7 @@ class RequestRecord:
     method: str
     url: str
     status: int | None
-    """None when no response came; with ``refused`` set, 403 when the gateway turned it away, 204 for its CORS
+    """None when no response came; with ``refused`` set, 403 when the gateway refused it, 204 for its CORS
     preflight."""
     refused: str = ""
     """Why the gateway refused the request; empty when it was forwarded."""
@@ -169,7 +169,7 @@ class Unrecorded:
     """Address without query and fragment; empty when there were too many addresses to list separately."""
     count: int
     refused: bool = False
-    """Whether the gateway refused them. Evidence before version 14 lists only requests that were passed on."""
+    """Whether the gateway refused them. Evidence before version 14 lists only requests that were forwarded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

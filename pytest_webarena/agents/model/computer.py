@@ -53,9 +53,9 @@ def read_computer(reply: ModelReply) -> tuple[tuple[Action, ...], str]:
         found = f"calls of {', '.join(others)}" if others else f"{len(reply.tool_calls)} calls"
         return (Invalid(raw, f"Expected one computer_call, found {found}; nothing was carried out."),), ""
     try:
-        call = json.loads(reply.tool_calls[0].arguments)
-        actions = tuple(_read(each) for each in call["actions"])
-        checks = "; ".join(f"{each.get('code')}: {each.get('message')}" for each in call["checks"])
+        data = json.loads(reply.tool_calls[0].arguments)
+        actions = tuple(_read(each) for each in data["actions"])
+        checks = "; ".join(f"{each.get('code')}: {each.get('message')}" for each in data["checks"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return (Invalid(raw, f"A computer_call that can't be read ({type(error).__name__}: {error})."),), ""
     wrong = next((each for each in actions if isinstance(each, Invalid)), None)

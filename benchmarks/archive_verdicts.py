@@ -35,8 +35,8 @@ def play(given: argparse.Namespace, folder: Path, name: str, *more: str) -> tupl
         sys.executable, "-m", "pytest", *given.tasks, "-q", "-rs", "-p", "no:cacheprovider", "--agent=oracle",
         f"--agent={folder / 'wrong.yaml'}", "--select", "category=information", f"--run-dir={folder / name}", *more,
     ]  # fmt: skip
-    if given.wide:
-        command.append(f"--concurrency={given.wide}")
+    if given.concurrency:
+        command.append(f"--concurrency={given.concurrency}")
     for each in given.select:
         command += ["--select", each]
     if given.per_template:

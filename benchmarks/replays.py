@@ -86,7 +86,7 @@ def main() -> int:
     runs = options.runs or Path(tempfile.mkdtemp(prefix="webarena-replays-"))
     shutil.rmtree(runs, ignore_errors=True)
     agents, variables = definition(options.client, tasks, runs / "agents")
-    wide = [f"--concurrency={options.wide}"]
+    wide = [f"--concurrency={options.concurrency}"]
     play(tasks, runs / "first", [*wide, f"--agent={options.client}", "-o", f"webarena_agents={agents}"], variables)
     source = ["--agent=replay", f"--agent-option=run={runs / 'first'}", f"--agent-option=agent={options.client}"]
     play(tasks, runs / "again", [*wide, *source], {})

@@ -1,6 +1,6 @@
 """Whether memory stays flat over many short trials with some in flight: what each kind of process holds meanwhile.
 
-    python benchmarks/wide_memory.py [--trials 500] [--concurrency 8] [--every 50] [--planted]
+    python benchmarks/concurrency_memory.py [--trials 500] [--concurrency 8] [--every 50] [--planted]
 
 Trials are of an agent that does not think, on the embedded start page. Each time that so many more are over, all
 processes are looked at for three seconds; printed is the median of their proportional set size (PSS), by kind:
@@ -68,7 +68,7 @@ def played(folder: Path, options: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "pytest", "tasks.yaml", agent, "-q", "--record=minimal"]
     command += [
         f"--trials={options.trials}",
-        f"--concurrency={options.wide}",
+        f"--concurrency={options.concurrency}",
         "--run-dir=run",
         "-p",
         "no:cacheprovider",

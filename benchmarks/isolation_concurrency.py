@@ -1,6 +1,7 @@
 """Trials in flight on shared browsers, all on one host name: does anything of one reach another?
 
-    python benchmarks/isolation_wide.py [--trials 1000] [--concurrency 16] [--workers 0] [--planted site | browser]
+    python benchmarks/isolation_concurrency.py [--trials 1000] [--concurrency 16]
+        [--workers 0] [--planted site | browser]
 
 Each trial looks first, leaves its mark, and looks again, on a page that knows of every place a browser or a site keeps
 something in: cookies (its own and those of scripts), local and session storage, IndexedDB, the cache of scripts, the
@@ -224,7 +225,7 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
         (folder / "conftest.py").write_text(LEAKING)
     command = [sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Marker", f"--trials={options.trials}"]
     command += [
-        f"--concurrency={options.wide}",
+        f"--concurrency={options.concurrency}",
         "--sites=sites.yaml",
         "--run-dir=run",
         "-q",
@@ -247,7 +248,9 @@ def told(run: Path, seconds: float, options: argparse.Namespace) -> int:
     outcomes = Counter(record.outcome for record in records)
     leaks = [record.answer for record in records if (record.answer or "").startswith("saw")]
     others = [f"{record.outcome}: {record.message[:150]}" for record in records if record.outcome != "passed"]
-    print(f"{len(records)} trials, {options.wide} in flight, {seconds:.0f} s: {dict(outcomes)}, {len(leaks)} leaks")
+    print(
+        f"{len(records)} trials, {options.concurrency} in flight, {seconds:.0f} s: {dict(outcomes)}, {len(leaks)} leaks"
+    )
     for other, count in Counter(others).most_common(5):
         print(f"  {count} times {other}")
     for leak, count in Counter(leak.partition("=")[0] for leak in leaks).most_common(5):

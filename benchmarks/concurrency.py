@@ -1,9 +1,9 @@
 """Many trials at once with an agent that waits: what they weigh, and how much of the time is the agent's own.
 
-    python benchmarks/wide.py [--runs wide=32,n=16] [--rounds 2] [--steps 6] [--think 3]
+    python benchmarks/concurrency.py [--runs concurrency=32,n=16] [--rounds 2] [--steps 6] [--think 3]
 
-Each run plays ``--rounds`` trials for each that can be in flight (``wide=K``: ``--concurrency K``; ``n=K``: ``-n K``),
-of an agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
+Each run plays ``--rounds`` trials for each that can be in flight (``concurrency=K``: ``--concurrency K``; ``n=K``:
+``-n K``), of an agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
 
 whole    think time over the run's time, from pytest's start to its end, times K
 steady   the same of the trials that were begun after the first K, from their first observation to their last
@@ -50,7 +50,7 @@ TASK = "tasks:\n  - {id: wait, intent: Wait., sites: [homepage], checks: [{answe
 def main() -> int:
     """Prints a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", default="wide=32,n=16")
+    parser.add_argument("--runs", default="concurrency=32,n=16")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--think", type=float, default=3.0)
@@ -65,10 +65,10 @@ def main() -> int:
 def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
     """Plays one run and describes it in one line."""
     mark, count = uuid.uuid4().hex, width * options.rounds
-    with tempfile.TemporaryDirectory(prefix="wide-") as folder:
+    with tempfile.TemporaryDirectory(prefix="concurrency-") as folder:
         Path(folder, "thinker.py").write_text(AGENT.format(steps=options.steps, think=options.think))
         Path(folder, "tasks.yaml").write_text(TASK)
-        how = ["--concurrency", str(width)] if kind == "wide" else ["-n", str(width)]
+        how = ["--concurrency", str(width)] if kind == "concurrency" else ["-n", str(width)]
         command = [
             sys.executable,
             "-m",

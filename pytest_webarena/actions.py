@@ -66,8 +66,8 @@ class Selector:
     """An element by Playwright selector, e.g. ``role=button[name="Save"]``. The first match counts."""
 
     selector: str
-    also: tuple[str, ...] = field(default=(), compare=False)
-    """By what else a task says that the element is found. Nothing that runs a step looks at it; no record has it."""
+    repair_selectors: tuple[str, ...] = field(default=(), compare=False)
+    """Other selectors of the element in a task, only for repairing the step. No run uses them; no record has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +376,6 @@ def as_record(action: Action) -> dict[str, Any]:
         action = Type(None, action.text, action.clear, action.enter)
     for key, value in asdict(action).items():
         if key in ("target", "to") and isinstance(value, dict):
-            value.pop("also", None)
+            value.pop("repair_selectors", None)
         fields[key] = list(value) if isinstance(value, tuple) else value
     return {"kind": action.kind, **fields}

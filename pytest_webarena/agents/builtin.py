@@ -68,8 +68,8 @@ class Oracle:
     def _hint(self, number: int) -> str:
         """What may find the element of a step that failed."""
         target = getattr(self._steps[number], "target", None)
-        also = isinstance(target, Selector) and target.also
-        return "; 'webarena tasks heal' looks for it by what is next to the step" if also else ""
+        repairable = isinstance(target, Selector) and target.repair_selectors
+        return "; 'webarena tasks heal' looks for it by the step's 'repair_selectors'" if repairable else ""
 
 
 class Answering:

@@ -15,8 +15,8 @@ from pytest_webarena.tasks import Task, parse_tasks
 
 __all__ = ["Change", "rewritten"]
 
-_KEYS = (("target", "also"), ("to", "also_to"))
-"""Fields of actions, and what says in a file by what else they are found."""
+_KEYS = {"target": "repair_selectors", "to": "repair_selectors_to"}
+"""Fields of actions, and the keys of a step that hold their repair selectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def _value(node: Any, key: str) -> Any:
 def _places(solution: yaml.SequenceNode) -> Iterator[tuple[Any, bool]]:
     """For each action the node of its step, and whether that has other actions, too."""
     for node in solution.value:
-        pairs = [pair for pair in node.value if pair[0].value not in ("also", "also_to")] if _is_map(node) else []
+        pairs = [pair for pair in node.value if pair[0].value not in _KEYS.values()] if _is_map(node) else []
         inner = pairs[0][1] if len(pairs) == 1 else None
         many = len(inner.value) if inner is not None and _is_map(inner) and pairs[0][0].value != "click" else 1
         for _ in range(many):
@@ -109,14 +109,14 @@ def _is_map(node: Any) -> bool:
 
 
 def _change(edits: _Edits, node: Any, change: Change) -> None:
-    [(name, value)] = [pair for pair in node.value if pair[0].value not in ("also", "also_to")]
-    for key, beside in _KEYS:
+    [(name, value)] = [pair for pair in node.value if pair[0].value not in _KEYS.values()]
+    for key, beside in _KEYS.items():
         target = getattr(change.step, key, None)
         if not isinstance(target, Selector):
             continue
         said = _selector_node(name.value, value, key)
         _replace(edits, said, target.selector, flow=node.flow_style or (_is_map(value) and value.flow_style))
-        _put_beside(edits, node, beside, target.also)
+        _put_beside(edits, node, beside, target.repair_selectors)
     if change.before:
         item = edits.text.rfind("-", 0, node.start_mark.index)
         column = item - (edits.text.rfind("\n", 0, item) + 1)
@@ -146,7 +146,7 @@ def _replace(edits: _Edits, node: Any, selector: str, *, flow: bool) -> None:
 
 
 def _put_beside(edits: _Edits, node: Any, key: str, selectors: Sequence[str]) -> None:
-    """``also: […]`` of a step: in place of what there is, or new."""
+    """``repair_selectors: […]`` of a step: in place of what there is, or new."""
     listed = f"[{', '.join(plain_scalar(each, flow=True) for each in selectors)}]"
     for name, value in node.value:
         if name.value == key:
@@ -190,4 +190,4 @@ def _check(text: str, new: str, task: Task, changes: Sequence[Change], path: str
 
 def _plain(steps: Sequence[Action]) -> list[tuple[Action, Mapping[str, tuple[str, ...]]]]:
     """Steps with what else their elements are found by, which does not count where actions are compared."""
-    return [(step, {key: getattr(getattr(step, key, None), "also", ()) for key, _ in _KEYS}) for step in steps]
+    return [(step, {key: getattr(getattr(step, key, None), "repair_selectors", ()) for key in _KEYS}) for step in steps]

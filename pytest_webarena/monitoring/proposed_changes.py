@@ -27,7 +27,7 @@ class Amounts:
 
     numbers: dict[RowKind, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
     columns: dict[str, None] = field(default_factory=dict)
-    filled: dict[str, None] = field(default_factory=dict)
+    allowed_columns: dict[str, None] = field(default_factory=dict)
     """Columns that held something in any of the added rows, the key's aside."""
 
     def text(self) -> str:
@@ -39,8 +39,8 @@ class Amounts:
                 parts.append(f"{kind}: {least}" if least == most else f"{kind}: {least}..{most}")
         if self.columns and any(self.numbers["changed"]):
             parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
-        if self.filled:
-            parts.append(f"filled: [{', '.join(map(_name, self.filled))}]")
+        if self.allowed_columns:
+            parts.append(f"allowed_columns: [{', '.join(map(_name, self.allowed_columns))}]")
         return f"{{{', '.join(parts)}}}"
 
 
@@ -86,7 +86,7 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
             amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
             amounts.columns.update(dict.fromkeys(table.columns))
             if not table.more:  # else it can't be determined of all rows
-                amounts.filled.update(dict.fromkeys(_filled(table)))
+                amounts.allowed_columns.update(dict.fromkeys(_filled(table)))
     for _, changes in runs:
         by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}
         for site, tables in sites.items():

@@ -83,7 +83,7 @@ def test_what_added_rows_hold_is_listed_and_what_they_leave_blank_is_not() -> No
         (B, (reddit(one(title="B", body="b", pinned=0)),)),
     ]
     proposal = propose("remove", runs, {})
-    assert proposal.lines(0) == ["- changes: {posts: {added: 1, filled: [title, body]}}"]
+    assert proposal.lines(0) == ["- changes: {posts: {added: 1, allowed_columns: [title, body]}}"]
     [check] = parse_tasks(_with(proposal, A))[0].checks[2:]
     assert all(judge_changes(check.spec, changes, first="reddit").score == 1 for _, changes in runs)
     pinned = reddit(one(title="A", pinned=1))

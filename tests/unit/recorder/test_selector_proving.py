@@ -220,7 +220,7 @@ def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "shop_id": 3, "title": "Rye", "made": "2026"})
     assert lines_of(changed(added)) == [
         "*- state: {sql: \"select count(*) from notes where title = 'Rye' and shop_id = 3\", equals: 1}",
-        "*- changes: {notes: {added: 1, filled: [shop_id, title, made]}}",
+        "*- changes: {notes: {added: 1, allowed_columns: [shop_id, title, made]}}",
         " - url: /x",
     ]
 

@@ -101,7 +101,7 @@ class SiteChanges:
     listed: bool = True
     """Whether the trial was given it; False: it was in reach, and visited."""
     strict: bool = False
-    """Whether its manifest says that nothing in it changes by itself (``ledger: true``)."""
+    """Whether its manifest says that nothing in it changes by itself (``forbid_side_effects: true``)."""
     tables: tuple[TableChanges, ...] = ()
     """Those with a difference."""
     known: tuple[str, ...] = ()

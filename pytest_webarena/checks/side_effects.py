@@ -1,6 +1,6 @@
 """The rule that no task has to write down: who is only to look, or to say that it can't be done, changes nothing.
 
-It holds for tasks of one's own, on sites whose manifest says ``ledger: true``; nobody's published gradings know it.
+It holds for tasks of one's own, on sites with ``forbid_side_effects: true``; nobody's published gradings know it.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def without_guard(tasks: Sequence[Task], ledgers: Collection[str]) -> str:
 
 
 def side_effects(task: Task, changes: Sequence[SiteChanges] | None) -> Judgement | None:
-    """What the rule says; None where it says nothing: of another suite's tasks, of sites that keep no ledger, and of
-    tasks with a `changes` check that decides by itself, because nothing passes without it.
+    """What the rule says; None where it says nothing: of another suite's tasks, of sites that allow side effects, and
+    of tasks with a `changes` check that decides by itself, because nothing passes without it.
 
     Elsewhere what `changes` checks list may change, and need not: that is for them to judge. One that is an
     alternative or a contrary lists nothing for a task that is only to look. Of sites that the task does not list,

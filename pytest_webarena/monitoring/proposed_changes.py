@@ -11,13 +11,13 @@ from pytest_webarena.changes import FILES, RowKind, SiteChanges, TableChanges
 from pytest_webarena.checks.changes import holds_something
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_noise"]
+__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_ignored"]
 
 _KINDS: tuple[RowKind, ...] = ("added", "changed", "removed")
 _WIDTH = 140
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 
-Noise = Mapping[str, Sequence[str]]
+Ignored = Mapping[str, Sequence[str]]
 """App to what changes there by itself, as its catalogue says today."""
 
 
@@ -71,13 +71,13 @@ class Proposal:
         ]
 
 
-def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], noise: Noise) -> Proposal:
+def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], ignored: Ignored) -> Proposal:
     """The check that lists what changed in ``runs`` of a template's instances, and nothing else.
 
     Where they differ in how much, it is a range: look whether that is meant.
     """
     tasks = tuple(task for task, _ in runs)
-    every = [without_noise(app, noise.get(app.app, ())) for _, changes in runs for app in changes]
+    every = [without_ignored(app, ignored.get(app.app, ())) for _, changes in runs for app in changes]
     if lost := next((app.unknown for app in every if app.unknown), ""):
         return Proposal(template=template, tasks=tasks, sites={}, unknown=lost)
     sites: dict[str, dict[str, Amounts]] = {}
@@ -88,7 +88,7 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
             if not table.more:  # else it can't be determined of all rows
                 amounts.allowed_columns.update(dict.fromkeys(_filled(table)))
     for _, changes in runs:
-        by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}
+        by_site = {_site_of(app, tasks): without_ignored(app, ignored.get(app.app, ())) for app in changes}
         for site, tables in sites.items():
             told = {table.table: table for table in by_site[site].tables} if site in by_site else {}
             for name, amounts in tables.items():
@@ -105,27 +105,27 @@ def _filled(table: TableChanges) -> Iterator[str]:
             yield from (name for name, value in row.row.items() if name not in row.key and holds_something(value))
 
 
-def without_noise(app: SiteChanges, noise: Sequence[str]) -> SiteChanges:
-    """What was recorded, less what the catalogue has come to call noise since; ``noise`` as manifests have it."""
-    return replace(app, tables=tuple(kept for table in app.tables if (kept := _quieter(table, noise)).total))
+def without_ignored(app: SiteChanges, ignored: Sequence[str]) -> SiteChanges:
+    """What was recorded, less what the catalogue ignores by now; ``ignored`` as manifests have it."""
+    return replace(app, tables=tuple(kept for table in app.tables if (kept := _quieter(table, ignored)).total))
 
 
-def _quieter(table: TableChanges, noise: Sequence[str]) -> TableChanges:
-    def is_noise(name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in noise)
+def _quieter(table: TableChanges, ignored: Sequence[str]) -> TableChanges:
+    def is_ignored(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in ignored)
 
-    if is_noise(table.table):
+    if is_ignored(table.table):
         return TableChanges(table=table.table)
     rows, fewer = [], dict.fromkeys(_KINDS, 0)
     for row in table.rows:
-        now = {name: value for name, value in row.now.items() if not is_noise(f"{table.table}.{name}")}
-        if (row.kind == "added" and is_noise(f"+{table.table}")) or (row.kind == "changed" and not now):
+        now = {name: value for name, value in row.now.items() if not is_ignored(f"{table.table}.{name}")}
+        if (row.kind == "added" and is_ignored(f"+{table.table}")) or (row.kind == "changed" and not now):
             fewer[row.kind] += 1
         else:
             rows.append(replace(row, now=now))
     return replace(
         table, rows=tuple(rows),
-        columns=tuple(name for name in table.columns if not is_noise(f"{table.table}.{name}")),
+        columns=tuple(name for name in table.columns if not is_ignored(f"{table.table}.{name}")),
         added=table.added - fewer["added"], changed=table.changed - fewer["changed"],
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.monitoring.proposed_changes import Noise, propose, without_noise
+from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
@@ -61,7 +61,7 @@ def proposed_checks(
     url: str,
     steps: Sequence[Action],
     changes: Sequence[SiteChanges],
-    noise: Noise,
+    ignored: Ignored,
     requests: Sequence[RequestRecord] = (),
     sites: Mapping[str, str] | None = None,
 ) -> list[ProposedCheck]:
@@ -74,7 +74,7 @@ def proposed_checks(
     found: list[ProposedCheck] = []
     if answer:
         found.append(answer_check(answer, task.intent))
-    quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
+    quiet = [without_ignored(app, ignored.get(app.app, ())) for app in changes]
     values = _Told(
         {text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))),
         ticks=any(isinstance(step, Check) and step.checked for step in steps),
@@ -83,7 +83,7 @@ def proposed_checks(
         site = next((site for site in task.sites if site in app.sites), app.sites[0])
         for table in app.tables:
             found += _rows(site, table, values, first=site == task.sites[0])
-    proposal = propose(task.id, [(task, changes)], noise)
+    proposal = propose(task.id, [(task, changes)], ignored)
     if proposal.unknown:
         pass  # there is no ledger that could be held against anybody
     elif any(app.total for app in quiet):

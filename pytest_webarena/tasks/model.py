@@ -128,8 +128,8 @@ class Task:
     live: LiveTerms | None = None
     """What it may do on live sites; None: nothing but look at those that it starts on."""
     mutates: bool | None = None
-    """Whether doing the task changes a site. False: whoever changes something where a ledger is kept has failed; else a
-    hint for readers and schedulers, never trusted."""
+    """Whether doing the task changes a site. False: whoever changes something on a site that forbids side effects has
+    failed; else a hint for readers and schedulers, never trusted."""
     ends_session: bool = False
     """Whether its goal ends the session of a visitor, so that what a site shows without one counts."""
     category: str = ""

@@ -21,13 +21,13 @@ group by m.name order by m.name
 
 
 def meddle(lease: Lease, task: Task) -> str:
-    """Take away a row of which nothing was said, on the first site that keeps a ledger; what was done, for the record.
+    """Delete a row that the task does not mention, on the first site that forbids side effects. Returns what was done.
 
-    Another table is tried where the ledger does not tell of it: it may be noise. `TaskError` when no table will do.
+    Another table is tried where the ledger does not tell of it: it may be ignored. `TaskError` when no table will do.
     """
-    site = next((name for name in task.sites if name in lease.sites and lease.sites[name].ledger), None)
+    site = next((name for name in task.sites if name in lease.sites and lease.sites[name].forbid_side_effects), None)
     if site is None:
-        raise TaskError(f"expected a site of {task.id} that keeps a ledger, found none")
+        raise TaskError(f"expected a site of {task.id} with 'forbid_side_effects', found none")
     before = _removed(lease)
     for table, key in _candidates(lease, site):
         statement = f'delete from "{table}" where ({key}) in (select {key} from "{table}" limit 1)'

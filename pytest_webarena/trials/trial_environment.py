@@ -121,7 +121,7 @@ class TrialEnvironment:
     @property
     def keeps_ledger(self) -> bool:
         """Whether whatever changes on one of the sites is the doing of whoever visits them."""
-        return self.lease is not None and any(site.ledger for site in self.lease.sites.values())
+        return self.lease is not None and any(site.forbid_side_effects for site in self.lease.sites.values())
 
     def requests(self) -> tuple[RequestRecord, ...]:
         """What the agent's browser asked for. Signing in, preparing and checking are not the agent's."""

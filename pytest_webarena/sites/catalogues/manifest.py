@@ -175,7 +175,7 @@ class DatabaseManifest:
     """Where the server listens, seen from inside; empty: the client's default."""
     client: tuple[str, ...] = ()
     """Program and arguments that replace the engine's own client (`client_argv`)."""
-    noise: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     """Tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves: what differs
     there is nobody's doing. ``*`` stands for anything."""
 
@@ -212,9 +212,9 @@ class AppManifest:
     """Site name to recipe; sites without one need no sign-in."""
     databases: Mapping[str, DatabaseManifest] = field(default_factory=dict)
     """The first one is what a query without a name means."""
-    ledger: bool = False
-    """Whether all that differs in its databases and files, but for their noise, is the doing of whoever visited it."""
-    file_noise: tuple[str, ...] = ()
+    forbid_side_effects: bool = False
+    """Whether its visitors cause every difference in its databases and files, except for what is ignored."""
+    ignore_files: tuple[str, ...] = ()
     """Patterns of paths in its data folder that change by themselves."""
     read_only: bool = False
     """Nothing an agent does can change it: one replica is shared by everybody and never reset. The gateway refuses

@@ -36,23 +36,23 @@ class Difference:
     """What could not be compared, and why."""
 
 
-def compare(before: bytes, after: bytes, *, database: str = "", noise: Collection[str] = ()) -> Difference:
+def compare(before: bytes, after: bytes, *, database: str = "", ignore: Collection[str] = ()) -> Difference:
     """What differs between two contents of the database called ``database``.
 
-    ``noise``: tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves; ``*``
-    stands for anything. Indexes,
+    ``ignore``: tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves;
+    ``*`` stands for anything. Indexes,
     counters of keys and what full-text search derives are not compared: they follow from the rest.
     """
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(after)
             if before == after:  # which tables there are is asked for all the same: checks name some
-                own = _Comparing(connection, database, noise)
+                own = _Comparing(connection, database, ignore)
                 known = own.names([own.tables("main")])
                 return Difference(known=known, columns=own.columns(known, ("main",)))
             connection.execute("attach ':memory:' as old")
             connection.deserialize(before, name="old")
-            return _Comparing(connection, database, noise).all(_changed_pages(before, after))
+            return _Comparing(connection, database, ignore).all(_changed_pages(before, after))
     except (sqlite3.Error, AttributeError) as error:
         why = "" if before == after else f"the database {database} could not be compared: {error}"
         return Difference(unknown=why)
@@ -80,7 +80,7 @@ class _Table:
 @dataclass(slots=True)
 class _Found:
     deaf: str = ""
-    """What is not told of: rows of this kind are noise."""
+    """What is not told of: rows of this kind are ignored."""
     counts: Counter[RowKind] = field(default_factory=Counter)
     columns: dict[str, None] = field(default_factory=dict)
     rows: list[RowChange] = field(default_factory=list)
@@ -97,8 +97,8 @@ class _Found:
 
 
 class _Comparing:
-    def __init__(self, connection: sqlite3.Connection, database: str, noise: Collection[str]) -> None:
-        self.connection, self.database, self.noise = connection, database, noise
+    def __init__(self, connection: sqlite3.Connection, database: str, ignore: Collection[str]) -> None:
+        self.connection, self.database, self.ignore = connection, database, ignore
 
     def all(self, pages: Sequence[int]) -> Difference:
         """Every table that may differ, as far as the changed ``pages`` tell."""
@@ -121,7 +121,7 @@ class _Comparing:
         return Difference(tables=tuple(found), known=names, columns=columns, unknown="; ".join(unknown))
 
     def names(self, tables: Iterable[Iterable[str]]) -> tuple[str, ...]:
-        """Those of all these that are no noise, each once."""
+        """Those of all these that are not ignored, each once."""
         return tuple(name for name in dict.fromkeys(chain.from_iterable(tables)) if not self.is_noise(name))
 
     def columns(self, names: Iterable[str], schemas: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -173,7 +173,7 @@ class _Comparing:
         return _Table(name, tuple(row[1] for row in info), tuple(row[1] for row in key))
 
     def is_noise(self, name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in self.noise)
+        return any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
     def changes(self, table: _Table, in_new: bool, in_old: bool) -> TableChanges:
         found = _Found(deaf="added" if self.is_noise(f"+{table.name}") else "")

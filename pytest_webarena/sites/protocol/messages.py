@@ -103,7 +103,7 @@ class SiteAccess:
     """None: the site needs no sign-in."""
     api: ApiRecipe | None = None
     """How checks authenticate at its API."""
-    ledger: bool = False
+    forbid_side_effects: bool = False
     """Whether all that changes there is the doing of whoever visits it (`changes`)."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Account to the session with which the leased replica signs it in already."""

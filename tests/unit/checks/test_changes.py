@@ -232,7 +232,7 @@ def test_the_rule_is_a_gate_where_scores_are_averaged() -> None:
     [
         (PLAIN, "", shop(table("votes", ADDED))),  # says nothing of itself
         (PLAIN, "    mutates: true\n", shop(table("votes", ADDED))),
-        (PLAIN, LOOKS, shop(table("votes", ADDED), strict=False)),  # keeps no ledger
+        (PLAIN, LOOKS, shop(table("votes", ADDED), strict=False)),  # allows side effects
         (f"{PLAIN}\n- changes: {{votes: {{added: 1}}}}", LOOKS, shop(table("votes", ADDED))),  # says what may change
         ("- string_match: {must_include: [N/A]}", LOOKS, shop(table("votes", ADDED))),  # a published suite's
     ],

@@ -210,7 +210,7 @@ def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[s
         url=url,
         steps=steps,
         changes=changes or KNOWN,
-        noise={},
+        ignored={},
         requests=(SENT,) if changes else (),
     )
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
@@ -278,7 +278,7 @@ def test_of_clocks_and_counters_nothing_is_asked() -> None:
 def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
     row: dict[str, Any] = {"id": 7, "title": "Rye", "shade": 1, "open": 0, "made_at": 1}
     found = proposed_checks(
-        TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], noise={},
+        TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], ignored={},
         changes=[changed(RowChange(kind="added", key={"id": 7}, row=row))],
     )  # fmt: skip
     assert f'where {asked}"' in found[0].lines[0]
@@ -304,7 +304,7 @@ def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
     sites = {"shop": "http://shop.test", "map": "http://map.test"}
     others = (replace(SENT, url="http://cdn.test/x"), replace(SENT, status=422), replace(SENT, request_body=None))
     found = proposed_checks(
-        TASK, answer="", url="/x", steps=[], changes=[], noise={}, requests=(*others, SENT, SENT), sites=sites
+        TASK, answer="", url="/x", steps=[], changes=[], ignored={}, requests=(*others, SENT, SENT), sites=sites
     )
     assert [(each.about, each.recommended) for each in found] == [
         ("POST to /notes is sent", False), ("POST to /notes is sent", False), ("the browser ends at /x", False),

@@ -141,7 +141,7 @@ class Reply:
     """What this step's model calls used; `episode` adds the steps up and holds them against the limits."""
     retries: int = 0
     """Replies before this one that were no action and were asked for again without a step."""
-    exchange: str = ""
+    model_calls: str = ""
     """File with prompts and replies that the agent wrote below `Assignment.folder`, relative to it."""
     ended: tuple[StopReason, str] | None = None
     """The agent ran into a limit of its own (tokens, cost, context): the episode ends with this reason and detail, the
@@ -154,7 +154,7 @@ class Reply:
             ("thought", str),
             ("usage", Usage | None),
             ("retries", int),
-            ("exchange", str),
+            ("model_calls", str),
         ):
             if not isinstance(value := getattr(self, name), kind):
                 raise TypeError(f"Reply: expected {name} to be {kind}, found {type(value).__name__}")

@@ -81,7 +81,7 @@ class StepRecord:
     """Replies before this one that were no action and were asked for again without a step."""
     usage: Usage | None = None
     """What the step's model calls used; None for agents that report none."""
-    exchange: str = ""
+    model_calls: str = ""
     """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
     by_script: tuple[ScriptAct, ...] = ()
     """What scripts had done when the step began, since the one before: an agent's that drives the browser itself, or
@@ -90,7 +90,7 @@ class StepRecord:
     def bounded(self) -> StepRecord:
         """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
         said = ("action", "raw", "error", "value", "left", "thought")
-        parts = (*said, "url_before", "url_after", "observation", "exchange")
+        parts = (*said, "url_before", "url_after", "observation", "model_calls")
         acts = tuple(replace(each, value=_cut_all(each.value)) for each in self.by_script)
         return replace(self, by_script=acts, **{name: _cut_all(getattr(self, name)) for name in parts})
 
@@ -100,7 +100,7 @@ class StepRecord:
 
         A file's name that leads out of the attempt's folder is left out: an agent may have given it.
         """
-        files = {name: data[name] for name in ("observation", "screenshot", "exchange") if name in data}
+        files = {name: data[name] for name in ("observation", "screenshot", "model_calls") if name in data}
         data = {**data, **{name: file if is_inside(file) else "" for name, file in files.items()}}
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
@@ -112,7 +112,7 @@ class StepRecord:
 def is_inside(name: object) -> bool:
     """Whether ``name``, of a file that a record names, stays in the record's folder.
 
-    >>> is_inside("shots/000.png"), is_inside("shots/../../x"), is_inside("/etc/passwd")
+    >>> is_inside("screenshots/000.png"), is_inside("screenshots/../../x"), is_inside("/etc/passwd")
     (True, False, False)
     """
     if not isinstance(name, str) or "\0" in name:

@@ -74,7 +74,7 @@ def add_judge_options(group: pytest.OptionGroup) -> None:
         "--judge-cache",
         default=None,
         metavar="DIR",
-        help="Where the judge's verdicts are kept, by what was asked of whom (default: the run directory's judged/).",
+        help="Where the judge's replies are kept (default: judge_replies/ in the run directory).",
     )
 
 

@@ -3,7 +3,8 @@
     python benchmarks/concurrency.py [--runs concurrency=32,n=16] [--rounds 2] [--steps 6] [--think 3]
 
 Each run plays ``--rounds`` trials for each that can be in flight (``concurrency=K``: ``--concurrency K``; ``n=K``:
-``-n K``), of an agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
+``-n K``), of an agent that thinks so many seconds a step on the embedded start page. Ideally it thinks all
+the time:
 
 whole    think time over the run's time, from pytest's start to its end, times K
 steady   the same of the trials that were begun after the first K, from their first observation to their last

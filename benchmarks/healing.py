@@ -216,11 +216,11 @@ def named_by(recorded: Recorded, own: str) -> Recorded:
     for step in recorded.task.solution or ():
         aimed: Any = step
         target = getattr(step, "target", None)
-        also = target.also if isinstance(target, Selector) else ()
-        found = next((each for each in also if family(each) == own), "")
+        others = target.repair_selectors if isinstance(target, Selector) else ()
+        found = next((each for each in others if family(each) == own), "")
         if found and isinstance(target, Selector):
-            rest = tuple(each for each in (target.selector, *target.also) if each != found)
-            aimed = replace(aimed, target=Selector(found, also=rest))
+            rest = tuple(each for each in (target.selector, *target.repair_selectors) if each != found)
+            aimed = replace(aimed, target=Selector(found, repair_selectors=rest))
         steps.append(aimed)
     return replace(recorded, task=replace(recorded.task, solution=tuple(steps)))
 

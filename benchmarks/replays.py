@@ -181,7 +181,7 @@ def read_trial(file: Path, record: dict[str, str]) -> Trial:
         outcome=record["outcome"],
         message=record.get("message") or "",
         stop=record["stop_reason"],
-        fields=fields(attempt / "signals.jsonl"),
+        fields=fields(attempt / "browser_events.jsonl"),
         replayed=replayed.read_text() if replayed.exists() else "",
     )
 

@@ -75,7 +75,7 @@ def store(run: RunDir, options: argparse.Namespace) -> tuple[Task, ...]:
     """Stores the run of an agent that gave the same answer to every task."""
     tasks = tuple(load_suite("webarena").tasks)
     run.describe({"started": 1.0, "agents": ["invented"], "trials": 1, "catalogue": "webarena"})
-    filling = Filling(VerdictCache(run.path / "judged"), JudgeSettings(model=MODEL).identity())
+    filling = Filling(VerdictCache(run.path / "judge_replies"), JudgeSettings(model=MODEL).identity())
     page = "<html><body>" + "<p>Some words of a page.</p>" * (options.page_kb * 1000 // 28) + "</body></html>"
     for task in tasks:
         folder = run.folder(TrialKey(task.id, "invented", 1))

@@ -66,7 +66,7 @@ class Selector:
     """An element by Playwright selector, e.g. ``role=button[name="Save"]``. The first match counts."""
 
     selector: str
-    also: tuple[str, ...] = field(default=(), compare=False)
+    repair_selectors: tuple[str, ...] = field(default=(), compare=False)
     """Alternative selectors that the task file gives for the element. Steps ignore them, and records leave them out."""
 
 
@@ -386,6 +386,6 @@ def as_record(action: Action) -> dict[str, Any]:
         action = Type(None, action.text, action.clear, action.enter)
     for key, value in asdict(action).items():
         if key in ("target", "to") and isinstance(value, dict):
-            value.pop("also", None)
+            value.pop("repair_selectors", None)
         fields[key] = list(value) if isinstance(value, tuple) else value
     return {"kind": action.kind, **fields}

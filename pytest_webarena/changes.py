@@ -102,7 +102,7 @@ class SiteChanges:
     listed: bool = True
     """Whether the task lists the app. False: the app was only reachable, and was visited."""
     strict: bool = False
-    """Whether the app's manifest states that nothing in it changes without a visitor (``ledger: true``)."""
+    """Whether the app's manifest states that only visitors change it (``forbid_side_effects: true``)."""
     tables: tuple[TableChanges, ...] = ()
     """Tables with a difference."""
     known: tuple[str, ...] = ()

@@ -69,8 +69,8 @@ class Oracle:
     def _hint(self, number: int) -> str:
         """A hint for the error message when the failed step has further selectors."""
         target = getattr(self._steps[number], "target", None)
-        also = isinstance(target, Selector) and target.also
-        return "; 'webarena tasks heal' looks for it by what is next to the step" if also else ""
+        repairable = isinstance(target, Selector) and target.repair_selectors
+        return "; 'webarena tasks heal' looks for it by the step's 'repair_selectors'" if repairable else ""
 
 
 class Answering:

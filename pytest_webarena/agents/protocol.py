@@ -145,7 +145,7 @@ class Reply:
     """Usage of this step's model calls; `episode` sums up the steps and compares the sum with the limits."""
     retries: int = 0
     """Number of earlier replies in this step that contained no action and were requested again."""
-    exchange: str = ""
+    model_calls: str = ""
     """File with prompts and replies that the agent wrote in `Assignment.folder`, relative to it."""
     ended: tuple[StopReason, str] | None = None
     """Set when the agent reached a limit of its own (tokens, cost, context): the episode ends with this reason and
@@ -158,7 +158,7 @@ class Reply:
             ("thought", str),
             ("usage", Usage | None),
             ("retries", int),
-            ("exchange", str),
+            ("model_calls", str),
         ):
             if not isinstance(value := getattr(self, name), kind):
                 raise TypeError(f"Reply: expected {name} to be {kind}, found {type(value).__name__}")

@@ -39,7 +39,7 @@ class TableSpec:
     removed: Count = _NONE
     columns: tuple[str, ...] = ()
     """Columns that may differ in changed rows; empty allows any."""
-    filled: tuple[str, ...] = ()
+    allowed_columns: tuple[str, ...] = ()
     """Columns that may have a value in added rows, in addition to the key and the columns of `where`; empty allows
     any."""
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -54,9 +54,9 @@ class TableSpec:
         parts = [f"{'any' if count.high is None and not count.low else count} {kind}" for kind in _KINDS
                  if (count := self.count(kind)) != _NONE]  # fmt: skip
         in_columns = f" in {', '.join(self.columns)}" if self.columns else ""
-        filled = f" with {', '.join(self.filled)}" if self.filled else ""
+        allowed = f" with {', '.join(self.allowed_columns)}" if self.allowed_columns else ""
         which = "".join(f", {name} {value!r}" for name, value in self.where.items())
-        return f"{' and '.join(parts) or 'nothing'}{in_columns}{filled}{which}"
+        return f"{' and '.join(parts) or 'nothing'}{in_columns}{allowed}{which}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +104,9 @@ def _rule(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
     if all(values[kind] == _NONE for kind in _KINDS):
         return Fault("how many rows are 'added', 'changed' or 'removed'", "none", "leave the table out")
     if values["columns"] and values["changed"] == _NONE:
-        return Fault("'changed' with 'columns'", "none", "of added rows 'filled' says what they may hold")
-    if values["filled"] and values["added"] == _NONE:
-        return Fault("'added' with 'filled'", "none", "of changed rows 'columns' says what may differ")
+        return Fault("'changed' with 'columns'", "none", "'allowed_columns' limits added rows")
+    if values["allowed_columns"] and values["added"] == _NONE:
+        return Fault("'added' with 'allowed_columns'", "none", "'columns' limits changed rows")
     return None
 
 
@@ -130,13 +130,13 @@ TABLE: Record[TableSpec] = Record(
             example="- changes: {notes: {changed: 1, columns: [title, body]}}",
         ),
         Field(
-            key="filled",
+            key="allowed_columns",
             shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
             doc="The columns that may have a value in added rows, in addition to the key and those of `where`. Others "
             "must be null, 0 or empty.",
-            example="- changes: {notes: {added: 1, filled: [owner, title, body, created, updated]}}",
+            example="- changes: {notes: {added: 1, allowed_columns: [owner, title, body, created, updated]}}",
         ),
         Field(
             key="where",
@@ -285,7 +285,7 @@ def _mistakes(table: str, spec: TableSpec, app: SiteChanges) -> Iterator[str]:
     columns = [column for name in full for column in app.columns.get(name, ())]
     if not columns or any(name not in app.columns for name in full):
         return
-    for column in dict.fromkeys((*spec.columns, *spec.filled, *spec.where)):
+    for column in dict.fromkeys((*spec.columns, *spec.allowed_columns, *spec.where)):
         if column not in columns:
             yield f"{table} has no column {column!r}; {closest(column, columns)}"
 
@@ -306,8 +306,10 @@ def _judge_table(table: TableChanges, spec: TableSpec, found: _Found) -> None:
     beyond = {name: row for row in table.rows for name in _beyond(row, spec)}
     if beyond:
         told = ", ".join(f"{name} {clip(str(row.row[name]))!r}" for name, row in beyond.items())
-        found.faults.append(f"{where}: of added rows only {', '.join(spec.filled)} may hold something, found {told}")
-    elif spec.filled and not spec.where and table.added and table.more:
+        found.faults.append(
+            f"{where}: of added rows only {', '.join(spec.allowed_columns)} may hold something, found {told}"
+        )
+    elif spec.allowed_columns and not spec.where and table.added and table.more:
         found.open_ends.append(f"{where}: {table.total} rows differ, of which {table.more} were not kept")
     others = [name for name in table.columns if name not in spec.columns] if spec.columns else []
     if others:
@@ -325,8 +327,8 @@ def _is_meant(row: RowChange, spec: TableSpec) -> bool:
 
 def _beyond(row: RowChange, spec: TableSpec) -> Iterator[str]:
     """Yields the columns of an added row that have a value which the check does not allow."""
-    if row.kind == "added" and spec.filled:
-        allowed = {*spec.filled, *row.key, *spec.where}
+    if row.kind == "added" and spec.allowed_columns:
+        allowed = {*spec.allowed_columns, *row.key, *spec.where}
         yield from (name for name, value in row.row.items() if holds_something(value) and name not in allowed)
 
 

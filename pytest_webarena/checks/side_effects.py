@@ -1,6 +1,7 @@
 """The implicit rule on side effects: a task that is only to read something, or can't be done, must not change anything.
 
-It applies to users' own tasks on sites whose manifest has ``ledger: true``; published gradings don't include it.
+It applies to users' own tasks on sites whose manifest has ``forbid_side_effects: true``. Published gradings don't
+include it.
 """
 
 from __future__ import annotations
@@ -117,13 +118,15 @@ def _either(one: TableSpec, other: TableSpec) -> TableSpec:
         return Count(high=None if first.high is None or second.high is None else max(first.high, second.high))
 
     any_column = any(spec.changed.high != 0 and not spec.columns for spec in (one, other))
-    any_filled = any(spec.added.high != 0 and not spec.filled for spec in (one, other))
+    any_value = any(spec.added.high != 0 and not spec.allowed_columns for spec in (one, other))
     return TableSpec(
         added=most(one.added, other.added),
         changed=most(one.changed, other.changed),
         removed=most(one.removed, other.removed),
         columns=() if any_column else tuple(dict.fromkeys((*one.columns, *other.columns))),
-        filled=() if any_filled else tuple(dict.fromkeys((*one.filled, *other.filled, *one.where, *other.where))),
+        allowed_columns=()
+        if any_value
+        else tuple(dict.fromkeys((*one.allowed_columns, *other.allowed_columns, *one.where, *other.where))),
         where=one.where if one.where == other.where else {},
     )
 

@@ -82,7 +82,7 @@ class StepRecord:
     """Number of earlier replies in this step that contained no action and were requested again."""
     usage: Usage | None = None
     """Usage of the step's model calls; None for agents that report none."""
-    exchange: str = ""
+    model_calls: str = ""
     """File of the prompts sent and the replies received, relative to the attempt folder; empty when there is none."""
     by_script: tuple[ScriptAct, ...] = ()
     """What scripts did between the previous step and this one: scripts of an agent that drives the browser itself, or
@@ -91,7 +91,7 @@ class StepRecord:
     def bounded(self) -> StepRecord:
         """This record with every text cut to `LONGEST_TEXT`; a cut text states its original length."""
         said = ("action", "raw", "error", "value", "left", "thought")
-        parts = (*said, "url_before", "url_after", "observation", "exchange")
+        parts = (*said, "url_before", "url_after", "observation", "model_calls")
         acts = tuple(replace(each, value=_cut_all(each.value)) for each in self.by_script)
         return replace(self, by_script=acts, **{name: _cut_all(getattr(self, name)) for name in parts})
 
@@ -101,7 +101,7 @@ class StepRecord:
 
         File names that lead out of the attempt's folder are dropped, because an agent may have supplied them.
         """
-        files = {name: data[name] for name in ("observation", "screenshot", "exchange") if name in data}
+        files = {name: data[name] for name in ("observation", "screenshot", "model_calls") if name in data}
         data = {**data, **{name: file if is_inside(file) else "" for name, file in files.items()}}
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
@@ -113,7 +113,7 @@ class StepRecord:
 def is_inside(name: object) -> bool:
     """Whether ``name``, a file name from a record, stays in the record's folder.
 
-    >>> is_inside("shots/000.png"), is_inside("shots/../../x"), is_inside("/etc/passwd")
+    >>> is_inside("screenshots/000.png"), is_inside("screenshots/../../x"), is_inside("/etc/passwd")
     (True, False, False)
     """
     if not isinstance(name, str) or "\0" in name:

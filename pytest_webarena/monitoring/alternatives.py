@@ -87,9 +87,9 @@ def ways_to_step(step: Action, known: TargetRecord | None) -> tuple[Way, ...]:
 
 def _recorded_selectors(target: Selector) -> Iterator[tuple[str, str, str, str]]:
     """The further selectors of a recording, each of which matched only this element when it was recorded."""
-    for selector in target.also:
+    for selector in target.repair_selectors:
         named = _NAMED.fullmatch(selector)
-        yield f"its also, {selector}", selector, *((named[1], _unquoted(named[2])) if named else ("", ""))
+        yield f"its repair selector {selector}", selector, *((named[1], _unquoted(named[2])) if named else ("", ""))
 
 
 def ways_to_find(locate: str, known: TargetRecord | None = None) -> tuple[Way, ...]:

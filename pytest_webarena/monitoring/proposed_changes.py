@@ -11,13 +11,13 @@ from pytest_webarena.changes import FILES, RowKind, SiteChanges, TableChanges
 from pytest_webarena.checks.changes import holds_something
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_noise"]
+__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_ignored"]
 
 _KINDS: tuple[RowKind, ...] = ("added", "changed", "removed")
 _WIDTH = 140
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 
-Noise = Mapping[str, Sequence[str]]
+Ignored = Mapping[str, Sequence[str]]
 """App to patterns of what changes there automatically, from its current catalogue entry."""
 
 
@@ -27,7 +27,7 @@ class Amounts:
 
     numbers: dict[RowKind, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
     columns: dict[str, None] = field(default_factory=dict)
-    filled: dict[str, None] = field(default_factory=dict)
+    allowed_columns: dict[str, None] = field(default_factory=dict)
     """Columns, except those of the key, that held something in an added row."""
 
     def text(self) -> str:
@@ -39,8 +39,8 @@ class Amounts:
                 parts.append(f"{kind}: {least}" if least == most else f"{kind}: {least}..{most}")
         if self.columns and any(self.numbers["changed"]):
             parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
-        if self.filled:
-            parts.append(f"filled: [{', '.join(map(_name, self.filled))}]")
+        if self.allowed_columns:
+            parts.append(f"allowed_columns: [{', '.join(map(_name, self.allowed_columns))}]")
         return f"{{{', '.join(parts)}}}"
 
 
@@ -71,13 +71,13 @@ class Proposal:
         ]
 
 
-def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], noise: Noise) -> Proposal:
+def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], ignored: Ignored) -> Proposal:
     """The check that lists exactly what changed in ``runs`` of a template's instances.
 
     Where their amounts differ, the check has a range; a person has to decide whether that is intended.
     """
     tasks = tuple(task for task, _ in runs)
-    every = [without_noise(app, noise.get(app.app, ())) for _, changes in runs for app in changes]
+    every = [without_ignored(app, ignored.get(app.app, ())) for _, changes in runs for app in changes]
     if lost := next((app.unknown for app in every if app.unknown), ""):
         return Proposal(template=template, tasks=tasks, sites={}, unknown=lost)
     sites: dict[str, dict[str, Amounts]] = {}
@@ -86,9 +86,9 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
             amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
             amounts.columns.update(dict.fromkeys(table.columns))
             if not table.more:  # otherwise the rows are not all recorded
-                amounts.filled.update(dict.fromkeys(_filled(table)))
+                amounts.allowed_columns.update(dict.fromkeys(_filled(table)))
     for _, changes in runs:
-        by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}
+        by_site = {_site_of(app, tasks): without_ignored(app, ignored.get(app.app, ())) for app in changes}
         for site, tables in sites.items():
             recorded = {table.table: table for table in by_site[site].tables} if site in by_site else {}
             for name, amounts in tables.items():
@@ -105,27 +105,27 @@ def _filled(table: TableChanges) -> Iterator[str]:
             yield from (name for name, value in row.row.items() if name not in row.key and holds_something(value))
 
 
-def without_noise(app: SiteChanges, noise: Sequence[str]) -> SiteChanges:
-    """The recorded changes without those that the catalogue now ignores; ``noise`` has patterns as in manifests."""
-    return replace(app, tables=tuple(kept for table in app.tables if (kept := _filtered_table(table, noise)).total))
+def without_ignored(app: SiteChanges, ignored: Sequence[str]) -> SiteChanges:
+    """The recorded changes without those that the catalogue now ignores; ``ignored`` has patterns as in manifests."""
+    return replace(app, tables=tuple(kept for table in app.tables if (kept := _filtered_table(table, ignored)).total))
 
 
-def _filtered_table(table: TableChanges, noise: Sequence[str]) -> TableChanges:
-    def is_noise(name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in noise)
+def _filtered_table(table: TableChanges, ignored: Sequence[str]) -> TableChanges:
+    def is_ignored(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in ignored)
 
-    if is_noise(table.table):
+    if is_ignored(table.table):
         return TableChanges(table=table.table)
     rows, fewer = [], dict.fromkeys(_KINDS, 0)
     for row in table.rows:
-        now = {name: value for name, value in row.now.items() if not is_noise(f"{table.table}.{name}")}
-        if (row.kind == "added" and is_noise(f"+{table.table}")) or (row.kind == "changed" and not now):
+        now = {name: value for name, value in row.now.items() if not is_ignored(f"{table.table}.{name}")}
+        if (row.kind == "added" and is_ignored(f"+{table.table}")) or (row.kind == "changed" and not now):
             fewer[row.kind] += 1
         else:
             rows.append(replace(row, now=now))
     return replace(
         table, rows=tuple(rows),
-        columns=tuple(name for name in table.columns if not is_noise(f"{table.table}.{name}")),
+        columns=tuple(name for name in table.columns if not is_ignored(f"{table.table}.{name}")),
         added=table.added - fewer["added"], changed=table.changed - fewer["changed"],
     )  # fmt: skip
 

@@ -210,7 +210,7 @@ def _task(each: TaskFinding, flags: Sequence[Flag], pictures: _Pictures) -> str:
         shown.append('<div class="scroll"><table class="parts"><tr><th>what<th>part<th>found')
         shown += map(_part, each.parts)
         shown.append("</table></div>")
-    shown.append(_shots(each, pictures))
+    shown.append(_screenshots(each, pictures))
     return "".join(shown) + "</details>"
 
 
@@ -223,16 +223,16 @@ def _part(part: Finding) -> str:
     )
 
 
-def _shots(each: TaskFinding, pictures: _Pictures) -> str:
+def _screenshots(each: TaskFinding, pictures: _Pictures) -> str:
     """Screenshots before and after the part that decided the task's status; for a valid task, at the start and at the
     end."""
     if not each.attempt:
         return ""
     part = next((part for part in each.parts if part.status == each.status != "valid" and part.step is not None), None)
     step = part.step if part is not None and part.step is not None and part.step >= 0 else None
-    shots = Path(each.attempt) / "shots"
-    numbered = sorted(path for path in shots.glob("*") if path.stem.isdigit())
-    final = sorted(shots.glob("final.*"))
+    screenshots = Path(each.attempt) / "screenshots"
+    numbered = sorted(path for path in screenshots.glob("*") if path.stem.isdigit())
+    final = sorted(screenshots.glob("final.*"))
     before = next((path for path in numbered if step is None or int(path.stem) == step), None)
     after = next((path for path in numbered if step is not None and int(path.stem) == step + 1), None)
     after = after or (final[0] if final else numbered[-1] if numbered else None)
@@ -244,7 +244,7 @@ def _shots(each: TaskFinding, pictures: _Pictures) -> str:
         for text, path in ((where, before), (then, after))
         if path is not None and (source := pictures.source(path))
     ]
-    return f'<div class="shots">{"".join(made)}</div>' if made else ""
+    return f'<div class="screenshots">{"".join(made)}</div>' if made else ""
 
 
 def _attribute(text: str) -> str:

@@ -147,8 +147,10 @@ class Signs:
 
 def gathered(target: Selector, page: Page) -> Signs:
     """Return the current matches of ``target`` and all its repair selectors."""
-    known = (target.selector, *target.also)
-    others = tuple(dict.fromkeys(as_sending(each, known) for each in target.also if each != target.selector))
+    known = (target.selector, *target.repair_selectors)
+    others = tuple(
+        dict.fromkeys(as_sending(each, known) for each in target.repair_selectors if each != target.selector)
+    )
     selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
     return Signs(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
 

@@ -107,7 +107,7 @@ def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
 
 def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> Looked:
     """Return the element with the selector that a step should use from now on: role and name if these are unique."""
-    seen, known = evidence.seen, (target.selector, *target.also)
+    seen, known = evidence.seen, (target.selector, *target.repair_selectors)
     agreeing = [each for each in evidence.others if seen[each].alone and seen[each].element == element]
     record = seen[agreeing[0]].target
     role, name = called(known)
@@ -116,9 +116,11 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
     if record is not None and stands_beside(name, record.name) and not evidence.does_the_same(element, role):
         return Looked(target=None, note=f"{said_of(record)} may be next to what was recorded: {role} {name!r}")
     own = _named(record, target.selector, agreeing[0], page) or agreeing[0]
-    written = {as_sending(each, known): each for each in target.also}
-    also = tuple(written[each] for each in agreeing if each != own)
-    return Looked(target=Selector(own, also=also), found=record, by=tuple(those(evidence.votes, element)), note=note)
+    written = {as_sending(each, known): each for each in target.repair_selectors}
+    others = tuple(written[each] for each in agreeing if each != own)
+    return Looked(
+        target=Selector(own, repair_selectors=others), found=record, by=tuple(those(evidence.votes, element)), note=note
+    )
 
 
 def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:

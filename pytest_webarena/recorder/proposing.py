@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.monitoring.proposed_changes import Noise, propose, without_noise
+from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
@@ -61,7 +61,7 @@ def proposed_checks(
     url: str,
     steps: Sequence[Action],
     changes: Sequence[SiteChanges],
-    noise: Noise,
+    ignored: Ignored,
     requests: Sequence[RequestRecord] = (),
     sites: Mapping[str, str] | None = None,
 ) -> list[ProposedCheck]:
@@ -74,14 +74,14 @@ def proposed_checks(
             but not if changes may have been made that can't be determined.
         steps: The recorded actions.
         changes: Changes that the steps made on the sites.
-        noise: Patterns for background changes, by app.
+        ignored: Patterns for background changes, by app.
         requests: Requests that may have changed something. They are proposed if changes can't be determined.
         sites: Base URLs of the sites.
     """
     found: list[ProposedCheck] = []
     if answer:
         found.append(answer_check(answer, task.intent))
-    quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
+    quiet = [without_ignored(app, ignored.get(app.app, ())) for app in changes]
     values = _TaskTexts(
         {text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))),
         ticks=any(isinstance(step, Check) and step.checked for step in steps),
@@ -90,7 +90,7 @@ def proposed_checks(
         site = next((site for site in task.sites if site in app.sites), app.sites[0])
         for table in app.tables:
             found += _rows(site, table, values, first=site == task.sites[0])
-    proposal = propose(task.id, [(task, changes)], noise)
+    proposal = propose(task.id, [(task, changes)], ignored)
     if proposal.unknown:
         pass  # without a ledger, side effects can't be checked
     elif any(app.total for app in quiet):

@@ -15,7 +15,7 @@ from pytest_webarena.tasks import Task, parse_tasks
 
 __all__ = ["Change", "rewritten"]
 
-_KEYS = (("target", "also"), ("to", "also_to"))
+_KEYS = {"target": "repair_selectors", "to": "repair_selectors_to"}
 """Fields of actions, each with the key of its repair selectors in task files."""
 
 
@@ -98,7 +98,7 @@ def _value(node: Any, key: str) -> Any:
 def _places(solution: yaml.SequenceNode) -> Iterator[tuple[Any, bool]]:
     """Yield for each action the node of its step, and whether that node contains other actions, too."""
     for node in solution.value:
-        pairs = [pair for pair in node.value if pair[0].value not in ("also", "also_to")] if _is_map(node) else []
+        pairs = [pair for pair in node.value if pair[0].value not in _KEYS.values()] if _is_map(node) else []
         inner = pairs[0][1] if len(pairs) == 1 else None
         many = len(inner.value) if inner is not None and _is_map(inner) and pairs[0][0].value != "click" else 1
         for _ in range(many):
@@ -110,14 +110,14 @@ def _is_map(node: Any) -> bool:
 
 
 def _change(edits: _Edits, node: Any, change: Change) -> None:
-    [(name, value)] = [pair for pair in node.value if pair[0].value not in ("also", "also_to")]
-    for key, also_key in _KEYS:
+    [(name, value)] = [pair for pair in node.value if pair[0].value not in _KEYS.values()]
+    for key, selectors_key in _KEYS.items():
         target = getattr(change.step, key, None)
         if not isinstance(target, Selector):
             continue
         selector_node = _selector_node(name.value, value, key)
         _replace(edits, selector_node, target.selector, flow=node.flow_style or (_is_map(value) and value.flow_style))
-        _put_repair_selectors(edits, node, also_key, target.also)
+        _put_repair_selectors(edits, node, selectors_key, target.repair_selectors)
     if change.before:
         item = edits.text.rfind("-", 0, node.start_mark.index)
         column = item - (edits.text.rfind("\n", 0, item) + 1)
@@ -191,4 +191,4 @@ def _check(text: str, new: str, task: Task, changes: Sequence[Change], path: str
 
 def _plain(steps: Sequence[Action]) -> list[tuple[Action, Mapping[str, tuple[str, ...]]]]:
     """Return steps with their repair selectors, which comparisons of actions ignore."""
-    return [(step, {key: getattr(getattr(step, key, None), "also", ()) for key, _ in _KEYS}) for step in steps]
+    return [(step, {key: getattr(getattr(step, key, None), "repair_selectors", ()) for key in _KEYS}) for step in steps]

@@ -68,7 +68,7 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
     kept = _apart(best, alone)
     if family(best) in LAYOUT and (name := next((way for way in ways if family(way) == NAME and seen[way].count), "")):
         kept = (name, *kept)  # the name is not unique, but an element with another name would not be this one
-    return Selector(best, also=kept), ""
+    return Selector(best, repair_selectors=kept), ""
 
 
 def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.runtime import Runtime
 
 __all__ = [
-    "Again", "Shown", "do_again", "follow", "noise_of", "relative_url", "remark", "shown_of", "task_keys", "task_text",
-    "try_task",
+    "Again", "Shown", "do_again", "follow", "ignored_of", "relative_url", "remark", "shown_of", "task_keys",
+    "task_text", "try_task",
 ]  # fmt: skip
 
 _LOOK = 0.5
@@ -199,9 +199,9 @@ def relative_url(url: str, sites: Mapping[str, str]) -> str:
     return found.url if isinstance(found, Goto) and found.url != url else ""
 
 
-def noise_of(catalogue: Catalogue) -> dict[str, list[str]]:
+def ignored_of(catalogue: Catalogue) -> dict[str, list[str]]:
     """Return patterns for background changes in each app's databases, by app."""
     return {
-        name: [pattern for database in app.databases.values() for pattern in database.noise]
+        name: [pattern for database in app.databases.values() for pattern in database.ignore]
         for name, app in catalogue.apps.items()
     }

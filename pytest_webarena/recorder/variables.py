@@ -137,8 +137,8 @@ def _in_target(target: Selector, action: Action, variables: Mapping[str, str], o
     selector = target.selector
     if isinstance(action, Click | Check):  # for other steps, the selector is a mapping key, which can't be a template
         selector = _in_selector(selector, variables, own)
-    also = [way for way in target.also if _in_selector(way, variables, own) == way]
-    return Selector(selector, also=tuple(also) if selector == target.selector else ())
+    others = [way for way in target.repair_selectors if _in_selector(way, variables, own) == way]
+    return Selector(selector, repair_selectors=tuple(others) if selector == target.selector else ())
 
 
 def _in_selector(selector: str, variables: Mapping[str, str], own: str) -> str:

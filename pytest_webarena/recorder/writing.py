@@ -95,12 +95,19 @@ def step_lines(action: Action) -> list[str]:
 
     >>> print(*step_lines(actions.Type(Selector('role=textbox[name="Title"]'), "Rye", clear=True)))
     - fill: {'role=textbox[name="Title"]': Rye}
-    >>> print(*step_lines(actions.Check(Selector("css=#a", also=("text=A",)))), sep="\n")
+    >>> print(*step_lines(actions.Check(Selector("css=#a", repair_selectors=("text=A",)))), sep="\n")
     - check: css=#a
-      also: [text=A]
+      repair_selectors: [text=A]
     """
-    targets = (("also", getattr(action, "target", None)), ("also_to", getattr(action, "to", None)))
-    kept = [(key, target.also) for key, target in targets if isinstance(target, Selector) and target.also]
+    targets = (
+        ("repair_selectors", getattr(action, "target", None)),
+        ("repair_selectors_to", getattr(action, "to", None)),
+    )
+    kept = [
+        (key, target.repair_selectors)
+        for key, target in targets
+        if isinstance(target, Selector) and target.repair_selectors
+    ]
     return [*_step(action), *(line for key, selectors in kept for line in _kept(key, selectors))]
 
 

@@ -20,7 +20,7 @@ _HINTS = frozenset(
 )
 _NOT_DECISIVE = _HINTS | {"location", "digest"}
 
-_BESIDE = frozenset({"location", "also"})
+_BESIDE = frozenset({"location", "repair_selectors"})
 """Fields of a task's parts that no run uses."""
 
 

@@ -172,8 +172,8 @@ TASK_FIELDS = (
         default=None,
         default_text="unknown",
         doc=(
-            "Whether doing the task changes a site. With `false` nothing may have changed on sites that keep "
-            "[a ledger](side-effects.md); else it is a hint for readers and for scheduling, never trusted."
+            "Whether doing the task changes a site. With `false` nothing may have changed on sites that "
+            "[forbid side effects](side-effects.md); else it is a hint for readers and for scheduling, never trusted."
         ),
         example="mutates: true",
     ),

@@ -244,7 +244,7 @@ BESIDE: Mapping[str, Field] = {
     field.key: field
     for field in (
         Field(
-            key="also",
+            key="repair_selectors",
             shape=_SELECTORS,
             default=(),
             default_text="none",
@@ -253,15 +253,15 @@ BESIDE: Mapping[str, Field] = {
                 "`webarena tasks heal` does, when the step's own selector finds nothing. Only for a step with one "
                 "target."
             ),
-            example='- click: role=button[name="Save"]\n  also: [css=#save, css=form.note button]',
+            example='- click: role=button[name="Save"]\n  repair_selectors: [css=#save, css=form.note button]',
         ),
         Field(
-            key="also_to",
+            key="repair_selectors_to",
             shape=_SELECTORS,
             default=(),
             default_text="none",
-            doc="The same of the element to which something is dragged.",
-            example="- drag: {css=#card-3: css=#done}\n  also_to: text=Done",
+            doc="Other selectors of the element to which something is dragged.",
+            example="- drag: {css=#card-3: css=#done}\n  repair_selectors_to: text=Done",
         ),
     )
 }
@@ -368,13 +368,13 @@ class Steps(Shape[Actions]):
 def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, reading: Reading) -> Actions | Invalid:
     """Returns the step with the alternative selectors of its element, if the step has one such element."""
     aimed: Any = step[0]
-    field = {"also": "target", "also_to": "to"}[name]
+    field = {"repair_selectors": "target", "repair_selectors_to": "to"}[name]
     target = getattr(aimed, field, None)
     if len(step) != 1 or not isinstance(target, Selector):
-        what = "a step with one target" if name == "also" else "a 'drag' with one destination"
+        what = "a step with one target" if name == "repair_selectors" else "a 'drag' with one destination"
         found = f"{len(step)} steps in one" if len(step) != 1 else f"'{aimed.kind}', which has none"
         return reading.problem(key, f"'{name}' with {what}", found)
-    return (replace(aimed, **{field: replace(target, also=tuple(others))}),)
+    return (replace(aimed, **{field: replace(target, repair_selectors=tuple(others))}),)
 
 
 def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
@@ -391,7 +391,7 @@ def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
             "properties": {name: field_schema(field, schemas) for name, field in fields.items()},
         }
 
-    return schema(_AIMED, ["also"]), schema(["drag"], list(BESIDE))
+    return schema(_AIMED, ["repair_selectors"]), schema(["drag"], list(BESIDE))
 
 
 ANSWERED_STEPS = Steps(answered=True)

@@ -281,7 +281,7 @@ def run_episode(
             thought=reply.thought,
             retries=reply.retries,
             usage=reply.usage,
-            exchange=reply.exchange,
+            model_calls=reply.model_calls,
         ).bounded()
         steps.append(step)
         if not uncounted(action):

@@ -19,7 +19,7 @@ from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.errors import HarnessError, RecordingError, TrialError, UsageError
 from pytest_webarena.evidence import Evidence, StepRecord, Usage, cut
 from pytest_webarena.results import RunDir, TrialRecord
-from pytest_webarena.results.attempts import INPUTS, AttemptWriter, read_evidence
+from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_evidence
 from pytest_webarena.results.records import Attempt, TrialKey
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.agent_run import run_agent
@@ -268,7 +268,7 @@ class _Following:
 
 def _images(attempt: Path) -> tuple[InputImage, ...]:
     """The images of the intent."""
-    files = sorted((attempt / INPUTS).glob("*"), key=lambda file: file.stem.zfill(4))
+    files = sorted((attempt / INTENT_IMAGES).glob("*"), key=lambda file: file.stem.zfill(4))
     kinds = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
     return tuple(
         InputImage(name=file.name, media_type=kinds.get(file.suffix[1:], "image/png"), data=file.read_bytes())

@@ -21,15 +21,16 @@ group by m.name order by m.name
 
 
 def meddle(lease: Lease, task: Task) -> str:
-    """Delete a row that the task does not mention, on the first site that keeps a ledger. Returns the statement, for
-    the record.
+    """Delete a row that the task does not mention, on the first site that forbids side effects.
+
+    Return the statement, for the record.
 
     Tries further tables while the ledger shows no change, because it may ignore a table. `TaskError` when no table
     works.
     """
-    site = next((name for name in task.sites if name in lease.sites and lease.sites[name].ledger), None)
+    site = next((name for name in task.sites if name in lease.sites and lease.sites[name].forbid_side_effects), None)
     if site is None:
-        raise TaskError(f"expected a site of {task.id} that keeps a ledger, found none")
+        raise TaskError(f"expected a site of {task.id} with 'forbid_side_effects', found none")
     before = _removed(lease)
     for table, key in _candidates(lease, site):
         statement = f'delete from "{table}" where ({key}) in (select {key} from "{table}" limit 1)'

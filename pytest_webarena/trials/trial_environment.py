@@ -121,8 +121,8 @@ class TrialEnvironment:
 
     @property
     def keeps_ledger(self) -> bool:
-        """Whether one of the sites keeps a ledger, so that all of its changes are attributed to its visitors."""
-        return self.lease is not None and any(site.ledger for site in self.lease.sites.values())
+        """Whether one of the sites forbids side effects, so that all of its changes are attributed to its visitors."""
+        return self.lease is not None and any(site.forbid_side_effects for site in self.lease.sites.values())
 
     def requests(self) -> tuple[RequestRecord, ...]:
         """The requests of the agent's browser, without those for sign-in, set-up and checks."""

@@ -293,7 +293,7 @@ def test_a_judge_can_be_asked_later_and_is_asked_once(pytester: pytest.Pytester,
     assert record.judge is not None
     assert (record.judge.model, record.judge.cached) == ("some-model", 0)
     assert [each["outcome"] for each in record.history] == ["error"]
-    assert list((run.path / "judged").rglob("*.json"))
+    assert list((run.path / "judge_replies").rglob("*.json"))
 
 
 def test_grading_and_judge_stay_the_last_ones(pytester: pytest.Pytester, store: Store) -> None:

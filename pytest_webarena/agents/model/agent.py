@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.examples import examples
-from pytest_webarena.agents.model.exchange import Exchanges
 from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, memory_request, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
+from pytest_webarena.agents.model.model_call_files import ModelCallFiles
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import (
     ACTION_SCHEMA,
@@ -120,7 +120,7 @@ class ModelAgent:
         """Whether there was a valid action."""
         self._hosts = HostMap({**assignment.view.sites, **assignment.view.reach}, style.host_names or {})
         self._rewarder = self._watched(reward) if reward is not None else None
-        self._exchanges = Exchanges(assignment.folder)
+        self._call_files = ModelCallFiles(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
         self._reply_limit = limit_words(style.sampling, style.extra or {})
@@ -159,8 +159,8 @@ class ModelAgent:
             error.usage = self._this_step
             raise
         finally:
-            exchange = self._exchanges.write(f"{step:03d}")
-        return replace(reply, usage=self._this_step, exchange=exchange)
+            model_calls = self._call_files.write(f"{step:03d}")
+        return replace(reply, usage=self._this_step, model_calls=model_calls)
 
     def remember(self, reason: StopReason) -> Remembered | None:
         """Notes for later trials, which replace those that this one had; None after a token or cost limit, or without a
@@ -180,7 +180,7 @@ class ModelAgent:
             error.usage = self._this_step
             raise
         finally:
-            self._exchanges.write("memory")
+            self._call_files.write("memory")
         return Remembered(text=said, usage=self._this_step)
 
     def cut_off(self) -> None:
@@ -307,13 +307,13 @@ class ModelAgent:
         try:
             reply = client.ask(request, deadline=self._deadline)
         except (WebArenaError, BudgetSpent, OutOfTime) as error:
-            self._exchanges.add(purpose, request, None, str(error) or type(error).__name__)
+            self._call_files.add(purpose, request, None, str(error) or type(error).__name__)
             raise
         finally:
             used = client.take_usage()
             self._this_step += used
             self._total += used
-        self._exchanges.add(purpose, request, reply)
+        self._call_files.add(purpose, request, reply)
         if reply.cut_by == "context" or reply.cut_by == "filtered":
             why = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
             raise RequestRejected(why, reply.cut_by)

@@ -57,7 +57,7 @@ class PageOptions:
     output: Path | None = None
     answer: str = ""
     annotate: Path | None = None
-    noise: Mapping[str, Sequence[str]]
+    ignored: Mapping[str, Sequence[str]]
     accounts: Sequence[str] = ()
     """A line for each site that says who is signed in, and who else could be."""
     name: Callable[[str], str]
@@ -202,7 +202,7 @@ class _Recording:
         self._nodes = proposed_nodes(again.passed, again.sites)
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
-            changes=again.changes, noise=self._options.noise, requests=again.requests, sites=again.sites,
+            changes=again.changes, ignored=self._options.ignored, requests=again.requests, sites=again.sites,
         )  # fmt: skip
         problems = {
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem

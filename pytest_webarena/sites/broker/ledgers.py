@@ -57,7 +57,7 @@ class Ledger:
         return found
 
     def _is_kept(self, app: AppManifest) -> bool:
-        if app.ledger or (self.asked and app.databases):
+        if app.forbid_side_effects or (self.asked and app.databases):
             return True
         backend = self.backend(app.backend)
         return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.looks_cheaply(app)

@@ -380,7 +380,7 @@ class LeaseService:
             default_user=site.default_user,
             login=app.login.get(site.name),
             api=site.api,
-            ledger=app.ledger and not app.read_only,
+            forbid_side_effects=app.forbid_side_effects and not app.read_only,
             sessions=self._sessions.of(app.name, site.name, edition),
         )
 

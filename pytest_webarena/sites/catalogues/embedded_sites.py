@@ -135,8 +135,8 @@ def _over(common: Entries, path: Path) -> SiteFile:
     for name, (at, value) in own.items():
         below = entries.get(name)
         entries[name] = (at, _joined(below[1], value, reading) if below and name in _JOINED else value)
-    if "ledger" not in own and not _section(entries, "databases", reading):
-        entries.pop("ledger", None)  # an app without databases has no ledger
+    if "forbid_side_effects" not in own and not _section(entries, "databases", reading):
+        entries.pop("forbid_side_effects", None)  # an app without databases has no ledger
     return SiteFile(
         app=path.parent.name, extra=extra if isinstance(extra, str) else "", entries=entries, node=node, reading=reading
     )

@@ -176,7 +176,7 @@ class DatabaseManifest:
     """Host of the server, as seen from inside; empty: the client's default."""
     client: tuple[str, ...] = ()
     """Program and arguments that replace the engine's own client (`client_argv`)."""
-    noise: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     """Changes that no visitor causes and that are ignored: tables, new rows of them as ``+table``, and columns as
     ``table.column``. ``*`` is a wildcard."""
 
@@ -214,9 +214,9 @@ class AppManifest:
     """Login recipes by site; sites without one need no login."""
     databases: Mapping[str, DatabaseManifest] = field(default_factory=dict)
     """Databases by name; the first one is the default."""
-    ledger: bool = False
-    """Whether only visitors change its databases and files, except for what ``noise`` and ``file_noise`` list."""
-    file_noise: tuple[str, ...] = ()
+    forbid_side_effects: bool = False
+    """Whether only visitors change its databases and files, except for what ``ignore`` and ``ignore_files`` list."""
+    ignore_files: tuple[str, ...] = ()
     """Patterns of paths in its data folder that change without a visitor."""
     read_only: bool = False
     """Whether no agent can change it: all trials share one replica, which is never reset. The gateway refuses requests

@@ -36,23 +36,23 @@ class Difference:
     """What could not be compared, and why."""
 
 
-def compare(before: bytes, after: bytes, *, database: str = "", noise: Collection[str] = ()) -> Difference:
+def compare(before: bytes, after: bytes, *, database: str = "", ignore: Collection[str] = ()) -> Difference:
     """Returns what differs between two contents of the database called ``database``.
 
-    ``noise`` lists ignored changes: tables, new rows of them as ``+table``, and columns as ``table.column``; ``*`` is a
-    wildcard. Indexes, key counters and data derived by full-text search are not compared, because they follow from the
+    ``ignore`` lists tables, new rows of them as ``+table``, and columns as ``table.column``; ``*`` is a wildcard.
+    Indexes, key counters and data derived by full-text search are not compared, because they follow from the
     rest.
     """
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(after)
             if before == after:  # the tables are listed even so, because checks name some
-                own = _Comparing(connection, database, noise)
+                own = _Comparing(connection, database, ignore)
                 known = own.names([own.tables("main")])
                 return Difference(known=known, columns=own.columns(known, ("main",)))
             connection.execute("attach ':memory:' as old")
             connection.deserialize(before, name="old")
-            return _Comparing(connection, database, noise).all(_changed_pages(before, after))
+            return _Comparing(connection, database, ignore).all(_changed_pages(before, after))
     except (sqlite3.Error, AttributeError) as error:
         why = "" if before == after else f"the database {database} could not be compared: {error}"
         return Difference(unknown=why)
@@ -97,8 +97,8 @@ class _Found:
 
 
 class _Comparing:
-    def __init__(self, connection: sqlite3.Connection, database: str, noise: Collection[str]) -> None:
-        self.connection, self.database, self.noise = connection, database, noise
+    def __init__(self, connection: sqlite3.Connection, database: str, ignore: Collection[str]) -> None:
+        self.connection, self.database, self.ignore = connection, database, ignore
 
     def all(self, pages: Sequence[int]) -> Difference:
         """Compare every table that may differ according to the changed ``pages``."""
@@ -174,7 +174,7 @@ class _Comparing:
         return _Table(name, tuple(row[1] for row in info), tuple(row[1] for row in key))
 
     def is_noise(self, name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in self.noise)
+        return any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
     def changes(self, table: _Table, in_new: bool, in_old: bool) -> TableChanges:
         found = _Found(ignored_kind="added" if self.is_noise(f"+{table.name}") else "")

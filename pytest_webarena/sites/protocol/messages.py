@@ -103,7 +103,7 @@ class SiteAccess:
     """None: the site needs no login."""
     api: ApiRecipe | None = None
     """How checks authenticate at its API."""
-    ledger: bool = False
+    forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""

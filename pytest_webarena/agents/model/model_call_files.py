@@ -12,11 +12,11 @@ from pytest_webarena.errors import recording
 from pytest_webarena.llm.messages import Message, ModelReply, Request
 from pytest_webarena.secrets import scrub_plain
 
-__all__ = ["Exchanges"]
+__all__ = ["ModelCallFiles"]
 
 
-class Exchanges:
-    """Writes ``exchanges/000.json``, … in an attempt's folder. Images are listed, not copied."""
+class ModelCallFiles:
+    """Writes ``model_calls/000.json``, … in an attempt's folder. Images are listed, not copied."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -53,7 +53,7 @@ class Exchanges:
         calls, self._calls = self._calls, []
         if self._folder is None or not calls:
             return ""
-        name = f"exchanges/{what}.json"
+        name = f"model_calls/{what}.json"
         target = self._folder / name
         text = json.dumps({"schema_version": 1, "calls": scrub_plain(calls)}, indent=1, ensure_ascii=False)
         with recording(target):

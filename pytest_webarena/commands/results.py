@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["RUN_DIR", "add_commands", "add_gradings", "run_asked_for"]
 
 _NAMED = 5
-"""Files that a message names."""
+"""Number of files that a message names."""
 
 RUN_DIR: dict[str, Any] = {"nargs": "?", "type": Path, "metavar": "RUN_DIR", "help": "default: the newest run here"}
-"""The argument of commands that look at one run."""
+"""Positional argument of commands that read one run."""
 
 
 def run_asked_for(options: argparse.Namespace) -> Path:
-    """The run directory that the command line names, or the newest one, which is told."""
+    """Return the run directory that the command line names, or the newest one, whose name is then printed."""
     from pytest_webarena.results.listing import chosen_run
 
     path = chosen_run(options.run_dir)
@@ -37,7 +37,7 @@ def run_asked_for(options: argparse.Namespace) -> Path:
 
 
 def add_commands(runs: Any) -> None:
-    """Add the commands to the sub-parsers of ``webarena runs list``."""
+    """Add the commands to the sub-parsers of ``webarena runs``."""
     listing = runs.add_parser("list", help="list the runs of this project, newest first")
     listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
     listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
@@ -267,7 +267,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _not_judged(file: Path, task: str) -> str:
-    """Why pytest should not be given a task file that came with a trial; empty where loading it runs no code."""
+    """Why pytest should not read a task file that came with a trial; empty where loading it runs no code."""
     from pytest_webarena.checks.python import code_of
     from pytest_webarena.tasks.loader import read_tasks
 

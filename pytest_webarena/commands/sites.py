@@ -1,4 +1,4 @@
-"""``webarena sites …``: sites by hand, outside of any test run."""
+"""``webarena sites``: start, inspect and stop sites manually, outside of any test run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WIDTH = 80
 _LABEL = 18
 _POLL = 0.5
 _SAY_AGAIN = 15.0
-"""Seconds between two words on what takes long, where a line can't be written over."""
+"""Seconds between progress lines where a line can't be overwritten."""
 
 
 def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -111,7 +111,7 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
     except WebArenaError as error:
         findings.append(Diagnosis(subject="browser", state="missing", text=str(error)))
-    works, sentence = sandbox.examine()  # only agents that ask for it need one, and these say so themselves
+    works, sentence = sandbox.examine()  # optional: agents that need a sandbox report its absence themselves
     findings.append(Diagnosis(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
         _tell(finding)
@@ -131,7 +131,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
-    """Whether what ``apps`` say of ``reuse`` holds, or could be said."""
+    """Whether the ``reuse`` setting of ``apps`` is right, or could be changed."""
     from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.reset_measuring import measure
 
@@ -157,7 +157,7 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
 
 
 def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
-    """Whether the checks of sign-ins tell accounts from visitors, and from each other."""
+    """Whether the checks of sign-ins distinguish accounts from visitors and from each other."""
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
@@ -190,7 +190,7 @@ def _tell(finding: Diagnosis) -> None:
     first, *commands = finding.text.splitlines()
     _say(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
     for command in commands:
-        print(f"    {command.strip()}")  # whole, so that it can be copied
+        print(f"    {command.strip()}")  # not wrapped, so that it can be copied
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -224,7 +224,7 @@ def _up(options: argparse.Namespace) -> int:
         )
     try:
         pull_missing(_apps(catalogue, options.names), usable=True)
-    except SiteMissing as missed:  # the others may be there
+    except SiteMissing as missed:  # the others may be available
         print(missed, file=sys.stderr)
     wanted, missing = _present(_apps(catalogue, options.names, asked_only=True))
     for finding in missing:
@@ -281,7 +281,7 @@ def _down(options: argparse.Namespace) -> int:
 
 
 def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str]) -> None:
-    """Until all of ``apps`` are up or have failed; tells how it goes."""
+    """Wait until all of ``apps`` are up or have failed, and print the progress."""
     began, told = time.monotonic(), 0.0
     fancy = sys.stdout.isatty()
     before: set[str] = set()
@@ -365,7 +365,10 @@ def _catalogue(options: argparse.Namespace) -> Catalogue:
 
 
 def _apps(catalogue: Catalogue, names: Sequence[str], *, asked_only: bool = False) -> list[AppManifest]:
-    """The apps behind some sites (or all), and those they need; ``asked_only``: the latter only where that is so."""
+    """The apps of some sites (or all), with the apps that they need.
+
+    Without ``names``, ``asked_only`` leaves out apps that are only needed by others.
+    """
     if names:
         return list(catalogue.apps_of(names))
     needed = {name for app in catalogue.apps.values() for name in app.depends_on} if asked_only else set()
@@ -380,7 +383,7 @@ def _running(options: argparse.Namespace) -> DaemonClient:
 
 
 def _chosen(status: DaemonStatus, names: Iterable[str]) -> list[DaemonSite]:
-    """The apps that were named, by their own name or a site's; all without names."""
+    """The apps with these names, their own or a site's; all without names."""
     wanted = list(names)
     if not wanted:
         return list(status.apps)

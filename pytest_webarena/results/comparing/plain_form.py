@@ -15,7 +15,7 @@ __all__ = ["plain"]
 
 
 def plain(each: Comparison) -> dict[str, Any]:
-    """For programs; the names are those of the classes' fields."""
+    """Return a comparison as plain data; the names are those of the classes' fields."""
     found = each.difference
 
     def side(of: Any) -> dict[str, Any]:

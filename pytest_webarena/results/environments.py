@@ -1,4 +1,4 @@
-"""Where trials were played, as their records say: region, system, browser, device, language."""
+"""Environments of trials from their records: region, system, browser, device, language."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["Setting", "setting_of"]
 
 
 class Setting(NamedTuple):
-    """What of a trial's surroundings a site may answer differently to; empty where it was not recorded."""
+    """The properties of an environment that may change a site's response; empty where they were not recorded."""
 
     region: str
-    """The name of it that the catalogue of live sites has, time zone, and the place that the browser tells."""
+    """The region's name in the catalogue of live sites, the time zone, and the browser's geolocation."""
     system: str
     browser: str
-    """With the first part of its version."""
+    """The browser with the first part of its version."""
     device: str
-    """Viewport in CSS pixels, pixel density, and whether it is a mobile one."""
+    """Viewport in CSS pixels, pixel density, and whether the device is mobile."""
     language: str
 
 
 def setting_of(record: TrialRecord) -> Setting:
-    """Of a trial; what its record does not say is empty."""
+    """Return a trial's environment; properties that are not in its record are empty."""
     told = record.environment
     given = told.get("context_args")
     asked: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
@@ -61,7 +61,7 @@ def _browser(told: str) -> str:
 def _device(told: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     size = told.get("viewport")
     words = ["x".join(map(str, size))] if isinstance(size, list | tuple) and size else []
-    if "viewport" in asked:  # it was told as text
+    if "viewport" in asked:  # this option is recorded as text
         words = ["x".join(re.findall(r"\d+", str(asked["viewport"])))]
     scale = asked.get("device_scale_factor") or told.get("device_scale")
     if scale and str(scale) not in ("1", "1.0"):

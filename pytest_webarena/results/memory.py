@@ -2,8 +2,10 @@
 
 ::
 
-  <run>/memory/<agent>-<digest>[-<browser>]/<what it is kept for>-<hash>/ lock         held by the trial that reads and
-  writes 00001.json   the text that the first trial left, and which trial that was 00002.json   …
+    <run>/memory/<agent>-<digest>[-<browser>]/<what it is kept for>-<hash>/
+      lock         held by the trial that reads and writes
+      00001.json   the text that the first trial left, and which trial that was
+      00002.json   …
 
 A version is written atomically and never changed. The lock is released when the process that holds it ends.
 """

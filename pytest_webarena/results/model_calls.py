@@ -1,4 +1,4 @@
-"""Shows what was said between an agent and its model: the files of ``exchanges/`` as people read them."""
+"""Readable form of the dialogue between an agent and its model, from the files of ``exchanges/``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ __all__ = ["exchange_words"]
 
 
 def exchange_words(text: str) -> str:
-    """A step's model calls as people read them: each message under its role, the reply last. ``text`` is a file of
-    ``exchanges/``; what is none comes back as it is."""
+    """Return a step's model calls in readable form: each message under its role, the reply last.
+
+    ``text`` is the content of a file in ``exchanges/``; other text is returned unchanged.
+    """
     try:
         calls = json.loads(text)["calls"]
         return "\n\n".join(_call_words(call, number, len(calls)) for number, call in enumerate(calls, 1))

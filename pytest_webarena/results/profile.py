@@ -1,4 +1,4 @@
-"""Where the time of a run's trials has gone: to agents, to pages, and to everything around them."""
+"""Profile of a run's trials: time spent on agents, on pages, and on everything else."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PARTS: Mapping[str, str] = {
     "judge": "judging",
     "rest": "closing, and all else",
 }
-"""What a trial's time is divided into, in the order of a trial."""
+"""Parts of a trial's time, in the order of a trial."""
 
 _OF_STEPS = ("observe", "agent", "execute", "between")
 _OWN = ("agent",)
-"""What is the agent's own time, however fast all else may be."""
+"""Parts that are the agent's own time, independent of the speed of all else."""
 
 
 @dataclass(slots=True)
@@ -47,14 +47,14 @@ class Spent:
 
     @property
     def total(self) -> float:
-        """Of all parts."""
+        """Sum of all parts in seconds."""
         return sum(self.seconds.values())
 
     def add(self, record: TrialRecord, steps: Sequence[StepRecord]) -> None:
-        """One more trial, with the steps of its last attempt.
+        """Add a trial, with the steps of its last attempt.
 
-        Agents that drive a browser of their own think between their commands: nobody sees it but as the time between
-        their steps, so that is theirs.
+        Agents that drive a browser themselves think between their commands. That time is visible only as the time
+        between steps, so it counts as the agent's.
         """
         told = record.seconds
         self.trials += 1
@@ -86,7 +86,7 @@ class Spent:
             self.seconds[name] += seconds
 
     def to_json(self) -> dict[str, Any]:
-        """Seconds, and of how many trials and steps."""
+        """Return seconds, and the numbers of trials and steps, as plain data."""
         return {
             "trials": self.trials,
             "steps": self.steps,
@@ -96,7 +96,7 @@ class Spent:
 
 
 def spent_by_agent(trials: Iterable[tuple[TrialRecord, Sequence[StepRecord]]]) -> dict[str, Spent]:
-    """By agent, in the order of their first trials: what each spent. Trials without a time are left out."""
+    """Return the time of each agent, in the order of their first trials. Trials without a time are ignored."""
     found: dict[str, Spent] = {}
     for record, steps in trials:
         if record.seconds.get("total"):
@@ -105,7 +105,7 @@ def spent_by_agent(trials: Iterable[tuple[TrialRecord, Sequence[StepRecord]]]) -
 
 
 def as_table(agent: str, spent: Spent) -> Table:
-    """All parts of one agent's time: seconds, their share, and seconds a trial and a step."""
+    """Return all parts of one agent's time: seconds, share, and seconds per trial and per step."""
     return Table(
         title=f"{agent}: {_counted(spent.trials, 'trial')}, {_counted(spent.steps, 'step')}",
         columns=("where the time went", "s", "share", "s a trial", "s a step"),

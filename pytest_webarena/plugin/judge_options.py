@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BAR", "JUDGE_INI", "add_judge_options", "read_judge"]
 
 BAR = 0.8
-"""`llm_judge.config.DEFAULT_BAR`, once more: whoever only declares options must not load that room."""
+"""Copy of `llm_judge.config.DEFAULT_BAR`, so that declaring options does not import that package."""
 
 JUDGE_INI = (
     ("judge", "Default of --judge."),
@@ -79,9 +79,9 @@ def add_judge_options(group: pytest.OptionGroup) -> None:
 
 
 def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeSettings:
-    """The run's judge; its cache is the run's to place, unless asked for. `UsageError` for what can't be used.
+    """Return the run's judge; without ``--judge-cache`` the run chooses the place of the cache. Raises `UsageError`.
 
-    ``stored`` is the run that is judged again: its own judge is asked unless another one is named, or ``none``.
+    ``stored`` is the run to rescore; its own judge is used unless another one, or ``none``, is given.
     """
     from pytest_webarena.llm_judge.config import JudgeSettings, endpoint, temperature
 

@@ -1,4 +1,4 @@
-"""The command line and the ini file: every option of ours, with its default and unit."""
+"""Options and ini keys of this plugin, each with its default and unit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "as
 GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
 PULLS = ("small", "all", "never")
-"""Written down once more: whoever only declares options must not load the rooms that know what they mean."""
+"""Values of options, copied here so that declaring options does not import the packages that define them."""
 
 INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("secrets", [], "Names for --secret-env."),
@@ -40,14 +40,14 @@ INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("video", "", "Default of --video for tasks; takes on-retry besides."),
     *((name, "", text) for name, text in JUDGE_INI),
 )
-"""Name without our prefix, default, help."""
+"""Name without the prefix ``webarena_``, default and help of each ini key."""
 
 _defaults: dict[str, Any] = {}
-"""Of our options, by the name under which pytest keeps their values; the same for every session of a process."""
+"""Defaults of the options, by pytest's names; the same for every session of a process."""
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare our options (one group) and ini keys, each with its default and unit."""
+    """Declare the options (one group) and ini keys, each with its default and unit."""
     group = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
     add_agent_options(group)
     _add_site_options(group)
@@ -62,7 +62,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _add_site_options(group: pytest.OptionGroup) -> None:
-    """Which sites trials visit, and what they get of them."""
+    """Declare the options about sites."""
     group.addoption(
         "--sites",
         default=None,
@@ -127,7 +127,7 @@ def _add_site_options(group: pytest.OptionGroup) -> None:
 
 
 def _add_trial_options(group: pytest.OptionGroup) -> None:
-    """How trials are played."""
+    """Declare the options about running trials."""
     group.addoption(
         "--trials", type=positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
     )
@@ -206,7 +206,7 @@ def _add_trial_options(group: pytest.OptionGroup) -> None:
 
 
 def _add_judging_options(group: pytest.OptionGroup) -> None:
-    """Whose verdict counts, and what judging may take."""
+    """Declare the options about judging."""
     group.addoption(
         "--grading",
         choices=GRADINGS,
@@ -243,7 +243,7 @@ def _add_judging_options(group: pytest.OptionGroup) -> None:
 
 
 def _add_run_options(group: pytest.OptionGroup) -> None:
-    """Where records go, and which earlier ones are gone on with, judged again or followed."""
+    """Declare the options about run directories: new, resumed, rescored and replayed ones."""
     group.addoption(
         "--run-dir",
         default=None,
@@ -315,7 +315,7 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
 
 
 def asked_for(config: pytest.Config) -> bool:
-    """Whether the command line or the ini file asks for anything of ours. Otherwise all settings are the defaults."""
+    """Return whether the command line or the ini file uses this plugin. Otherwise all settings are the defaults."""
     for name, default in _defaults.items():
         value = config.getoption(name)
         if not (value is None or value is False or value == [] or value == default):

@@ -86,8 +86,10 @@ def sheet(records: Iterable[TrialRecord]) -> str:
 
 
 def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, ...]:
-    """Return the trials that a file labels, without rows that have no label. Raises `UsageError` that names all bad
-    rows."""
+    """Return the trials that a file labels, without rows that have no label.
+
+    Raises `UsageError` that names all bad rows.
+    """
     try:
         if path.stat().st_size > _LONGEST:
             raise UsageError(f"{path}: expected a file of at most {_LONGEST // 10**6} MB, found a larger one")

@@ -81,8 +81,7 @@ def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
 
 
 class _Plainly:
-    """Stream that makes control characters harmless, because agents, pages and authors of runs wrote some of the
-    text."""
+    """Stream that makes control characters harmless, because agents, pages and other people wrote some text."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

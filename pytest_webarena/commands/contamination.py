@@ -1,5 +1,4 @@
-"""``webarena tasks contamination``: how closely a model continues the text of tasks; printed per task, without a
-verdict.
+"""``webarena tasks contamination``: how closely a model continues the text of tasks, without a verdict.
 
 After the appendix of the ARB paper: the model is shown the first half of a statement, and its continuation is compared
 with the second half.
@@ -54,8 +53,10 @@ class Continued:
     run: int
     """Length of the longest run of equal words."""
     others: float | None
-    """Mean similarity of the continuation with the second halves of other tasks, a reference for unrelated texts. None
-    where there are no other tasks."""
+    """Mean similarity of the continuation with the second halves of other tasks.
+
+    It is a reference for unrelated texts. None where there are no other tasks.
+    """
     said: str
 
 

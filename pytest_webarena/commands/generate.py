@@ -1,5 +1,4 @@
-"""``webarena tasks generate``: have a model propose tasks for sites, and make tasks of the proposals that people agree
-on."""
+"""``webarena tasks generate``: have a model propose tasks, and make tasks of the proposals that people agree on."""
 
 from __future__ import annotations
 

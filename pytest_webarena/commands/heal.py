@@ -125,8 +125,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
 
 
 def _rewrite(healed: Sequence[Healed], *, write: bool) -> int:
-    """Print the changes of each file, and write them if ``write``. Returns the number of tasks that remain
-    unchanged."""
+    """Print the changes of each file, and write them if ``write``; return the number of unchanged tasks."""
     left = 0
     by_file: dict[str, list[Healed]] = {}
     for each in healed:

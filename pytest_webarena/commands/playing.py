@@ -1,4 +1,4 @@
-"""Runtime for commands that play tasks on real sites outside of a run."""
+"""Runtime for commands that run tasks on real sites outside of a run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""``webarena sites query``: run SQL on a site's database and print CSV, for fillings of tasks and references of
-checks."""
+"""``webarena sites query``: print the result of SQL on a site's database as CSV, for fillings and references."""
 
 from __future__ import annotations
 

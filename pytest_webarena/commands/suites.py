@@ -19,8 +19,7 @@ __all__ = ["run_import", "run_lint", "run_stats", "tasks_of"]
 
 
 def run_import(source: str, output: Path, catalogue: Path | None = None) -> int:
-    """Write a suite as YAML, and optionally a ``catalogue`` of the live sites on which it was recorded. Returns the
-    exit code."""
+    """Write a suite as YAML, and optionally a ``catalogue`` of its live sites. Returns the exit code."""
     sites = 0
     try:
         if catalogue is not None:

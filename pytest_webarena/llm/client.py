@@ -64,8 +64,7 @@ class ModelRefused(ModelError):
 
 
 class RequestRejected(ModelRefused):
-    """The endpoint refused the request, or ended its reply, because of the content: too long, or blocked by a
-    filter."""
+    """The endpoint refused the request, or ended its reply, because of its length or a content filter."""
 
     def __init__(
         self, message: str, rejection: Literal["context", "filtered"], *, answer: Mapping[str, Any] | None = None
@@ -102,8 +101,11 @@ class ModelClient:
         chance: random.Random | None = None,
         waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Create a client. ``waiting`` is called with the reason for waiting; its context lasts from a call's first
-        failure until the call ends."""
+        """Create a client.
+
+        ``waiting`` is called with the reason for waiting; its context lasts from a call's first failure until the call
+        ends.
+        """
         self._waiting = waiting
         self._endpoint = endpoint
         self._trial = trial
@@ -147,8 +149,7 @@ class ModelClient:
         return used
 
     def ask(self, request: Request, *, deadline: float | None = None) -> ModelReply:
-        """Return the model's reply, with the usage of the request that it answers; `take_usage` has that of all
-        requests.
+        """Return the model's reply, with the usage of its own request; `take_usage` has that of all requests.
 
         Args:
             deadline: Unix time after which no request is started or waited for.
@@ -257,8 +258,10 @@ class ModelClient:
     def _once(
         self, request: Request, body: Mapping[str, Any], timeout: float, ticket: Ticket | None
     ) -> tuple[Mapping[str, Any], ModelReply]:
-        """Send one request and account for what it used. Returns the answer's JSON and its reply; raises
-        `RequestFault`."""
+        """Send one request and account for what it used.
+
+        Returns the answer's JSON and its reply; raises `RequestFault`.
+        """
         answer: Mapping[str, Any] | None = None
         reply: ModelReply | None = None
         fault = RequestFault("")

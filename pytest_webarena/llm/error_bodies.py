@@ -30,8 +30,10 @@ class ErrorBody:
     """Codes and messages of an error's body, the outermost first."""
 
     codes: tuple[str, ...] = ()
-    """Codes as the endpoint wrote them, numbers as text. The name ``flagged_input`` is a code if that field has a
-    value."""
+    """Codes as the endpoint wrote them, numbers as text.
+
+    The name ``flagged_input`` is a code if that field has a value.
+    """
     messages: tuple[str, ...] = ()
     """Messages, without fields that repeat the request and without HTML pages."""
 

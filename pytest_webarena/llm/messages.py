@@ -144,7 +144,7 @@ class ModelReply:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the endpoint reports that the reply ended early; its last line may then be missing."""
+        """Whether the endpoint reports that the reply ended early, so that its end may be missing."""
         return bool(self.cut_by) or self.finish in _CUT
 
     @property

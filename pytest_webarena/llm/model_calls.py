@@ -32,8 +32,10 @@ __all__ = [
 ]
 
 Purpose = Literal["agent", "judge", "reward"]
-"""Purpose of a call. ``reward`` is a model that reports progress to an agent; it is separate from the agent's own
-model."""
+"""Purpose of a call.
+
+``reward`` is a model that reports progress to an agent; it is separate from the agent's own model.
+"""
 
 _NAME = "model-calls.sqlite"
 """The file's name in a run's folder."""

@@ -1,5 +1,4 @@
-"""One request through the ``openai`` SDK: returns the answer as plain data, or raises a fault that says whether to
-retry."""
+"""One request through the ``openai`` SDK: returns the answer as plain data, or raises `RequestFault`."""
 
 from __future__ import annotations
 
@@ -240,8 +239,10 @@ def _body_of(text: str) -> object:
 
 
 def _text_of(said: str) -> str:
-    """The text of an HTML page on one line, because proxies and wrong addresses answer with pages. Other text is
-    unchanged."""
+    """The text of an HTML page on one line; other text is unchanged.
+
+    Proxies and wrong addresses answer with HTML pages.
+    """
     if "<html" not in said[:2000].lower() and "<!doctype" not in said[:100].lower():
         return said
     text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", said[:_PAGE])

@@ -91,8 +91,10 @@ class Agreement:
 
     @property
     def kappa_interval(self) -> tuple[float, float]:
-        """The 95 % interval of kappa: Wilson's of the raw agreement with chance agreement held fixed. Useful also at
-        kappa 1."""
+        """The 95 % interval of kappa: Wilson's of the raw agreement, with chance agreement fixed.
+
+        It is useful also at kappa 1.
+        """
         low, high = (self._kappa(bound) for bound in self.accuracy.interval)
         return (low, high) if low is not None and high is not None else (-1.0, 1.0)
 

@@ -100,8 +100,10 @@ class JudgeSettings:
         return JudgeIdentity(model=self.model, prompt=f"{file.stem}@{digest}", temperature=self.temperature)
 
     def read(self) -> None:
-        """Read the prompts of all kinds of question. Raises `UsageError` when one can't be read, because every report
-        names them."""
+        """Read the prompts of all kinds of question, because every report names them.
+
+        Raises `UsageError` when one can't be read.
+        """
         if self.model:
             for kind in get_args(QuestionKind):
                 self.identity(kind)
@@ -128,8 +130,10 @@ class JudgeSettings:
 
 
 def placed(settings: JudgeSettings, run_dir: Path) -> JudgeSettings:
-    """Return ``settings`` with the cache in the run's folder unless another was chosen, so that judging again is
-    free."""
+    """Return ``settings`` with the cache in the run's folder unless another was chosen.
+
+    Judging the run again is then free.
+    """
     return settings if settings.cache is not None else replace(settings, cache=run_dir / "judged")
 
 

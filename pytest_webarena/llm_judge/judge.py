@@ -241,8 +241,9 @@ class JudgeSession:
         most: int = 0,
         doubt: Callable[[T], str] = lambda found: "",
     ) -> Said[T]:
-        """Send ``messages`` until ``read`` can read the reply. The text that it returns for one it can't is the next
-        message.
+        """Send ``messages`` until ``read`` can read the reply.
+
+        The text that ``read`` returns for a reply that it can't read is sent as the next message.
 
         Args:
             most: Minimum token limit of a reply.

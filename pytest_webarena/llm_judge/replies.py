@@ -246,8 +246,10 @@ def _share(line: str, alone: bool) -> float | None:
 
 
 def _only(text: str, read: Callable[[str, bool], T | None], seal: str, *, alone: bool, echoes: bool) -> T | None:
-    """The grade of the judge's own lines if they agree, else None. ``alone``: whether bare words may be the judge's
-    own."""
+    """The grade of the judge's own lines if they agree, else None.
+
+    ``alone``: whether bare words may be the judge's own.
+    """
     lines = [line for line in own_lines(text) if line.strip(_DECORATION)]
     if sealed := [own for line in lines if (own := unsealed(line, seal)) is not None]:
         told = {read(own, True) for own in sealed}

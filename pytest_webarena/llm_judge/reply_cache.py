@@ -32,8 +32,7 @@ class Kept:
 
 
 class VerdictCache:
-    """Cache with one file per question and judge. It is safe with many workers: all use the reply that was stored
-    first."""
+    """Cache with one file per question and judge. With many workers, all use the reply that was stored first."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -1,2 +1,2 @@
-"""All modules that import pytest: `entry` in every session, the others once there are tasks or options of this
+"""All modules that import pytest: `entry` in every session, others once a session uses tasks or options of this
 plugin."""

@@ -147,8 +147,10 @@ def read_overrides(config: pytest.Config, preset: Preset | None) -> Overrides:
 
 
 def check_ids(agents: Sequence[str]) -> None:
-    """Raise `UsageError` when records can't distinguish two agents, such as ``v1/my.py:Agent`` and
-    ``v2/my.py:Agent``."""
+    """Raise `UsageError` when records can't distinguish two agents.
+
+    Records have the same id for ``v1/my.py:Agent`` and ``v2/my.py:Agent``.
+    """
     from pytest_webarena.agents.registry import agent_id
 
     known: dict[str, str] = {}

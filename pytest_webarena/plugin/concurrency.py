@@ -169,8 +169,8 @@ class Loop:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
-        """End running trials before session fixtures are torn down (``-x``), so that their browser does not
-        disappear."""
+        """End running trials before session fixtures are torn down (``-x``), so that their browser exists until
+        then."""
         if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
             self.break_off()
 

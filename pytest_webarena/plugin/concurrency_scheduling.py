@@ -23,8 +23,10 @@ class ConcurrencyScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's sc
     def __init__(self, config: Any, log: Any, width: int) -> None:
         super().__init__(config, log)
         self._most = width + max(1, width // 8) + 1
-        """Maximum of items per worker: started ones (`concurrency.Loop`), and one more, because xdist's workers need to
-        know the next item."""
+        """Maximum of items per worker: started ones (`concurrency.Loop`), and one more.
+
+        xdist's workers need to know the next item.
+        """
         self.maxschedchunk = self._most
 
     def schedule(self) -> None:

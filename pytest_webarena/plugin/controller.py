@@ -51,8 +51,7 @@ class Controller:
     """Observes the whole run, and closes at its end what all workers share."""
 
     def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
-        """Create the controller. ``held`` is the lock of the run's folder until the run is closed
-        (`results.rundir.claim`)."""
+        """Create the controller. ``held`` locks the run's folder until the run is closed (`results.rundir.claim`)."""
         self._held = held
         self.trouble = ""
         """Why some of the run's records are missing, as a sentence; empty when all could be written."""
@@ -174,8 +173,10 @@ class Controller:
             self.progress.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a finished test: trials update the status line, other failures prevent a gate from overruling
-        pytest."""
+        """Count a finished test.
+
+        Trials update the status line; failures of other tests prevent a gate from overruling pytest.
+        """
         if is_trial(report):
             folders = [str(value) for name, value in report.user_properties if name == "record"]
             self._reported.update(folders)
@@ -350,8 +351,10 @@ class Controller:
             point_latest(run.path)
 
     def _ended(self, lost: Sequence[TrialRecord], *, since: float) -> Iterator[TrialRecord]:
-        """Records of trials whose process was ended by its watchdog, which wrote them, so no worker has reported
-        them."""
+        """Records of trials whose process was ended by its watchdog.
+
+        The watchdog wrote them, so no worker has reported them.
+        """
         known = {record.key for record in lost}
         for record in self.records:
             if record.started >= since and record.key not in known and record.key.folder not in self._reported:
@@ -425,8 +428,10 @@ def _write_line(reporter: Any, stream: TextIO, text: str) -> None:
 
 
 def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[TrialRecord]:
-    """Write a record for each trial of a worker that died, because it would be missing from the counts. Returns the
-    records."""
+    """Write a record for each trial of a worker that died; return the records.
+
+    Without one the trial would be missing from the counts.
+    """
     written = []
     for started in run.unfinished():
         if "key" not in started or started.get("time", 0.0) < since:

@@ -119,8 +119,7 @@ def read_gate(config: pytest.Config) -> Gate:
 
 
 def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
-    """Return the difference that ``--stop-when-settled`` looks for. Raises `UsageError` for runs without such a
-    question."""
+    """Return the difference for ``--stop-when-settled``. Raises `UsageError` for runs that can't settle one."""
     given: float | None = config.getoption("--difference")
     if not config.getoption("--stop-when-settled"):
         if given is not None:

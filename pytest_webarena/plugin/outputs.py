@@ -18,8 +18,10 @@ __all__ = ["Output", "inside", "separate_outputs"]
 
 @contextmanager
 def separate_outputs(config: pytest.Config) -> Iterator[None]:
-    """Capture each running trial's output in its own `Output` within the block. With ``-s`` output goes to the
-    terminal."""
+    """Capture each running trial's output in its own `Output` within the block.
+
+    With ``-s`` output goes to the terminal.
+    """
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     captures = config.getoption("capture", "no") != "no" and capture is not None
     with ExitStack() as exits:

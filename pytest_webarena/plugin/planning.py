@@ -27,8 +27,7 @@ _SHOWN = 3
 
 
 def check_keys(items: Iterable[pytest.Item]) -> None:
-    """Raise `UsageError` when two items are the same trial, because the second would overwrite the first one's
-    record."""
+    """Raise `UsageError` when two items are the same trial, because one would overwrite the other's record."""
     known: dict[TrialKey, TaskItem] = {}
     for item in items:
         if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item)).nodeid != item.nodeid:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Agents", "check_width", "serial_lines", "why_serial"]
 
 _OURS = ("pytest_webarena", "_pytest", "pytest_playwright", "pytest_base_url")
-"""Packages whose fixtures do not affect a running trial."""
+"""Packages whose fixtures need not be active while a trial runs."""
 _HOOKS = (
     "pytest_runtest_protocol",
     "pytest_runtest_setup",
@@ -111,8 +111,10 @@ def _wrapping(item: TaskItem) -> Iterable[str]:
 
 
 def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
-    """All fixtures that the item sets up, including those that a hook added to ``fixturenames``, and their
-    dependencies."""
+    """All fixtures that the item sets up, with their dependencies.
+
+    They include those that a hook added to ``fixturenames``.
+    """
     found: dict[str, Sequence[Any]] = dict(item._fixtureinfo.name2fixturedefs)
     names = list(item.fixturenames)
     while names:
@@ -123,8 +125,10 @@ def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
 
 
 def _hooked(item: TaskItem) -> Iterable[str]:
-    """Names of hooks around tests in the project's files: conftest.py, or local plugins (``pytest_plugins``,
-    ``-p``)."""
+    """Names of hooks around tests in the project's own files.
+
+    These are conftest.py and local plugins (``pytest_plugins``, ``-p``).
+    """
     for name in _HOOKS:
         for implementation in getattr(item.ihook, name).get_hookimpls():
             module = inspect.getmodule(implementation.function)

@@ -130,8 +130,7 @@ def _needs(task: Task) -> tuple[str, ...]:
 
 
 def _not_run(item: pytest.Item, reason: str) -> NoReturn:
-    """Don't run the trial, because its prerequisites are broken. The controller counts it as not run, not as
-    skipped."""
+    """Don't run the trial, because its prerequisites are broken; the controller counts it as not run."""
     __tracebackhide__ = True
     reason = printable(reason)
     item.user_properties.append((STOPPED, reason))

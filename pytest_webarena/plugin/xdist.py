@@ -42,8 +42,7 @@ __all__ = [
 
 _INPUT = "webarena"
 _KEY = "webarena_key"
-"""The worker's own key for the broker: see `sites.keys`. It is sent through the pipe with which execnet created the
-worker."""
+"""The worker's own key for the broker: see `sites.protocol.keys`. It is sent through execnet's pipe."""
 _LEFT_OUT = "webarena_left_out"
 _DESELECTED = "webarena_deselected"
 _PASSED_OVER = "webarena_passed_over"
@@ -91,7 +90,7 @@ def receive(config: pytest.Config) -> RunInfo:
         config.option.output = os.fspath(Path(output) / worker_id(config))
     data: dict[str, Any] = config.workerinput[_INPUT]  # type: ignore[attr-defined]
     info = RunInfo.from_plain(data)
-    if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # not for whatever looks at it later
+    if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # later code must not see it
         from pytest_webarena.sites.protocol import keys
 
         keys.learn(info.broker, worker_id(config), key)

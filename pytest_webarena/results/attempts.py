@@ -142,8 +142,7 @@ def _digest(file: Path) -> str:
 
 
 def read_evidence(attempt: Path) -> Evidence:
-    """Return the evidence in an attempt's folder. Raises `ValueError` that names the file that is missing or
-    damaged."""
+    """Return the evidence in an attempt's folder. Raises `ValueError` that names a missing or damaged file."""
     file = attempt / _EVIDENCE
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

@@ -22,8 +22,10 @@ __all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit"
 SCHEMA_VERSION = 1
 
 Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "error", "skipped"]
-"""Findings, from good over bad to unknown. A task with several reasons has the first of their findings in this
-order."""
+"""Findings, from good over bad to unknown.
+
+A task with several reasons has the first of their findings in this order.
+"""
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
 _Tried = tuple[str, str, int]
 """Task, agent and trial."""
@@ -222,8 +224,7 @@ def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Re
 
 
 def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
-    """A weak check: all conditions but those on the answer hold before anything is done, so the answer alone
-    decides."""
+    """A weak check: all conditions but those on the answer already pass at the start, so the answer alone decides."""
     if task.mutates is False or is_unachievable(task):
         return  # there the conditions guard against changes
     null = _null(found)
@@ -319,8 +320,10 @@ def _broke_off(trial: AuditTrial, record: TrialRecord) -> bool:
 
 
 def _fault_of_ours(record: TrialRecord) -> bool:
-    """Whether an error is unrelated to the task. A broken solution and a check that can't be judged are the task's
-    own."""
+    """Whether an error is unrelated to the task.
+
+    A broken solution and a check that can't be judged are the task's own errors.
+    """
     return record.outcome == "error" and record.cause != "task"
 
 

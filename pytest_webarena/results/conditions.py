@@ -118,8 +118,7 @@ def latest_judging(path: Path) -> dict[str, Any]:
 
 
 def mixed(source: Source) -> dict[str, list[Difference]]:
-    """Return the differences that make a run's rates meaningless, by agent; agents without such differences are
-    missing."""
+    """Return the differences that make a run's rates meaningless, by agent, for the agents that have any."""
     found: dict[str, list[Difference]] = {}
     for each in differences([source]):
         if each.matters:

@@ -64,8 +64,7 @@ def proves_nothing(
 
 
 def done_otherwise(evidence: Evidence) -> str:
-    """Return what a `NEIGHBOUR` did instead of its solution's step; empty when it changed nothing, or for other
-    agents."""
+    """Return what a `NEIGHBOUR` did instead of its solution's step; empty for no change and for other agents."""
     return next((step.thought for step in evidence.steps if step.thought.startswith("in place of step ")), "")
 
 

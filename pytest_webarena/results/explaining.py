@@ -1,5 +1,4 @@
-"""Comparison of a failed trial with a passed one of the same task: aligned steps, the first difference, what was
-expected.
+"""Comparison of a failed trial with a passed one of the same task: aligned steps, first difference, expected result.
 
 Steps are equal by the rule of `reference_steps`: the same action on the same element of the same page. Other steps may
 lead to the same end, so the first difference is where to look, and not necessarily the fault.

@@ -135,8 +135,10 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], seen: Observati
 
 
 def ended_by(record: TrialRecord) -> str:
-    """Return ``agent`` where the agent stopped, ``limit`` where a limit ended the trial, else ``rule`` (stop rules,
-    filters)."""
+    """Return ``agent`` where the agent stopped, ``limit`` where a limit ended the trial, else ``rule``.
+
+    Rules are stop rules and filters.
+    """
     return "agent" if record.stop_reason == "answered" else "limit" if record.stop_reason in _LIMITS else "rule"
 
 

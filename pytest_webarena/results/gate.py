@@ -30,8 +30,7 @@ __all__ = [
 BELOW_THRESHOLD = 10
 """Exit code: an agent's success rate is below ``--min-pass-rate``."""
 TOO_MANY_ERRORS = 11
-"""Exit code: more errors than ``--max-errors`` allows, so the rate can't be trusted. Takes precedence over the
-former."""
+"""Exit code: more errors than ``--max-errors`` allows, so the rate can't be trusted. It precedes the former."""
 NOT_VALID = 12
 """Exit code: ``--audit`` found a task that is not valid."""
 STOPPED_EARLY = 13
@@ -40,9 +39,11 @@ STOPPED_EARLY = 13
 WORSE = 14
 """Exit code: worse than ``--baseline``, or more expensive than ``--max-cost-increase`` allows."""
 UNDECIDED = 15
-"""Exit code: it is undecided whether the run is worse than ``--baseline``. It is used with ``--fail-undecided``. Unless
-``--allow-undetectable`` accepts it, it is also used if not even a total collapse could be detected, or if tasks that
-passed in the baseline have disappeared."""
+"""Exit code: it is undecided whether the run is worse than ``--baseline``.
+
+It is used with ``--fail-undecided``. Unless ``--allow-undetectable`` accepts it, it is also used if not even a total
+collapse could be detected, or if tasks that passed in the baseline have disappeared.
+"""
 
 _ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNDECIDED)
 """Exit codes by precedence, where several apply."""
@@ -73,14 +74,19 @@ class Gate:
     min_pass_rate: float | None = None
     """Minimum success rate, in [0, 1]."""
     max_errors: float | None = None
-    """Maximum of errors: a share of the trials below 1, a number of trials from 1 on. With 0, and with a minimum rate
-    but no maximum, none are allowed."""
+    """Maximum of errors: a share of the trials below 1, a number of trials from 1 on.
+
+    With 0, and with a minimum rate but no maximum, none are allowed.
+    """
 
     allow_skipped: tuple[str, ...] = ()
     """Names of sites and tasks whose trials may be skipped."""
     rate_end: RateEnd = "mean"
-    """End of the interval that counts. With ``low`` the rate has to be above the threshold with confidence; with
-    ``high`` it must not be below with confidence."""
+    """The value that counts: the rate, or an end of its interval.
+
+    With ``low`` the rate has to be above the threshold with confidence; with ``high`` it must not be below it with
+    confidence.
+    """
     baseline: Path | None = None
     """A run's directory or a baseline's file, than which no agent may be worse."""
     confidence: float = 0.95
@@ -162,8 +168,7 @@ class Gate:
         )
 
     def _counted(self, value: float, rate: Rate) -> float:
-        """The value that has to reach the threshold; trials counted as not passed reduce the interval as they do the
-        rate."""
+        """The value that has to reach the threshold; trials counted as not passed reduce the interval like the rate."""
         if self.rate_end == "mean" or not rate.value:
             return value
         return rate.interval[self.rate_end == "high"] * value / rate.value

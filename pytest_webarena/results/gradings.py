@@ -49,8 +49,10 @@ class Comparison:
 
 
 def verdicts_of(record: TrialRecord) -> dict[str, bool | None]:
-    """Return whether a trial passed, by grading; None where it could not be computed. Empty for tasks without
-    gradings."""
+    """Return whether a trial passed, by grading; None where it could not be computed.
+
+    Empty for tasks without gradings.
+    """
     return {name: verdict.get("passed") for name, verdict in record.verdicts.items() if verdict.get("grading")}
 
 

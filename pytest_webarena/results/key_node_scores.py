@@ -139,7 +139,10 @@ class _Trial:
 
     @property
     def spoilt(self) -> bool:
-        """Whether the trial has no points, whatever it reached, because of a forbidden node or of hidden content."""
+        """Whether the trial has no points, whatever it reached.
+
+        The cause is a forbidden node, or that the agent hid what a check needs.
+        """
         if any(part.get("forbidden") and part.get("by") for part in self.parts):
             return True
         hidden = [result.get("parts") or () for result in self.results if result.get("score") == 0]
@@ -151,8 +154,7 @@ class _Trial:
 
     @property
     def unit(self) -> float:
-        """Points for a weight of 1. Weights distinguish a task's nodes, and don't make one task count more than
-        another."""
+        """Points for a weight of 1, so that weights distinguish a task's nodes but not tasks."""
         return self.nodes / math.fsum(part["of"] for part in self.wanted)
 
     @property

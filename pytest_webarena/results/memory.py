@@ -59,8 +59,7 @@ def memory_folder(run: Path, *, agent: str, digest: str, of: str, browser: str =
 
 
 def memories_of(run: Path) -> dict[Path, int]:
-    """Return the memory folders of a run, relative to it, with the number of trials behind the latest version of
-    each."""
+    """Return a run's memory folders, relative to it, with the number of trials behind each latest version."""
     folders = {file.parent for file in (run / "memory").glob("*/*/*.json")}
     return {folder.relative_to(run): Memory(folder).latest(trial="").trials for folder in sorted(folders)}
 

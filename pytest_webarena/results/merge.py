@@ -40,8 +40,10 @@ class Merge:
     trials: int
     """Number of trials in the merged run."""
     replaced: int
-    """Number of superseded trials: of several runs with the same trial, the latest verdict was taken, else the latest
-    error."""
+    """Number of superseded trials.
+
+    Of several runs with the same trial, the latest verdict was taken, else the latest error.
+    """
     memories_replaced: int = 0
     """Number of superseded memories: of several runs with the same memory, the one from the most trials was taken."""
     differences: tuple[Difference, ...] = ()
@@ -113,8 +115,10 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
 
 
 def _refuse_links(source: Path) -> None:
-    """Raise `UsageError` when a part of the run that is read or copied is a link; `copy_plain` checks the folders'
-    content."""
+    """Raise `UsageError` for links among the parts of the run that are read or copied.
+
+    `copy_plain` checks the content of folders.
+    """
     parts = [source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judged", "memory")]
     for part in (*parts, *(source / "memory").glob("*")):
         if part.is_symlink():

@@ -25,8 +25,10 @@ COMPUTED_KINDS = frozenset({"choice", "number", "symbolic", "rubric"})
 """Kinds of check whose answers must be computed."""
 
 BUCKETS = ("0", "1-20", "21-40", "41-60", "61-80", "81-99", "100")
-"""Classes of templates' success rates in per cent: bounds are inclusive, and nothing is rounded into ``0`` or
-``100``."""
+"""Classes of templates' success rates in per cent.
+
+Bounds are inclusive, and nothing is rounded into ``0`` or ``100``.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +81,10 @@ class Metrics:
     by_template: Mapping[str, Rate]
     """Success rates of templates by their text or number. Tasks without a template are left out."""
     lengths: Mapping[str, Sequence[int]]
-    """Numbers of steps of judged trials, ascending: those that ``passed``, that ``failed``, and that a limit ended
-    (``cut``, which may be either)."""
+    """Numbers of steps of judged trials, ascending, by outcome.
+
+    Keys are ``passed``, ``failed``, and ``cut`` for those that a limit ended, which are also in one of the others.
+    """
     steps: float | None
     """Mean number of steps over judged trials."""
     steps_passed: float | None

@@ -155,8 +155,10 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
 
 
 def _sound(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo]:
-    """The entries by name, including the manifest and ``run.json``. Raises `UsageError` for anything no export
-    contains."""
+    """The entries by name, including the manifest and ``run.json``.
+
+    Raises `UsageError` for anything that no export contains.
+    """
     found: dict[str, zipfile.ZipInfo] = {}
     taken: set[str] = set()
     for entry in archive.infolist():

@@ -37,8 +37,10 @@ _PROMPTS = frozenset(
         "direct_id_actree_2s_no_na@7e9f8d79021a",
     )
 )
-"""WebArena's own prompts by their names in records, with a hash of the text. They have not changed in its repository
-since they were added."""
+"""WebArena's own prompts by their names in records, with a hash of the text.
+
+They have not changed in its repository since they were added.
+"""
 _JUDGES = frozenset(
     f"upstream:{name}"
     for name in (

@@ -60,8 +60,10 @@ def references(records: Iterable[TrialRecord], steps_of: StepsOf) -> dict[str, S
 def reference_scores(
     records: Iterable[TrialRecord], known: Mapping[str, Steps], steps_of: StepsOf
 ) -> ReferenceScores | None:
-    """Return the scores of one agent's trials; None where no task of them has a reference, and for the reference
-    itself."""
+    """Return the scores of one agent's trials.
+
+    None where no task of them has a reference, and for the reference itself.
+    """
     trials = [
         (record, _shares(known[record.key.task], steps_of(record)))
         for record in records

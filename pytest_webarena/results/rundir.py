@@ -158,8 +158,7 @@ class RunDir:
         return read_steps(self.folder(record.key).path / f"attempt-{record.attempt}")
 
     def pages_of(self, record: TrialRecord) -> list[str]:
-        """Return the addresses that a trial visited, in order: where the steps of its last attempt started and
-        ended."""
+        """Return the addresses that a trial visited, in order: before and after the steps of its last attempt."""
         return [url for step in self.steps_of(record) for url in (step.url_before, step.url_after) if url]
 
     def of_task(self, task: str) -> list[TrialRecord]:
@@ -185,8 +184,10 @@ class RunDir:
         return Stored(records=tuple(records), unreadable=tuple(unreadable), unfinished=tuple(unfinished))
 
     def records(self) -> list[TrialRecord]:
-        """Return all finished trials that can be read, ordered by key. For figures use `read`, which names the
-        others."""
+        """Return all finished trials that can be read, ordered by key.
+
+        For figures use `read`, which names the others.
+        """
         return list(self.read().records)
 
     def finished(self) -> Sequence[TrialRecord]:
@@ -226,8 +227,7 @@ class RunDir:
         return self.folder(record.key).cut_off(record)
 
     def settle(self) -> None:
-        """Update the bills of all records: calls may be settled after a trial has finished, or by a process that
-        died."""
+        """Update the bills of all records, because calls may be settled after a trial or by a process that died."""
         bills = read_bills(calls_of(self.path))
         for record in self.read().records if bills else ():
             folder = self.folder(record.key)
@@ -383,8 +383,7 @@ class TrialFolder:
 
 
 def point_latest(run: Path) -> None:
-    """Make the link ``latest`` next to a run's folder point to it. Failure is ignored, because the link is a
-    convenience."""
+    """Make the link ``latest`` next to a run's folder point to it. The link is optional, so errors are ignored."""
     link = run.parent / "latest"
     temporary = run.parent / f".latest.{os.getpid()}"
     try:

@@ -160,8 +160,10 @@ class Rate:
     interval: tuple[float, float] = field(default=(0.0, 1.0), compare=False)
     """The 95 % interval, clustered by template or task (`clustered_interval`); (0, 1) without trials."""
     whole: tuple[float, float] | None = field(default=None, compare=False)
-    """The 95 % interval if the tasks are the whole set, not a sample (`whole_set_interval`); None unless each of them
-    has several trials."""
+    """The 95 % interval if the tasks are the whole set, not a sample (`whole_set_interval`).
+
+    None unless each of them has several trials.
+    """
     clusters: int = field(default=0, compare=False)
     """Number of clusters of the judged trials."""
     chance: float | None = field(default=None, compare=False)
@@ -171,8 +173,10 @@ class Rate:
     asked: int = field(default=0, compare=False)
     """Number of judged trials for which a judge model was asked."""
     corrected: Corrected | None = field(default=None, compare=False)
-    """The rate if the judge never erred, with an interval that includes its errors. None where no judge was asked, it
-    was never measured, or its verdicts carry no information."""
+    """The rate if the judge never erred, with an interval that includes its errors.
+
+    None where no judge was asked, it was never measured, or its verdicts carry no information.
+    """
 
     @property
     def judged(self) -> int:
@@ -227,13 +231,17 @@ class Summary:
     flaky: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Trials passed and judged of tasks that passed in some trials only, the least certain first."""
     chance_share: float | None = None
-    """Share of chance between trials in the variance of single verdicts, from 0 to 1; the rest is between tasks. None
-    unless two tasks have several verdicts, or if all verdicts are equal."""
+    """Share of chance between trials in the variance of single verdicts, from 0 to 1; the rest is between tasks.
+
+    None unless two tasks have several verdicts, or if all verdicts are equal.
+    """
     models: tuple[str, ...] = ()
     """Names of the models used."""
     usage: Usage | None = None
-    """Model usage of the trials' agents in all attempts together; its cost is unknown if one trial's is. None when no
-    agent reported anything."""
+    """Model usage of the trials' agents in all attempts together.
+
+    Its cost is unknown if one trial's is. None when no agent reported anything.
+    """
     unpriced: tuple[str, ...] = ()
     """Names of the models of trials whose calls were all counted and have no known price."""
     judges: tuple[str, ...] = ()
@@ -246,8 +254,10 @@ class Summary:
     judge_usage: Usage | None = None
     """Usage of judges, which is not part of the agents'; None when none was asked."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
-    """Number of trials without a verdict because no judge could be asked, by the reason; they are among the errors
-    caused by ``judge``."""
+    """Number of trials without a verdict because no judge could be asked, by the reason.
+
+    They are among the errors caused by ``judge``.
+    """
     priced: int = 0
     """Number of trials whose cost is known at least in part: see `Usage.complete`."""
     unbegun: int = 0
@@ -255,8 +265,10 @@ class Summary:
     known_cost: float = 0.0
     """Known cost of the trials in ``priced``, in US dollars."""
     memory: tuple[str, ...] = ()
-    """Scopes of the memory across trials. With one, trials depend on earlier ones, which intervals do not take into
-    account."""
+    """Scopes of the memory across trials.
+
+    With one, trials depend on earlier ones, which intervals do not take into account.
+    """
     shortfalls: Mapping[str, int] = field(default_factory=dict)
     """Number of errors that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
     unsure: int = 0

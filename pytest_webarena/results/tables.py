@@ -40,8 +40,7 @@ class Row:
     """The metrics of one agent in one browser of one run."""
 
     name: str
-    """The agent's id, with the browser where there are several, and with the run's name where several runs have the
-    agent."""
+    """The agent's id, with the browser and the name of the run where they are needed to distinguish rows."""
     run: str
     agent: str
     browser: str
@@ -70,8 +69,7 @@ class Row:
 
 
 def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
-    """Return the agents of all runs, per browser. Raises `UsageError` for one that is not a run directory or has no
-    records."""
+    """Return the agents of all runs, per browser. Raises `UsageError` for a folder that is not a run, or is empty."""
     found: list[tuple[RunDir, list[TrialRecord], tuple[str, ...], Source]] = []
     for path in runs:
         run = RunDir(path)
@@ -135,8 +133,7 @@ def _only(names: set[str]) -> str:
 
 
 def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_template: bool = False) -> list[Table]:
-    """Return all tables: success rates, published ones, people, templates, categories and sites, effort, failures, key
-    nodes."""
+    """Return all tables: rates, published ones, people, templates, categories and sites, effort, failures, nodes."""
     analysed = [row.analysed for row in rows]
     comparable = _suite(rows) if {row.grading for row in rows} == {"original"} else ""
     return [

@@ -62,8 +62,10 @@ __all__ = [
 
 
 def header(config: pytest.Config) -> str | None:
-    """Return the header with agents and sites; None unless an option requests them, so that other projects see
-    nothing."""
+    """Return the header with agents and sites; None unless an option requests them.
+
+    Projects without this plugin's options see no header.
+    """
     settings = config.stash[SETTINGS]
     if settings.audit:
         return f"webarena: audit of tasks · sites {settings.catalogue}"

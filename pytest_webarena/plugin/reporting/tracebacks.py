@@ -21,11 +21,10 @@ _PACKAGES = {"site-packages", "dist-packages"}
 
 
 def shorten_traceback(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException] | None) -> None:
-    """Shorten the traceback of an error in a Python test to the test, its fixtures, and the first function of this
-    package.
+    """Shorten the traceback of an error in a Python test.
 
-    With ``--full-trace`` or ``--pdb``, and for errors of this package itself, the traceback is complete. Called before
-    pytest makes its report.
+    It keeps the test, its fixtures, and the first function of this package. With ``--full-trace`` or ``--pdb``, and for
+    errors of this package itself, the traceback is complete. Called before pytest makes its report.
     """
     options = item.config.option
     if excinfo is None or options.fulltrace or options.usepdb or not isinstance(excinfo.value, WebArenaError):

@@ -42,8 +42,11 @@ class TaskFate:
 
     task: str
     fate: Fate
-    """``won``: only the second side passed, in all of its trials; ``lost``: only the first side, in all of its trials;
-    ``undecided``: other rates that differ; ``same``: equal rates."""
+    """Which side passed.
+
+    ``won``: only the second side, in all of its trials; ``lost``: only the first side, in all of its trials;
+    ``undecided``: other rates that differ; ``same``: equal rates.
+    """
     first: SideTask
     second: SideTask
 
@@ -92,8 +95,10 @@ class Comparison:
     second: Side
     difference: Difference
     p: float
-    """P-value for the hypothesis that neither side is better: sign flips of whole clusters, or McNemar's test where all
-    tasks are single."""
+    """P-value for the hypothesis that neither side is better.
+
+    It is from sign flips of whole clusters, or from McNemar's test where all tasks are single.
+    """
     adjusted: float
     """P-value adjusted by Holm's method among all comparisons made together."""
     alpha: float
@@ -119,8 +124,10 @@ class Comparison:
     asked: tuple[int, int] = (0, 0)
     """Number of each side's trials with a verdict for which a judge model was asked."""
     corrected: Corrected | None = None
-    """The difference if the judge never erred, with an interval that includes its errors. None where no judge was
-    asked, it was never measured, or its verdicts carry no information."""
+    """The difference if the judge never erred, with an interval that includes its errors.
+
+    None where no judge was asked, it was never measured, or its verdicts carry no information.
+    """
     growth: Mapping[Measure, Growth]
     efforts: tuple[Mapping[Measure, Effort], Mapping[Measure, Effort]]
 
@@ -243,8 +250,7 @@ def compare_all(
     allow_mixed: bool = False,
     refused: list[str] | None = None,
 ) -> list[Comparison]:
-    """Compare each of ``pairs``. With several, p-values are adjusted (Holm) and intervals are simultaneous
-    (Bonferroni).
+    """Compare each of ``pairs``. With several, p-values (Holm) and intervals (Bonferroni) are adjusted.
 
     The errors of pairs that can't be compared are added to ``refused``. Raises `UsageError` if it is None, and where no
     pair can be compared.
@@ -265,8 +271,7 @@ def compare_all(
 
 
 def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed: bool = False) -> Comparison:
-    """Compare ``second`` with ``first``. Raises `UsageError` where their runs are not comparable, unless
-    ``allow_mixed``."""
+    """Compare ``second`` with ``first``. Raises `UsageError` for incomparable runs, unless ``allow_mixed``."""
     changed, differing, refused = _differences(first, second)
     if refused and not allow_mixed:
         raise UsageError(_refusal(f"{first.name} of {first.run} and {second.name} of {second.run}", refused))

@@ -85,8 +85,10 @@ def _passed(clusters: Sequence[str]) -> str:
 
 
 def _needed(confidence: float) -> str:
-    """How many templates have to pass in the baseline so that the gate sees their failure, with one task and trial
-    each."""
+    """The number of templates that have to pass in the baseline so that the gate sees all of them fail.
+
+    Each has one task and one trial.
+    """
     count = 1
     while mcnemar(0, count) > 1 - confidence + _ROUNDING or not _seen(count, confidence):
         count += 1

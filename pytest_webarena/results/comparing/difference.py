@@ -53,8 +53,10 @@ class Difference:
     trials: int
     """Number of pairs of trials: the smaller number of the two agents, summed over tasks."""
     repeated: bool
-    """Whether tasks have several trials. With one each, chance and tasks can't be separated, and ``whole`` is
-    ``sample``."""
+    """Whether tasks have several trials.
+
+    With one each, chance and tasks can't be separated, and ``whole`` is ``sample``.
+    """
 
     def decided(self, *, whole: bool = False) -> int:
         """Return 1 for better, -1 for worse, 0 where the interval includes 0."""

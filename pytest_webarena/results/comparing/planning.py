@@ -1,5 +1,5 @@
-"""Planning of comparisons: tasks and trials that a difference needs, their cost, and the smallest difference they
-show."""
+"""Planning of comparisons: the tasks and trials a difference needs, their cost, and the smallest detectable
+difference."""
 
 from __future__ import annotations
 

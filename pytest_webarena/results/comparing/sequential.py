@@ -36,8 +36,7 @@ class _Bet:
     """Largest winnings so far, as a logarithm."""
 
     def add(self, total: float, size: int, aim: float, spread: float) -> None:
-        """Add a template: ``total`` is the sum of its ``size`` tasks' differences, ``spread`` the mean square before
-        it."""
+        """Add a template: ``total`` is the sum of its ``size`` tasks' differences, ``spread`` the prior mean square."""
         gain = self.sign * (total - self.bound * size)
         for index, factor in enumerate(_STAKES):
             bet = factor * aim / spread * gain
@@ -67,8 +66,10 @@ class Watch:
         self._squares = self._tasks = 0.0
 
     def add(self, differences: Sequence[float]) -> Decision:
-        """Add a finished template by the differences of its tasks' success rates, from -1 to 1; return the decision so
-        far."""
+        """Add a finished template; return the decision so far.
+
+        ``differences`` are those of its tasks' success rates, from -1 to 1.
+        """
         total, size = math.fsum(differences), len(differences)
         if size:
             spread = self.spread

@@ -33,8 +33,7 @@ def mcnemar(gains: int, losses: int) -> float:
 
 
 def flip_test_of(tasks: Iterable[PairedTask]) -> float:
-    """Return `flip_test` of the differences of success rates, with clusters whole; McNemar's test where all are
-    single."""
+    """Return `flip_test` of the differences of success rates, with clusters whole; McNemar's if all are single."""
     sums: dict[object, Fraction] = {}
     for each in tasks:
         difference = Fraction(each.passed[1], each.judged[1]) - Fraction(each.passed[0], each.judged[0])

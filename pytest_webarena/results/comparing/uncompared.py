@@ -40,8 +40,7 @@ class Uncompared:
 
     @property
     def left_out(self) -> str:
-        """The number of tasks that the user or ``--stop-when-settled`` left out, as a sentence; empty where there are
-        none."""
+        """The number of tasks that the user or ``--stop-when-settled`` left out, as a sentence; empty for none."""
         counts = {"not selected": len(self.deselected), "left out by --stop-when-settled": len(self.decided)}
         parts = {reason: count for reason, count in counts.items() if count}
         if len(parts) == 1:

@@ -130,8 +130,7 @@ def unpaired_words(each: Comparison) -> list[str]:
 
 
 def judge_words(each: Comparison) -> list[str]:
-    """Return how the judge's errors change the difference, or that they are unknown; nothing where no judge was
-    asked."""
+    """Return the effect of the judge's errors on the difference, or that it is unknown; empty without a judge."""
     if not any(each.asked):
         return []
     asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"

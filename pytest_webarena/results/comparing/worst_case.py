@@ -36,8 +36,10 @@ def word(sign: int) -> Verdict:
 
 
 def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> WorstCase | None:
-    """Return the worst case of ``found`` over all ``tasks`` that both sides tried or planned; None without excluded
-    trials."""
+    """Return the worst case of ``found`` over all ``tasks`` that both sides tried or planned.
+
+    None without excluded trials.
+    """
     ahead = found.value or 0.0
     pairs, excluded = [], 0
     for name in tasks:

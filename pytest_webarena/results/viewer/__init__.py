@@ -92,8 +92,10 @@ def write_view(
 
 
 def _frame(index: Mapping[str, Any], key_nodes: str) -> tuple[str, str]:
-    """The HTML before the trials' blocks, and after them. The script comes first, so that a large page is usable while
-    it loads."""
+    """The HTML before the trials' blocks, and after them.
+
+    The script comes first, so that a large page is usable while it loads.
+    """
     here = files(__package__)
     script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)

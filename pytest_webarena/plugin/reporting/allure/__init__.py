@@ -140,8 +140,7 @@ def _explain(live: TestResult, prepared: TestResult | None, error: BaseException
 
 
 def _others(labels: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
-    """Additional labels from other sources, without pytest's package and similar ones, which say nothing about a
-    trial."""
+    """Labels from other sources, without those that describe no trial, such as pytest's package."""
     single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
     there = {(label.name, label.value) for label in ours}
     return [label for label in labels if label.name not in single and (label.name, label.value) not in there]

@@ -51,8 +51,10 @@ class Identity:
 
     @classmethod
     def of_record(cls, record: TrialRecord, agents: Sequence[str]) -> Identity:
-        """Return the identity of a record. ``agents`` are the names given to ``--agent``, which node ids contain;
-        records have ids."""
+        """Return the identity of a record.
+
+        ``agents`` are the names given to ``--agent``, which node ids contain; records contain ids.
+        """
         return cls(
             key=record.key,
             intent=record.intent,
@@ -101,7 +103,7 @@ class Identity:
 
     @property
     def title_path(self) -> list[str]:
-        """The place in the tree of a report that separates agents by itself, as `run_files.CONFIG` configures it."""
+        """The place in the tree of a report with separate agents, as `run_files.CONFIG` configures it."""
         return [
             printable(part) for part in (" + ".join(self.sites) or "no site", self.category or Path(self.path).stem)
         ]

@@ -36,8 +36,7 @@ CONFIG = "allurerc.mjs"
 """Configuration of Allure 3, including categories: ``allure generate DIR --config=DIR/allurerc.mjs``."""
 
 ONE_PAGE_LIMIT = 100_000_000
-"""Bytes of results up to which the report is a single page. Such a page opens from disk, unlike a report of many
-files."""
+"""Bytes of results up to which the report is a single page, which opens from disk unlike other reports."""
 
 _CONFIGURATION = """\
 // Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs

@@ -45,8 +45,7 @@ def attempt_steps(
 
 
 def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
-    """Return the attachments of the whole attempt: images of the intent, last page, traffic, trace, video,
-    traceback."""
+    """Return the attachments of the attempt: images of the intent, last page, traffic, trace, videos, traceback."""
     found = [
         files.file(f"Image {number} of the task", image)
         for number, image in enumerate(sorted((folder / INPUTS).glob("*"), key=lambda path: int(path.stem)), start=1)

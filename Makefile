@@ -86,6 +86,7 @@ docs: .venv/installed ## Write the JSON schemas, the references of both formats 
 	@$(BIN)/python -m pytest_webarena.sites.catalogues.reference
 	@$(BIN)/python -m pytest_webarena.sites.catalogues.embedded_reference
 	@$(BIN)/python -m pytest_webarena.browser.observation.reference
+	@$(BIN)/python -m pytest_webarena.plugin.options_reference
 
 site: .venv/site ## Build the documentation into site/; broken links and anchors are errors
 	@$(BIN)/python scripts/build_site.py site

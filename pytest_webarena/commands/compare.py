@@ -93,6 +93,12 @@ def _compare(options: argparse.Namespace) -> int:
     found = compare_all(
         choose(sides, options.agent), confidence=options.confidence, allow_mixed=options.allow_mixed, refused=refused
     )
+    if options.html is not None:
+        from pytest_webarena.results.comparing.page import write_page
+
+        with writing(options.html, "--html"):
+            write_page(found, options.html)
+        print(f"page: {options.html}", file=sys.stderr)
     if options.json:
         print(json.dumps([plain(each) for each in found], indent=1))
     elif options.markdown:
@@ -104,12 +110,6 @@ def _compare(options: argparse.Namespace) -> int:
             for line in in_words(each, shown=sys.maxsize if options.all else 5):
                 code = _COLOURS.get(line.mark, "") if colour else ""
                 print(f"\x1b[{code}m{line.text}\x1b[0m" if code else line.text)
-    if options.html is not None:
-        from pytest_webarena.results.comparing.page import write_page
-
-        with writing(options.html, "--html"):
-            write_page(found, options.html)
-        print(f"page: {options.html}", file=sys.stderr)
     if refused:
         raise UsageError("\n".join(refused))  # after the comparisons that could be made
     return 0
@@ -121,7 +121,7 @@ def _power(options: argparse.Namespace) -> int:
     from pytest_webarena.results.listing import chosen_run
     from pytest_webarena.results.wording import dollars, seconds_words
 
-    path = options.baseline or chosen_run(None)
+    path = options.baseline or chosen_run(None, with_rates=True)
     sides = sides_at(path)
     known = ", ".join(side.name for side in sides)
     kept = [side for side in sides if options.agent in (None, side.name, side.agent)]
@@ -193,7 +193,7 @@ def _sides(runs: Sequence[Path]) -> list[list[Side]]:
 
     paths: Sequence[Path] = runs
     if not runs:
-        paths = [chosen_run(None)]
+        paths = [chosen_run(None, with_rates=True)]
         print(f"of {paths[0]}", file=sys.stderr)
     names = [path.resolve().name for path in paths]
     return [

@@ -106,7 +106,7 @@ def _run(options: argparse.Namespace) -> int:
         least = name == "workers"
         if getattr(options, name) < least:
             raise UsageError(f"--{name}: expected at least {least:d}, found {getattr(options, name)}")
-    endpoint = Endpoint(base_url=options.url, key_env=None if options.key_env == "none" else options.key_env)
+    endpoint = Endpoint.from_options(options.url, options.key_env, "--key-env")
     _ = endpoint.url
     endpoint.key()
     try:

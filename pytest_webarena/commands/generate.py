@@ -109,7 +109,7 @@ def _endpoint(options: argparse.Namespace) -> Endpoint:
             raise UsageError(f"{flag}: expected at least 1, found {given}")
     if options.max_cost is not None and not options.max_cost > 0:
         raise UsageError(f"--max-cost: expected dollars above 0, found {options.max_cost:g}")
-    endpoint = Endpoint(base_url=options.url, key_env=None if options.key_env == "none" else options.key_env)
+    endpoint = Endpoint.from_options(options.url, options.key_env, "--key-env")
     _ = endpoint.url
     endpoint.key()
     read_prices(options.prices)

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("expected the name of a model: give --model (or --check, which asks nobody)")
     if options.max_tokens < 1:
         raise UsageError(f"--max-tokens: expected at least 1, found {options.max_tokens}")
-    endpoint = Endpoint(base_url=options.url, key_env=None if options.key_env == "none" else options.key_env)
+    endpoint = Endpoint.from_options(options.url, options.key_env, "--key-env")
     _ = endpoint.url
     endpoint.key()
     read_prices(options.prices)

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.workers < 1:
         raise UsageError(f"--workers: expected at least 1, found {options.workers}")
     models = ModelSettings(prices=options.prices)
-    settings.check(models)
+    settings.check(models, where="")
     shipped = _SETS[options.labelled]
     file = shipped if options.answers is None or options.answers.resolve() == shipped else options.answers
     judge = Judge(settings, models)

@@ -224,6 +224,8 @@ def _export(options: argparse.Namespace) -> int:
     from pytest_webarena.results.rundir import RunDir
 
     folder = options.trial.absolute()
+    if not folder.is_dir():
+        raise UsageError(f"expected the folder of a trial, RUN_DIR/trials/TRIAL, found none at {options.trial}")
     target = options.output or Path(f"{folder.name}.zip")
     tasks = options.tasks
     if tasks is not None and not tasks.is_file():
@@ -250,6 +252,8 @@ def _import(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
     from pytest_webarena.results.one_file import is_trial_file, unpack_trial
 
+    if not options.file.is_file():
+        raise UsageError(f"expected a trial of 'webarena runs export', found no file at {options.file}")
     if not is_trial_file(options.file):
         raise UsageError(f"expected a trial of 'webarena runs export', found another file in {options.file}")
     key = unpack_trial(options.file, options.output)

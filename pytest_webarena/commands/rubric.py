@@ -70,7 +70,7 @@ def rubric_file(task: Task) -> Path:
 def _author(options: argparse.Namespace) -> int:
     settings = judge_settings(options)
     models = ModelSettings(prices=options.prices)
-    settings.check(models)
+    settings.check(models, where="")
     judge = Judge(settings, models)
     found = list(_found(options.tasks))  # all errors in the arguments are reported before anything is paid for
     for task, spec in found:

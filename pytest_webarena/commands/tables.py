@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    runs = options.runs or [chosen_run(None)]
+    runs = options.runs or [chosen_run(None, with_rates=True)]
     rows = gather(runs, grading=options.grading, templates=options.templates)
 
     def found() -> list[Table]:

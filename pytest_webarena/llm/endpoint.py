@@ -33,6 +33,14 @@ class Endpoint:
     timeout: float = 120.0
     """Seconds that one request may take."""
     retries: RetryPolicy = field(default_factory=RetryPolicy)
+    keyless: str = field(default="key_env: null", compare=False)
+    """The setting by which users say that the endpoint needs no key, for messages."""
+
+    @classmethod
+    def from_options(cls, url: str, key_env: str, option: str) -> Endpoint:
+        """Return the endpoint at ``url``, with its key in the variable ``key_env``, or without a key if that is
+        ``none``. ``option`` is the command-line option that gave ``key_env``."""
+        return cls(base_url=url, key_env=None if key_env == "none" else key_env, keyless=f"{option}=none")
 
     @property
     def url(self) -> str:
@@ -58,7 +66,7 @@ class Endpoint:
             return self._from_file(Path(file))
         raise UsageError(
             f"model endpoint: expected an API key in the environment variable {self.key_env}, or a file named by "
-            f"{self.key_env}_FILE, found neither; for an endpoint without keys say 'key_env: null'"
+            f"{self.key_env}_FILE, found neither; for an endpoint without keys use {self.keyless}"
         )
 
     def _from_file(self, path: Path) -> str:

@@ -108,23 +108,22 @@ class JudgeSettings:
             for kind in get_args(QuestionKind):
                 self.identity(kind)
 
-    def check(self, models: ModelSettings) -> None:
-        """Check that the judge can be asked, before anything runs. Raises `UsageError` when it can't."""
+    def check(self, models: ModelSettings, where: str = "--judge: ") -> None:
+        """Raise `UsageError` if the judge can't be asked, before anything runs. Messages begin with ``where``."""
         if not self.model:
             return
         self.read()
         if importlib.util.find_spec("openai") is None:
-            raise UsageError("--judge: expected the package 'openai', it is not installed; pip install openai")
+            raise UsageError(f"{where}expected the package 'openai', it is not installed; pip install openai")
         try:
             _ = self.endpoint.url
             self.endpoint.key()
         except UsageError as error:
-            told = str(error).partition("; for an endpoint without keys")[0]
-            raise UsageError(f"--judge: {told}; an endpoint without keys wants --judge-key-env=none") from None
+            raise UsageError(f"{where}{error}") from None
         prices = read_prices(models.prices)
         if models.max_cost is not None and prices.price(self.model, url=self.endpoint.url) is None:
             raise UsageError(
-                f"--judge: expected a price for model {self.model!r}, because --max-cost is to be held; "
+                f"{where}expected a price for model {self.model!r}, because --max-cost is to be held; "
                 "add it to a table and name that with --prices"
             )
 
@@ -148,8 +147,8 @@ def prompt_file(name: str) -> Path:
 
 
 def endpoint(url: str, key_env: str) -> Endpoint:
-    """Return the judge's endpoint; a key variable of ``none`` means an endpoint without a key."""
-    return Endpoint(base_url=url, key_env=None if key_env == "none" else key_env)
+    """Return the endpoint of a judge; a key variable of ``none`` means that it needs no key."""
+    return Endpoint.from_options(url, key_env, "--judge-key-env")
 
 
 def temperature(text: str) -> float | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.option_groups import Subject
 from pytest_webarena.plugin.option_values import positive_float, positive_int
 
 if TYPE_CHECKING:
@@ -20,108 +21,108 @@ if TYPE_CHECKING:
 __all__ = ["add_agent_options", "check_agents", "check_ids", "directories_of_agents", "read_overrides"]
 
 
-def add_agent_options(group: pytest.OptionGroup) -> None:
+def add_agent_options(group: Subject) -> None:
     """Declare the options, each with its default and unit."""
     group.addoption(
         "--agent",
         action="append",
         default=[],
         metavar="NAME",
-        help="Agent to run; repeat to compare several. A built-in (oracle, null, na, echo, dump, random), a definition "
-        "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
+        help="Agent to run; repeat to compare several: a built-in (oracle, null, na, echo, dump, random), a "
+        "definition in agents/ or a .yaml path, module:attr, file.py:attr. Default: oracle, which replays "
+        "each task's solution.",
     )
-    group.addoption(
-        "--model", default=None, metavar="NAME", help="Model of the agents that have one, in place of their own."
-    )
+    group.addoption("--model", default=None, metavar="NAME", help="Use this model for all agents that call one.")
     group.addoption(
         "--observation",
         default=None,
         metavar="KINDS",
-        help="What agents are shown, in place of their own: forms of observation, several with commas, e.g. "
-        "accessibility_tree,screenshot. An unknown one lists all.",
+        help="Observation forms shown to agents, separated by commas, e.g. accessibility_tree,screenshot. An "
+        "unknown one lists all.",
     )
     group.addoption(
         "--agent-option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="Another key of the agents' definitions, dotted, e.g. sampling.temperature=0; repeat for several. "
-        "For a Python agent: a keyword argument.",
+        help="Override a key of the agents' definitions, e.g. sampling.temperature=0; repeatable. For a Python "
+        "agent: a keyword argument.",
     )
     _add_limits(group)
     _add_model_options(group)
 
 
-def _add_limits(group: pytest.OptionGroup) -> None:
+def _add_limits(group: Subject) -> None:
     group.addoption(
         "--max-steps",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Actions per trial (default: the agent's own, or 30 as in WebArena).",
+        help="Actions per trial (default: the agent's own, else 30 as in WebArena).",
     )
     group.addoption(
         "--time-limit",
         type=positive_float,
         default=None,
         metavar="SECONDS",
-        help="Wall time per trial in seconds, the agent's thinking included (default: the agent's own, or 600).",
+        help="Wall time per trial in seconds, including the agent's thinking (default: the agent's own, else 600).",
     )
     group.addoption(
         "--stop-rule",
         choices=("paper", "upstream"),
         default=None,
-        help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
+        help="End a trial on repeated or invalid actions as WebArena's paper says, or as its code does (default: "
+        "paper).",
     )
     group.addoption(
         "--max-input-tokens",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Tokens that a trial's prompts may have together (default: the agent's own, or no limit).",
+        help="Input tokens per trial (default: the agent's own, else no limit).",
     )
     group.addoption(
         "--max-output-tokens",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Tokens that a trial's replies may have together (default: the agent's own, or no limit).",
+        help="Output tokens per trial (default: the agent's own, else no limit).",
     )
     group.addoption(
         "--max-trial-cost",
         type=positive_float,
         default=None,
         metavar="DOLLARS",
-        help="US dollars that a trial's model calls may cost (default: the agent's own, or no limit).",
+        help="US dollars for model calls per trial (default: the agent's own, else no limit).",
     )
 
 
-def _add_model_options(group: pytest.OptionGroup) -> None:
+def _add_model_options(group: Subject) -> None:
     group.addoption(
         "--max-cost",
         type=positive_float,
         default=None,
         metavar="DOLLARS",
-        help="US dollars that all model calls of the run may cost, over all workers (default: no limit).",
+        help="US dollars for model calls of the whole run, over all workers (default: no limit).",
     )
     group.addoption(
         "--requests-per-minute",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Model requests that the run may begin in any 60 seconds, over all workers (default: no limit).",
+        help="Model requests started in any 60 seconds, over all workers (default: no limit).",
     )
     group.addoption(
         "--model-cache",
         default=None,
         metavar="DIR",
-        help="Keep model replies here and use them when the same trial asks the same again: re-runs are free.",
+        help="Cache model replies in this directory. Re-running the same trial then makes no model calls.",
     )
     group.addoption(
         "--prices",
         default=None,
         metavar="FILE",
-        help="Your price table (YAML) on top of the shipped one: dollars per million tokens, by model.",
+        help="Price table (YAML, dollars per million tokens by model) that extends the shipped one.",
     )
 
 

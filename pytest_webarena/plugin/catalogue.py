@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.plugin.policies import before_collection, overridden
 from pytest_webarena.plugin.stash import CATALOGUE, SETTINGS, SITES
 from pytest_webarena.sites.catalogues.archived import why_not_shown_to
@@ -19,7 +19,7 @@ from pytest_webarena.tasks.images import why_not_shown
 if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["known_sites", "refusal", "sites_with_ledger"]
+__all__ = ["check_reachable", "known_sites", "refusal", "sites_with_ledger"]
 
 _WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
 """Name or path of the catalogue that was read, and addresses of sites that run elsewhere."""
@@ -50,6 +50,17 @@ def known_sites(
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SITES]
+
+
+def check_reachable(config: pytest.Config) -> None:
+    """Raise `UsageError` if ``--reachable-sites`` names a site that the catalogue of the collected tasks lacks."""
+    names, known = config.stash[SETTINGS].options.reach or (), config.stash.get(SITES, None)
+    unknown = sorted(set(names) - {"*"} - set(known or names))
+    if unknown:
+        raise UsageError(
+            f"--reachable-sites: expected sites of the catalogue, found {', '.join(unknown)}; "
+            f"{closest(unknown[0], known or ())}"
+        )
 
 
 def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:

@@ -61,6 +61,8 @@ class Controller:
         self.started = time.time()
         self.broker_report: BrokerReport | None = None
         self.ruling: Ruling | None = None
+        self.exit_status = 0
+        """The exit code of the session, once it has finished."""
         self.progress: Progress | None = None
         self.audit: Audit | None = None
         self.comparisons: list[Comparison] = []

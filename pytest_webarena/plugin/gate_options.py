@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.option_groups import Subject
 from pytest_webarena.plugin.option_values import confidence, increase, natural_float, points, share
 
 if TYPE_CHECKING:
@@ -17,86 +18,87 @@ if TYPE_CHECKING:
 __all__ = ["add_gate_options", "read_gate", "read_until"]
 
 
-def add_gate_options(group: pytest.OptionGroup) -> None:
+def add_gate_options(group: Subject) -> None:
     """Declare the options, each with its default and unit."""
     group.addoption(
         "--min-pass-rate",
         type=share,
         default=None,
         metavar="RATE",
-        help="Exit with 0 when each agent passes at least this share of its judged trials, else with 10.",
+        help="Exit with 10 unless every agent passes at least this share of its judged trials.",
     )
     group.addoption(
         "--max-errors",
         type=natural_float,
         default=None,
         metavar="E",
-        help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
+        help="Exit with 11 if more trials end in errors: a share below 1, or a number from 1 on; 0 for none.",
     )
     group.addoption(
         "--allow-skipped",
         action="append",
         default=[],
         metavar="NAME",
-        help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
-        "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
+        help="Do not count skipped trials of this site or task (an id, or a pattern such as 'map.*') as errors; "
+        "repeatable. Otherwise every planned trial without a result is an error for thresholds.",
     )
     _add_baseline_options(group)
 
 
-def _add_baseline_options(group: pytest.OptionGroup) -> None:
+def _add_baseline_options(group: Subject) -> None:
     group.addoption(
         "--min-pass-rate-end",
         choices=("mean", "low", "high"),
         default="mean",
-        help="What has to hold --min-pass-rate: the rate, the lower end of its 95 %% interval (surely above), or "
-        "the upper one (not certain to be below) (default: mean).",
+        help="Compare --min-pass-rate with the rate (mean), the lower end of its 95 %% interval, or the upper end "
+        "(default: mean).",
     )
     group.addoption(
         "--baseline",
         default=None,
         metavar="FILE|RUN",
-        help="Exit with 14 when an agent is worse than in this run, or file of 'webarena compare baseline save': "
-        "task by task, at --confidence. Errors count as with --min-pass-rate.",
+        help="Exit with 14 if an agent is worse than in this run or file of 'webarena compare baseline save': task "
+        "by task, at --confidence. Errors count as with --min-pass-rate.",
     )
     group.addoption(
         "--confidence",
         type=confidence,
         default=None,
         metavar="C",
-        help="Confidence of what is said of --baseline, as 95 (default: 95).",
+        help="Confidence level of the comparison with --baseline, in per cent (default: 95).",
     )
     group.addoption(
         "--fail-undecided",
         action="store_true",
-        help="Exit with 15 when nobody can tell whether an agent is worse than --baseline (default: no failure).",
+        help="Exit with 15 if it is undecided whether an agent is worse than --baseline (default: no failure).",
     )
     group.addoption(
         "--allow-undetectable",
         action="store_true",
-        help="Let --baseline hold although its tasks cannot show even a total collapse, or some that passed are "
-        "missing (default: exit with 15).",
+        help="Accept a --baseline whose tasks could not show even a total collapse, or lack some that passed "
+        "(default: exit with 15).",
     )
     group.addoption(
         "--stop-when-settled",
         action="store_true",
-        help="Run two agents' trials in pairs, and skip the rest once it is settled which agent is better, or that "
-        "neither is by --difference. --resume runs the rest.",
+        help="Run two agents' trials in pairs, and stop when it is settled which agent is better, or that neither "
+        "is by --difference. --resume runs the rest.",
     )
     group.addoption(
         "--difference",
         type=points,
         default=None,
         metavar="POINTS",
-        help="With --stop-when-settled: the smallest difference of success rates that matters, in points (default: 5).",
+        help="With --stop-when-settled: smallest difference in success rate that matters, in percentage points "
+        "(default: 5).",
     )
     group.addoption(
         "--max-cost-increase",
         type=increase,
         default=None,
         metavar="SHARE",
-        help="Exit with 14 when a trial costs more dollars than in --baseline by more than this, as 20%%, and that is "
-        "no chance.",
+        help="Exit with 14 if a trial costs more dollars than in --baseline by more than this share, e.g. 20%%, "
+        "beyond chance.",
     )
 
 

@@ -46,6 +46,7 @@ from pytest_webarena.plugin.settings import check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, DESELECTED, SETTINGS, SUITES
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import RunDir
+from pytest_webarena.results.gate import EXIT_CODES
 from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect items and sort the rest; called by `entry`."""
     try:
         suite_items.narrow(config, items)
+        catalogue.check_reachable(config)
         sequential_stop.prepare(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
@@ -196,7 +198,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
-        session.exitstatus = controller.exit_code(session.exitstatus)
+        session.exitstatus = controller.exit_status = controller.exit_code(session.exitstatus)
     else:
         xdist.send_left_out(session.config)
         xdist.send_plan(session.config)
@@ -218,3 +220,5 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminalreporter.write_line(printable(f"webarena: {trouble}"), red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:
         github.write_summary(terminalreporter, config.stash[CONTROLLER], os.environ)
+    if meaning := EXIT_CODES.get(code := config.stash[CONTROLLER].exit_status):
+        terminalreporter.write_line(f"exit code {code}: {meaning}", red=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.option_groups import Subject
 
 if TYPE_CHECKING:
     from pytest_webarena.llm_judge import JudgeSettings
@@ -29,52 +30,51 @@ JUDGE_INI = (
 )
 
 
-def add_judge_options(group: pytest.OptionGroup) -> None:
+def add_judge_options(group: Subject) -> None:
     """Declare the options, each with its default and unit; `JUDGE_INI` has the ini keys."""
     group.addoption(
         "--judge",
         default=None,
         metavar="MODEL",
-        help="Model that judges answers which can't be compared letter by letter. none (default): such tasks get no "
-        "verdict, and the summary counts them; --rescore with a judge gives it later.",
+        help="Model that judges answers which no rule can compare. none (default): such trials get no verdict and "
+        "are counted; --rescore with a judge decides them later.",
     )
     group.addoption(
         "--judge-prompt",
         default=None,
         metavar="NAME",
-        help="How the judge is asked: a built-in (teacher), a Jinja2 file, or upstream for "
-        "WebArena's own words, from a checkout (default: teacher).",
+        help="Prompt of the judge: teacher (default), a Jinja2 file, or upstream (WebArena's own, from a checkout).",
     )
     group.addoption(
         "--judge-url",
         default=None,
         metavar="URL",
-        help="The judge's OpenAI-compatible endpoint (default: OPENAI_BASE_URL, else OpenAI's own).",
+        help="The judge's OpenAI-compatible endpoint (default: OPENAI_BASE_URL, else OpenAI's).",
     )
     group.addoption(
         "--judge-key-env",
         default=None,
         metavar="NAME",
-        help="Environment variable with the endpoint's key, or none for an endpoint without (default: OPENAI_API_KEY).",
+        help="Environment variable with the endpoint's key; none: no key (default: OPENAI_API_KEY).",
     )
     group.addoption(
         "--judge-temperature",
         default=None,
         metavar="T",
-        help="The judge's temperature; none leaves it to models that refuse one (default: 0).",
+        help="Temperature of the judge; none: not sent (default: 0).",
     )
     group.addoption(
         "--judge-min-kappa",
         default=None,
         metavar="KAPPA",
-        help="A judge that 'webarena judge measure' measured below this Cohen's kappa is not asked: what needs it is "
-        f"inconclusive (default: {BAR:g}; 0: any judge is asked).",
+        help="Minimum Cohen's kappa that 'webarena judge measure' found. A judge below is not asked, and its "
+        "checks stay inconclusive. 0: any judge (default: 0.8).",
     )
     group.addoption(
         "--judge-cache",
         default=None,
         metavar="DIR",
-        help="Where the judge's verdicts are kept, by what was asked of whom (default: the run directory's judged/).",
+        help="Directory that caches the judge's verdicts (default: judged/ in the run directory).",
     )
 
 

@@ -10,6 +10,7 @@ from pytest_webarena.errors import UsageError
 
 __all__ = [
     "LOCAL",
+    "agents_run_directory",
     "confidence",
     "increase",
     "natural_float",
@@ -46,12 +47,21 @@ def increase(text: str) -> float:
 
 def run_directory(text: str) -> str:
     """Parse a run's directory; ``latest`` is the newest run of the project."""
+    return _run_directory(text, with_rates=False)
+
+
+def agents_run_directory(text: str) -> str:
+    """Parse a run's directory; ``latest`` is the newest run in which agents did tasks on sites."""
+    return _run_directory(text, with_rates=True)
+
+
+def _run_directory(text: str, *, with_rates: bool) -> str:
     if text != "latest":
         return text
     from pytest_webarena.results.listing import chosen_run
 
     try:
-        return str(chosen_run(Path(text)))
+        return str(chosen_run(Path(text), with_rates=with_rates))
     except UsageError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -9,7 +9,9 @@ import pytest
 from pytest_webarena.plugin.agent_options import add_agent_options
 from pytest_webarena.plugin.gate_options import add_gate_options
 from pytest_webarena.plugin.judge_options import JUDGE_INI, add_judge_options
+from pytest_webarena.plugin.option_groups import OptionGroups, Subject
 from pytest_webarena.plugin.option_values import (
+    agents_run_directory,
     natural_float,
     natural_int,
     positive_float,
@@ -20,7 +22,7 @@ from pytest_webarena.plugin.option_values import (
 from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
-__all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "asked_for"]
+__all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "asked_for", "option_groups"]
 
 GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
@@ -46,96 +48,119 @@ _defaults: dict[str, Any] = {}
 """Defaults of the options, by pytest's names; the same for every session of a process."""
 
 
+def option_groups() -> OptionGroups:
+    """Return the options in groups by subject, each with its default and unit."""
+    groups = OptionGroups()
+    add_agent_options(groups.subject("agents", "agents, models and their limits"))
+    _add_site_options(groups.subject("sites", "sites and browsers"))
+    selection = groups.subject("selection", "selection of tasks and trials")
+    add_suite_options(selection)
+    _add_selection_options(selection)
+    _add_trial_options(groups.subject("trials", "trials and where they run"))
+    _add_judging_options(groups.subject("verdicts", "gradings, checks and the judge"))
+    _add_run_options(groups.subject("records", "records and earlier runs"))
+    add_gate_options(groups.subject("gates", "thresholds and comparisons (exit codes 10 to 15)"))
+    return groups
+
+
 def add_options(parser: pytest.Parser) -> None:
-    """Declare the options (one group) and ini keys, each with its default and unit."""
-    group = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
-    add_agent_options(group)
-    _add_site_options(group)
-    _add_trial_options(group)
-    _add_judging_options(group)
-    _add_run_options(group)
-    add_gate_options(group)
-    _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
+    """Declare the options and ini keys."""
+    for group in option_groups().declare(parser):
+        _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
     for name, default, text in INI_KEYS:
         kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
         parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
 
 
-def _add_site_options(group: pytest.OptionGroup) -> None:
+def _add_site_options(group: Subject) -> None:
     """Declare the options about sites."""
     group.addoption(
         "--sites",
         default=None,
         metavar="CATALOGUE",
         help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, webarena, webarena-verified, "
-        "external, live, or a catalogue file. With --suite the default is the suite's own.",
+        "external, live, or a catalogue file. With --suite, the suite's own is the default.",
     )
-    add_suite_options(group)
     group.addoption(
         "--site-url",
         action="append",
         default=[],
         metavar="SITE=URL",
-        help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
+        help="Address of a hosted site, used instead of the catalogue's; repeatable. Such a site can't be reset.",
     )
     group.addoption(
         "--record-archive",
         default=None,
         metavar="FILE",
-        help="Keep what the sites answer as an archive, a new .warc.gz file, that --sites=archive:FILE serves.",
+        help="Record the sites' responses in a new .warc.gz file, which --sites=archive:FILE serves.",
     )
     group.addoption(
         "--reachable-sites",
         default=None,
         metavar="task|environment|SITE,…",
-        help="What agents can visit in addition to their task's sites: nothing, all sites of the catalogue, or "
-        "the named ones (default: as tasks say; published suites say environment).",
+        help="Sites that agents can visit in addition to their task's: none, all of the catalogue, or the named "
+        "ones (default: as tasks say; published suites say environment).",
     )
     group.addoption(
         "--allow-unreset",
         action="store_true",
-        help="Also run tasks that change sites which can't be reset; they may disturb each other.",
+        help="Also run tasks that change sites which can't be reset; they may affect each other.",
     )
     group.addoption(
         "--pull",
         choices=PULLS,
         default=None,
-        help="Which missing images a run pulls: small ones, of at most 1 GB by their manifest, all, or never any "
-        "(default: small). Tasks of missing sites are skipped; 'webarena sites images pull' pulls images before a run.",
+        help="Missing images to pull: small ones (at most 1 GB by their manifest), all, or none (default: small). "
+        "Tasks of missing sites are skipped; 'webarena sites images pull' pulls images before a run.",
     )
     group.addoption(
         "--fetch-images",
         action="store_true",
-        help="Load tasks' input images also from addresses that are on none of their sites, over the network (default: "
-        "such tasks are skipped).",
+        help="Download input images that are not on the task's sites (default: skip such tasks).",
     )
     group.addoption(
         "--replicas",
         type=positive_int,
         default=None,
         metavar="N",
-        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more, or "
-        "as many as --concurrency has in flight and a few more).",
+        help="Maximum replicas per app (default: by free memory, workers and --concurrency).",
     )
     group.addoption(
         "--lease-timeout",
         type=positive_float,
         default=600.0,
         metavar="SECONDS",
-        help="How long a trial may wait for its sites, in seconds (default: 600).",
+        help="Seconds that a trial may wait for its sites (default: 600).",
+    )
+    group.addoption(
+        "--browser-executable",
+        default=None,
+        metavar="PATH",
+        help="Browser to launch (default: Playwright's own if installed, else a Chromium or Chrome of the system; "
+        "with --browser=firefox a Firefox).",
     )
 
 
-def _add_trial_options(group: pytest.OptionGroup) -> None:
+def _add_selection_options(group: Subject) -> None:
+    """Declare the options that select collected trials."""
+    group.addoption(
+        "--shard",
+        default=None,
+        metavar="I/N",
+        help="Run only part I of N; 'webarena runs merge' joins the run directories.",
+    )
+
+
+def _add_trial_options(group: Subject) -> None:
     """Declare the options about running trials."""
     group.addoption(
-        "--trials", type=positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
+        "--trials", type=positive_int, default=None, metavar="K", help="Trials per task and agent (default: 1)."
     )
     group.addoption(
         "--preset",
         choices=tuple(PRESETS),
         default=None,
-        help="Names, limits, viewport, observation, reach and grading of a published evaluation, all at once: "
+        help="Apply the limits, viewport, observation, reachable sites and grading of a published evaluation: "
         + "; ".join(f"{name}: {preset.about}" for name, preset in PRESETS.items())
         + ".",
     )
@@ -144,90 +169,78 @@ def _add_trial_options(group: pytest.OptionGroup) -> None:
         type=natural_int,
         default=1,
         metavar="N",
-        help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
+        help="Retries, each on a fresh replica, after an error of site, browser or model (default: 1).",
     )
     group.addoption(
         "--max-consecutive-errors",
         type=natural_int,
         default=5,
         metavar="N",
-        help="Errors in a row, of one agent and one cause, after which the rest of its trials is not run; for errors "
-        "of sites, the rest on these sites. The exit code is then 13, and --resume runs what is missing. 0: go on to "
-        "the end (default: 5).",
+        help="Skip the rest of an agent's trials after this many errors in a row with one cause; for site errors, "
+        "the rest on these sites. Exit code 13; --resume runs the rest. 0: never (default: 5).",
     )
     group.addoption(
         "--write-timeout",
         type=natural_float,
         default=10.0,
         metavar="SECONDS",
-        help="How long requests that may change a site (POST, PUT, …) are waited for after a trial's last step, in "
-        "seconds. One without an answer by then makes the trial an error of its site; with 0 checks see the site as it "
-        "is at once (default: 10).",
+        help="Seconds to wait after the last step for requests that may change a site (POST, PUT, …). One that "
+        "gets no response makes the trial a site error; with 0, checks do not wait (default: 10).",
     )
     group.addoption(
         "--quiet-time",
         type=natural_float,
         default=1.0,
         metavar="SECONDS",
-        help="How long pages with scripts get after the last action to begin what they have put off (to save when "
-        "something has faded, say), in seconds, where checks look at sites; what they begin is waited for. Agents that "
-        "think before they stop have passed it already (default: 1).",
-    )
-    group.addoption(
-        "--browser-executable",
-        default=None,
-        metavar="PATH",
-        help="Browser to launch (default: Playwright's own if installed, else one of the system: a Chromium or Chrome; "
-        "with --browser=firefox a Firefox).",
+        help="Seconds that pages get after the last action to start delayed work, such as saving after an "
+        "animation; requests that they start are waited for (default: 1).",
     )
     group.addoption(
         "--concurrency",
         type=width,
         default=None,
         metavar="K",
-        help="Trials in flight at a time, in threads on shared browsers; their tests are reported as they are over. "
-        "auto: as many as half of the free memory holds, at most 16 per processor, and no more than these have time "
-        "for, if agents compute rather than wait. With -n, in each of its workers (default: 1, one after the other). "
-        "With --ray: on each node (default there: auto).",
+        help="Trials in flight in one process, in threads on shared browsers; with -n in each worker, with --ray "
+        "on each node (default: 1; with --ray auto). auto: by free memory and processors.",
     )
     group.addoption(
         "--ray",
         metavar="ADDRESS",
         default=None,
-        help="Play trials on the nodes of the Ray cluster at HOST:PORT, which this machine is in; auto: the one that "
-        "`ray start` has begun here. Each node has a browser, its own sites and --concurrency trials. Needs the "
-        "extra [ray]; not with -n. none: this machine does, where --resume would take a run's cluster over.",
+        help="Run trials on the nodes of the Ray cluster at HOST:PORT that includes this machine; auto: the "
+        "cluster started here by `ray start`; none: on this machine, when resuming a run of a cluster. Needs "
+        "the extra [ray]; not with -n.",
     )
     group.addoption(
         "--ray-insecure",
         action="store_true",
-        help="Use a cluster that asks nobody for a token: whoever reaches its ports runs code on all of its machines.",
+        help="Allow a cluster without token authentication: whoever reaches its ports runs code on all its machines.",
     )
 
 
-def _add_judging_options(group: pytest.OptionGroup) -> None:
+def _add_judging_options(group: Subject) -> None:
     """Declare the options about judging."""
     group.addoption(
         "--grading",
         choices=GRADINGS,
         default=None,
-        help="Whose verdict counts for tasks of WebArena's benchmarks: the original harness's, its defects included; "
-        "the same with the documented defects repaired; or WebArena-Verified's (default: repaired). All are recorded. "
-        "For key nodes: as WebCanvas' paper scores them, or as its code does, which records the page before each step.",
+        help="Grading whose verdict counts. WebArena's tasks: original (the released harness, defects included), "
+        "repaired (documented defects repaired; default) or verified (WebArena-Verified). Key nodes: as "
+        "WebCanvas' paper or code scores them.",
     )
     group.addoption(
         "--without-repair",
         action="append",
         default=[],
         metavar="RULE",
-        help="Leave one repair out of --grading=repaired; repeat for several. 'webarena tasks repairs' lists them.",
+        help="Leave a repair out of --grading=repaired; repeatable. 'webarena tasks repairs' lists them.",
     )
     group.addoption(
         "--answer-format",
         choices=ANSWER_FORMATS,
         default=None,
-        help="The form of answer that agents are asked for: plain text, or WebArena-Verified's typed response, as JSON "
-        "(default: auto, the one that the grading that counts can read).",
+        help="Form of the final answer that agents are asked for: plain text, or WebArena-Verified's JSON "
+        "(default: auto, the form that the grading reads).",
     )
     add_judge_options(group)
     group.addoption(
@@ -236,81 +249,74 @@ def _add_judging_options(group: pytest.OptionGroup) -> None:
         default=60.0,
         metavar="SECONDS",
         help=(
-            "What judging one check may take, in seconds, models not counted; one that takes longer is an error, no "
-            "verdict. 0: no limit, and no process apart for judging, as debuggers want it (default: 60)."
+            "Seconds to judge one check, without model calls; longer is an error. 0: no limit, judged in this "
+            "process, for debuggers (default: 60)."
         ),
     )
 
 
-def _add_run_options(group: pytest.OptionGroup) -> None:
+def _add_run_options(group: Subject) -> None:
     """Declare the options about run directories: new, resumed, rescored and replayed ones."""
     group.addoption(
         "--run-dir",
         default=None,
         metavar="DIR",
-        help="Where this run's records go (default: webarena-runs/<date>-<time>).",
+        help="Directory for this run's records (default: webarena-runs/<date>-<time>).",
     )
     group.addoption(
         "--record",
         choices=("all", "failures", "minimal"),
         default="all",
-        help="Which trials keep screenshots and observations; all else is always kept (default: all).",
+        help="Trials that keep screenshots and observations; everything else is always kept (default: all).",
     )
     group.addoption(
         "--resume",
         type=run_directory,
         default=None,
         metavar="RUN_DIR",
-        help="Go on with an earlier run (latest: the newest one): skip its finished trials whose task is unchanged, "
-        "run the rest. Agents, "
-        "trials, tests and all else are the run's own; what contradicts it is an error.",
+        help="Continue an earlier run (latest: the newest): skip finished trials whose task is unchanged, run the "
+        "rest. Agents, trials and settings are the run's; contradictions are errors.",
     )
     group.addoption(
         "--allow-mixed",
         action="store_true",
-        help="With --resume: have trials of other agents, sites or settings in one run. Reports name the difference.",
+        help="With --resume: allow trials of other agents, sites or settings in one run; reports name the differences.",
     )
     group.addoption(
         "--rescore",
-        type=run_directory,
+        type=agents_run_directory,
         default=None,
         metavar="RUN_DIR",
-        help="Judge a finished run again, from what was recorded: no sites, no browser, no agents. Agents, "
-        "trials, grading and judge are the run's own unless given; its task files are collected unless others are.",
+        help="Judge a finished run again from its records, without sites, browsers or agents. Agents, trials, "
+        "grading and judge are the run's unless given.",
     )
     group.addoption(
         "--replay-run",
-        type=run_directory,
+        type=agents_run_directory,
         default=None,
         metavar="RUN_DIR",
-        help="Run agents on the recorded trials of a finished run (latest: the newest one), without sites or browser, "
-        "until they do something else than was done: a trial passes that stays on the record and meets its checks.",
+        help="Run agents on the recorded trials of a finished run (latest: the newest), without sites or browser, "
+        "until they leave the record. A trial passes if it stays on the record and meets its checks.",
     )
     group.addoption(
         "--replay-of",
         default="",
         metavar="AGENT",
-        help="With --replay-run: whose trials are followed (default: those of the agent's own name, else of the only "
-        "agent that tried the task).",
-    )
-    group.addoption(
-        "--shard",
-        default=None,
-        metavar="I/N",
-        help="Run only part I of N; join the run directories with 'webarena runs merge'.",
+        help="With --replay-run: follow this agent's trials (default: those of the same agent, else of the only "
+        "agent).",
     )
     group.addoption(
         "--audit",
         action="store_true",
-        help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "
-        "fail. Exit with 12 when a task is not valid.",
+        help="Audit the tasks instead of an agent: solutions must pass; agents that do nothing or something wrong "
+        "must fail. Exit code 12 if a task is invalid.",
     )
     group.addoption(
         "--secret-env",
         action="append",
         default=[],
         metavar="NAME",
-        help="Environment variable whose value must be in no file written; repeat for several. API keys never are.",
+        help="Environment variable whose value must not appear in any file; repeatable. API keys never appear.",
     )
 
 

@@ -36,8 +36,8 @@ _SEEN: tuple[tuple[str, Any], ...] = (
 
 PRESETS: Mapping[str, Preset] = {
     "webarena-paper": Preset(
-        about="as WebArena's paper describes its evaluation: its stop rule, 30 steps, all sites in reach, a window of "
-        "1280×720 as the accessibility tree, real-looking host names, the original evaluators",
+        about="WebArena's paper (its stop rule, 30 steps, all sites reachable, 1280×720, accessibility tree, "
+        "real host names, original evaluators)",
         options={
             "--stop-rule": "paper",
             "--max-steps": 30,
@@ -47,7 +47,7 @@ PRESETS: Mapping[str, Preset] = {
         agents=_SEEN,
     ),
     "webarena-upstream": Preset(
-        about="the same as WebArena's released code does it: with its own early stop",
+        about="the same with the early stop of WebArena's released code",
         options={
             "--stop-rule": "upstream",
             "--max-steps": 30,

@@ -47,8 +47,9 @@ def read_on_record(config: pytest.Config, agents: Sequence[str]) -> ReplayRunSet
     run = Path(name).absolute()
     facts = RunDir(run).facts()
     check_rates(run, facts)
-    if facts.get("audit"):
-        raise UsageError(f"--replay-run: expected a run of agents, found an audit of tasks in {run}")
+    tried = sorted({record.key.agent for record in RunDir(run).records()}) if of else []
+    if of and of not in tried:
+        raise UsageError(f"--replay-of: expected an agent of {run} ({', '.join(tried) or 'none'}), found {of!r}")
     return ReplayRunSettings(run=run, of=of)
 
 

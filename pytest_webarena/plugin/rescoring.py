@@ -17,7 +17,7 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import IMPORTED, RESCORED, browsers_of, check_rates, latest_judging, notes
+from pytest_webarena.results.conditions import IMPORTED, RESCORED, browsers_of, check_on_sites, latest_judging, notes
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
@@ -72,7 +72,7 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
             raise UsageError(f"--rescore: expected no {other}; the named run is judged again in its place")
     path = Path(name).absolute()
     facts = RunDir(path).facts()
-    check_rates(path, facts)
+    check_on_sites(path, facts)
     parts: list[Mapping[str, Any]] = [facts, *facts.get("merged", ())]
     if any(part.get("audit") for part in parts):
         raise UsageError(f"--rescore: expected a run of agents, found an audit in {path}; run the audit again")

@@ -26,7 +26,7 @@ from pytest_webarena.results.conditions import (
     IMPORTED,
     RESUMED,
     browsers_of,
-    check_rates,
+    check_on_sites,
     latest_judging,
     notes,
     reach_words,
@@ -89,7 +89,7 @@ def take_over(config: pytest.Config) -> None:
             f"--resume: expected a run that was begun here, found one with imported trials in {run.path}: its options "
             "are somebody else's. --rescore judges it, webarena view shows it; another run takes a new --run-dir"
         )
-    check_rates(run.path, facts)
+    check_on_sites(run.path, facts)
     options = _options(facts, run.path)
     if (elsewhere := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
         # Trials now run here or on another cluster, and nobody has declared that one to need no token.

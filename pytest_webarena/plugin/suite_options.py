@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.option_groups import Subject
 from pytest_webarena.suites.published import SUITES, find_data, find_suite
 
 if TYPE_CHECKING:
@@ -45,26 +46,24 @@ class SuiteSettings:
     """Seed of a sample with one task per template; None: no sample."""
 
 
-def add_suite_options(group: pytest.OptionGroup) -> None:
+def add_suite_options(group: Subject) -> None:
     """Declare the options."""
     group.addoption(
         "--suite",
         action="append",
         default=[],
         metavar="SUITE",
-        help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats, or "
-        "arb:FILE for problems as ARB has them (JSON or JSON lines), or mind2web-live:FILE for tasks with key nodes "
-        "(the compact JSON or a raw export), or shipped: those of the embedded sites, which "
-        "come with this package; several with commas. Only files named with it "
-        "are collected too; if only items are named, just these.",
+        help=f"Published tasks to run, separated by commas: {', '.join(SUITES)}; a JSON file in one of their "
+        "formats; arb:FILE (ARB's problems, JSON or JSON lines); mind2web-live:FILE (compact JSON or raw export); "
+        "shipped (the tasks of the embedded sites). Files are collected only if named too.",
     )
     group.addoption(
         "--select",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="Run only tasks that have it: site, sites (a+b), category, template, evaluation, achievable (yes or no), "
-        "suite, tag, id (also 0-99); several values with commas mean any, several options mean all.",
+        help="Run only tasks with this site, sites (a+b), category, template, evaluation, achievable (yes or no), "
+        "suite, tag or id (also 0-99). Values separated by commas mean any, several options mean all.",
     )
     group.addoption(
         "--one-per-template",
@@ -73,7 +72,7 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
         const=0,
         default=None,
         metavar="SEED",
-        help="Run a sample with one task of each template, drawn with this seed (default: 0): --one-per-template=7.",
+        help="Run one task of each template, drawn with this seed (default: 0), e.g. --one-per-template=7.",
     )
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Source",
     "alike",
     "browsers_of",
+    "check_on_sites",
     "check_rates",
     "differences",
     "invocations",
@@ -88,13 +89,24 @@ class Difference:
 
 
 def check_rates(path: Path, facts: Mapping[str, Any]) -> None:
-    """Raise `UsageError` when the run in ``path`` consists of replays of a record, whose trials make no rates."""
-    parts = (facts, *facts.get("merged", ()))
+    """Raise `UsageError` if the run in ``path`` has no success rates: an audit of tasks, or trials on a record."""
+    check_on_sites(path, facts)
+    if any(part.get("audit") for part in _parts(facts)):
+        raise UsageError(f"{path}: expected a run of agents, found an audit of tasks, which has no success rates")
+
+
+def check_on_sites(path: Path, facts: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if trials of the run in ``path`` were on a record (``--replay-run``)."""
+    parts = _parts(facts)
     if source := next((part["on_record"] for part in parts if part.get("on_record")), None):
         raise UsageError(
             f"{path}: expected trials on sites, found some on the record of {source} (--replay-run): they show where "
             "agents left it, and make no rate; name a run of agents on sites"
         )
+
+
+def _parts(facts: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    return (facts, *facts.get("merged", ()))
 
 
 def source_of(path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> Source:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACCEPT_UNDETECTABLE",
     "BELOW_THRESHOLD",
+    "EXIT_CODES",
     "NOT_VALID",
     "STOPPED_EARLY",
     "TOO_MANY_ERRORS",
@@ -44,6 +45,16 @@ UNDECIDED = 15
 It is used with ``--fail-undecided``. Unless ``--allow-undetectable`` accepts it, it is also used if not even a total
 collapse could be detected, or if tasks that passed in the baseline have disappeared.
 """
+
+EXIT_CODES: Mapping[int, str] = {
+    BELOW_THRESHOLD: "a success rate is below --min-pass-rate",
+    TOO_MANY_ERRORS: "too many errors, or missing or unreadable records",
+    NOT_VALID: "a task is not valid",
+    STOPPED_EARLY: "aborted: repeated identical errors or a missing prerequisite",
+    WORSE: "worse or more expensive than the baseline",
+    UNDECIDED: "undecided against the baseline",
+}
+"""Meaning of the exit codes that are not pytest's own, as the summary prints them."""
 
 _ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNDECIDED)
 """Exit codes by precedence, where several apply."""

@@ -32,6 +32,8 @@ class ListedRun:
     """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded."""
     finished: bool
     """Whether the run was completed; one that goes on or was killed is not."""
+    has_rates: bool = True
+    """Whether agents did tasks on sites: False for audits and runs on a record."""
 
     @property
     def when(self) -> str:
@@ -61,17 +63,19 @@ def list_runs(folder: Path) -> list[ListedRun]:
     return sorted(found, key=lambda run: (run.started, run.path.name), reverse=True)
 
 
-def chosen_run(given: Path | None, *, start: Path | None = None) -> Path:
+def chosen_run(given: Path | None, *, start: Path | None = None, with_rates: bool = False) -> Path:
     """Return ``given``, or the newest run of the project for None and for ``latest``.
 
-    A directory named ``latest`` takes precedence. Raises `UsageError` when there is no run.
+    A directory named ``latest`` takes precedence. With ``with_rates``, audits and replays are skipped.
+    Raises `UsageError` when there is no run.
     """
     if given is not None and (str(given) != LATEST or given.is_dir()):
         return given
     folder = find_runs(start or Path.cwd())
-    runs = list_runs(folder)
+    runs = [run for run in list_runs(folder) if run.has_rates or not with_rates]
     if not runs:
-        raise UsageError(f"expected a run in {folder}, found none; name a run's directory")
+        what = "a run of agents on sites" if with_rates else "a run"
+        raise UsageError(f"expected {what} in {folder}, found none; name a run's directory")
     return runs[0].path
 
 
@@ -86,6 +90,7 @@ def _listed(path: Path) -> ListedRun | None:
         started=float(started) if isinstance(started, int | float) else 0.0,
         rates=tuple(_rates(summary or {})),
         finished=summary is not None,
+        has_rates=not (facts.get("audit") or facts.get("on_record")),
     )
 
 

@@ -17,7 +17,7 @@ from pytest_webarena.results.conditions import (
     Difference,
     Source,
     browsers_of,
-    check_rates,
+    check_on_sites,
     differences,
     invocations,
 )
@@ -66,7 +66,7 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         _refuse_links(source)
     read = [(RunDir(source), RunDir(source).facts(), RunDir(source).read()) for source in sources]
     for run, facts, _ in read:
-        check_rates(run.path, facts)
+        check_on_sites(run.path, facts)
     best: dict[TrialKey, tuple[TrialRecord, Path]] = {}
     found = 0
     for run, _, stored in read:

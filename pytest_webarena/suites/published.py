@@ -101,7 +101,7 @@ SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _TABLE}
 def find_suite(name: str) -> Suite:
     """The published suite called ``name``. `UsageError` names the known ones."""
     if name not in SUITES:
-        raise UsageError(f"expected a suite or a JSON file, found {name!r}; {closest(name, SUITES)}")
+        raise UsageError(f"expected a suite or a task file, found no {name!r}; {closest(name, SUITES)}")
     return SUITES[name]
 
 

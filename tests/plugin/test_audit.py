@@ -127,6 +127,7 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
         + TEMPLATE.replace("sites: []", "sites: []\n    tags: [audit-sibling-passes]")
     )
     assert result.ret == 12
+    assert "exit code 12: a task is not valid" in result.outlines
     result.assert_outcomes(passed=36, failed=6, errors=2)
     assert findings(pytester) == {
         "fine": "valid", "unsolvable": "unsolvable", "easy": "too easy", "flaky": "flaky", "odd": "error",

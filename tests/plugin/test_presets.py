@@ -8,6 +8,8 @@ from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.plugin.settings import Settings
 from pytest_webarena.plugin.stash import settings_of
 
+from .conftest import task_file
+
 SEEN = {"kinds": ["accessibility_tree"], "extractor": "exact", "compat": True, "max_obs_length": 1920}
 
 
@@ -49,7 +51,14 @@ def test_reach_takes_a_word_or_names(pytester: pytest.Pytester, given: str, reac
     assert settings(pytester, f"--reachable-sites={given}").options.reach == reach
 
 
+def test_reachable_sites_must_be_in_the_catalogue(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".tasks.yaml", a=task_file("a", sites="[map]"))
+    result = pytester.runpytest("a.tasks.yaml", "--agent=null", "--reachable-sites=map,wikipedai")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--reachable-sites: expected sites of the catalogue, found wikipedai; did you mean*"])
+
+
 @pytest.mark.parametrize("given", ["", ",", "task,wikipedia"])
-def test_what_is_neither_is_told(pytester: pytest.Pytester, given: str) -> None:
+def test_other_values_of_reachable_sites_are_refused(pytester: pytest.Pytester, given: str) -> None:
     with pytest.raises(pytest.UsageError, match="--reachable-sites: expected task, environment or names of sites"):
         settings(pytester, f"--reachable-sites={given}")

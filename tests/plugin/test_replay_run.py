@@ -140,6 +140,7 @@ def test_a_damaged_recording_is_an_error(pytester: pytest.Pytester, recording: P
         (["--replay-run=before", "--agent=na", "--min-pass-rate=0.5"], "expected no --min-pass-rate"),
         (["--replay-run=before", "--agent=na", "--audit"], "expected no --a"),
         (["--replay-of=clerk", "--agent=na"], "expected --replay-run"),
+        (["--replay-run=before", "--replay-of=clark", "--agent=na"], "before (clerk), found 'clark'"),
     ],
 )
 def test_what_it_can_not_be_combined_with(

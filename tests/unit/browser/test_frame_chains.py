@@ -11,6 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.tabs import frame_chains
 from pytest_webarena.browser.tabs.frame_chains import FrameChains
+from pytest_webarena.signals import ElementRecord
 
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "Page.getFrameTree": {"frameTree": {"frame": {"id": "page"}, "childFrames": [{"frame": {"id": "inner"}}]}},
@@ -65,6 +66,19 @@ def test_what_stays_unknown_is_given_up() -> None:
     asyncio.run(chains.follow("inner", browser))
     assert browser.followed == []
     assert len(browser.faults) == 5
+
+
+def test_an_event_from_a_frame_that_was_given_up_has_it_followed_again() -> None:
+    browser = Browser(*[PlaywrightError("busy")] * 4)
+    chains = FrameChains("function")
+    chains.listened("page", browser, 3)
+    chains.listened("inner", browser, 4)
+    asyncio.run(chains.follow("inner", browser))
+    assert browser.followed == []
+    element = ElementRecord(tag="html", attributes={}, nth=1, children=1, nth_of_type=1, of_type=1, within="frame")
+    assert chains.continued("inner", (element,), False) == ((element,), False, "inner")
+    asyncio.run(chains.follow_again("inner"))
+    assert browser.followed == [("inner", 3)]
 
 
 def test_a_frame_that_listens_before_the_document_around_it_is_followed_later() -> None:

@@ -220,7 +220,7 @@ def test_a_replay_that_broke_off_proves_less() -> None:
     found = run(BOTH, {"audit-mute": {"steps": 2}})
     assert found.notes == ("audit-mute broke off at step 1 of 3",)
     assert [trial.agent for trial in found.trials if trial.broke_off] == ["audit-mute"]
-    assert any(line.endswith("(100.0%), 1 broke off early") for line in audit_lines(findings(found)))
+    assert any(line.endswith("(100.0%), 1 stopped early") for line in audit_lines(findings(found)))
 
 
 BESIDE = "in place of step 2: button 'Close', not button 'Save'"

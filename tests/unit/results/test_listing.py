@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,17 @@ def test_the_newest_is_meant(project: Path) -> None:
     assert chosen_run(Path("other")) == Path("other")
     (project / "deep" / "latest").mkdir()
     assert chosen_run(Path("latest")) == Path("latest")
+
+
+@pytest.mark.parametrize("fact", [{"audit": True}, {"on_record": "webarena-runs/a-second"}])
+def test_what_makes_no_rate_is_passed_over_where_rates_are_wanted(project: Path, fact: dict[str, Any]) -> None:
+    newest = project / "webarena-runs" / "0-third"
+    facts = json.loads((newest / "run.json").read_text())
+    (newest / "run.json").write_text(json.dumps({**facts, **fact}))
+    assert chosen_run(None) == newest
+    assert (
+        chosen_run(None, with_rates=True) == chosen_run(Path("latest"), with_rates=True) == newest.parent / "a-second"
+    )
 
 
 def test_commands_say_which_run_they_look_at(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,8 +198,8 @@ def test_what_the_sites_did() -> None:
     report = BrokerReport(apps={"homepage": app}, problems=("it was killed and started again",))
     lines = list(site_lines(report))
     assert texts(lines) == [
-        "homepage       60 leases, 3 waited 500 ms (max 2.5 s), hand-over 0.5 ms,",
-        "               1 reset 20 ms, 40 handed on clean, 1 broken, 2 failed starts,",
+        "homepage       60 leases, 3 waited 500 ms (max 2.5 s), granted in 0.5 ms,",
+        "               1 reset 20 ms, 40 reused, 1 broken, 2 failed starts,",
         "               4 replicas at most",
         "sites: it was killed and started again",
     ]

@@ -68,7 +68,7 @@ def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: Ma
     make_tasks("a", "b-wrong", "c", "d-odd")
     result = canned.runpytest(*BOTH, "--stop-when-settled")
     assert "not needed" not in "\n".join(result.outlines)
-    assert "until          not decided at 5 points before the trials were over" in result.outlines
+    assert "settled        no: undecided at 5 points after all trials" in result.outlines
     assert len(RunDir(canned.path / "run").records()) == 8
 
 

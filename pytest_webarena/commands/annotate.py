@@ -101,13 +101,13 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
                 f"{path}: expected the columns task and label, found no {' and no '.join(sorted(missing))}"
             )
         found: dict[TrialKey, Labelled] = {}
-        wrongs = ErrorCollector()
+        errors = ErrorCollector()
         for row in rows:
-            with wrongs.of_one():
+            with errors.of_one():
                 _take(row, f"{path}, line {rows.line_num}", records, found)
     except (OSError, UnicodeError, csv.Error) as error:
         raise UsageError(f"{path}: expected a CSV file with the columns {', '.join(COLUMNS)}, found: {error}") from None
-    wrongs.tell()
+    errors.tell()
     if not found:
         raise UsageError(f"{path}: expected labels (yes or no) of at least one trial, found none")
     return tuple(found.values())
@@ -149,9 +149,9 @@ def compare(labelled: Sequence[Labelled]) -> dict[str, Agreement]:
     """Return the agreement of each of `_WHOSE` with people, over the trials to which it applies."""
     found = {}
     for whose in _WHOSE:
-        pairs = [(each.done, told) for each in labelled if (told := each.told(whose)) != "none"]
+        pairs = [(each.done, result) for each in labelled if (result := each.told(whose)) != "none"]
         if pairs:
-            found[whose] = Agreement((_decision(done), _decision(told)) for done, told in pairs)  # type: ignore[misc]
+            found[whose] = Agreement((_decision(done), _decision(result)) for done, result in pairs)  # type: ignore[misc]
     return found
 
 
@@ -185,11 +185,11 @@ def _report(labelled: Sequence[Labelled]) -> Iterator[str]:
         yield f"{whose:<24}{cells}"
     yield "  precision: of what passes, what people call done; recall: of what people call done, what passes;"
     yield "  open: trials of which it can't tell, which count as no agreement."
-    apart = disagreements(labelled)
-    if apart:
+    opposed = disagreements(labelled)
+    if opposed:
         yield ""
         yield "key nodes and outcome checks say the contrary:"
-    for each in apart:
+    for each in opposed:
         nodes = "reached" if each.told("key nodes") else "not reached"
         people = "done" if each.done else "not done"
         yield f"  {_name(each.record)}: key nodes {nodes}, people say {people}"
@@ -259,8 +259,8 @@ def _add(options: argparse.Namespace) -> int:
     labels = add_labels(run, options.labels)
     people = ", ".join(dict.fromkeys(each.by for each in labels))
     trials = len({each.trial for each in labels})
-    told = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
-    print(f"{told}: webarena compare tables {options.run_dir} counts them")
+    text = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
+    print(f"{text}: webarena compare tables {options.run_dir} counts them")
     return 0
 
 

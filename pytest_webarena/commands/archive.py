@@ -69,7 +69,7 @@ def _record(options: argparse.Namespace) -> int:
         raise UsageError(f"record: nothing was recorded (pytest ended with {code}); what it said is above")
     archive = _open([Path(options.output)])
     print(f"{options.output}: {_summary(archive)}")
-    _tell_ambiguous(archive)
+    _print_ambiguous(archive)
     archive.close()
     return 1 if code else 0
 
@@ -123,7 +123,7 @@ def _summary(archive: Archive) -> str:
     return f"{archive.count} captures ({shown or 'of nothing'})"
 
 
-def _tell_ambiguous(archive: Archive) -> None:
+def _print_ambiguous(archive: Archive) -> None:
     ambiguous = archive.ambiguous()
     if ambiguous:
         print("answered in several ways, of which the newest is served ('at' chooses another moment):")
@@ -154,7 +154,7 @@ def _check(options: argparse.Namespace) -> int:
     problems = damaged(options.files)
     for problem in problems:
         print(problem)
-    _tell_ambiguous(archive)
+    _print_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
     if cut := sum(each.cut for each in archive.captures()):
         print(f"of {cut} there is only the beginning, by what is said of them: they are not served")

@@ -192,8 +192,8 @@ def _lines(found: Sequence[Continued], model: str, usage: Usage, short: int) -> 
     yield from textwrap.wrap(f"{printable(model)}: {len(found)} statements, {', '.join(usage_words(usage))}", _WIDTH)
     similar = [each.similarity for each in found]
     others = [each.others for each in found if each.others is not None]
-    beside = f"; with other tasks' {statistics.fmean(others):.2f}" if others else ""
-    yield f"similarity {statistics.fmean(similar):.2f} on average, {max(similar):.2f} at most{beside}"
+    reference = f"; with other tasks' {statistics.fmean(others):.2f}" if others else ""
+    yield f"similarity {statistics.fmean(similar):.2f} on average, {max(similar):.2f} at most{reference}"
     if short:
         yield f"{short} of fewer than {FEWEST_WORDS} words left out"
     yield ""
@@ -201,8 +201,8 @@ def _lines(found: Sequence[Continued], model: str, usage: Usage, short: int) -> 
     for each in found:
         *above, last = textwrap.wrap(printable(each.task), 38, break_on_hyphens=False) or [""]
         yield from above
-        told = "–" if each.others is None else f"{each.others:.2f}"
-        yield f"{last:<40}{each.words:>8}{each.similarity:>10.2f}{told:>10}{each.run:>12}"
+        mean = "–" if each.others is None else f"{each.others:.2f}"
+        yield f"{last:<40}{each.words:>8}{each.similarity:>10.2f}{mean:>10}{each.run:>12}"
     yield ""
     yield from textwrap.wrap(
         "No verdict: a high figure among low ones says that the model knows the text, a low one does not say that it "

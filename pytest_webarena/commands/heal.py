@@ -68,8 +68,8 @@ def _run(options: argparse.Namespace) -> int:
     unsure = [] if options.trust_place else [each for each in done if each.works and each.unsure]
     left = _rewrite([each for each in done if each.works and each.changes and each not in unsure], write=options.write)
     broken = [each.task.id for each in done if not each.works]
-    _tell(done, broken, left, untried)
-    _tell_unsure(unsure)
+    _print_summary(done, broken, left, untried)
+    _print_unsure(unsure)
     return 1 if broken or left or unsure or not done else 0
 
 
@@ -188,7 +188,7 @@ def _diff(before: str, after: str, name: str) -> list[str]:
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
-def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
+def _print_summary(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
     healed = [each for each in done if each.works and each.changes]
     said = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
     said += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
@@ -201,7 +201,7 @@ def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int
         raise UsageError("expected tasks with solutions on sites of the catalogue, found none")
 
 
-def _tell_unsure(unsure: Sequence[Healed]) -> None:
+def _print_unsure(unsure: Sequence[Healed]) -> None:
     for each in unsure:
         which = f"step{'s' if len(each.unsure) > 1 else ''} {', '.join(map(str, each.unsure))}"
         kept = ", so nothing of it is rewritten" if each.changes else ""

@@ -103,13 +103,13 @@ def _run(options: argparse.Namespace) -> int:
     if options.flags is not None:
         flags = read_flags(options.flags)
         history.flag(flags)
-        if strangers := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
-            print(f"--flags {options.flags}: of no task that was named: {', '.join(strangers)}", file=sys.stderr)
+        if unknown := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
+            print(f"--flags {options.flags}: of no task that was named: {', '.join(unknown)}", file=sys.stderr)
     due = [task for task in tasks if not options.only_due or history.due(task, every=options.every * DAY)]
     if not due:
         found = [entry.at for task in tasks if (entry := history.last(task)) is not None]
         days = options.every - (time.time() - min(found)) / DAY
-        _tell_unreadable(history)
+        _print_unreadable(history)
         print(f"none of {len(tasks)} tasks is due; the next one is in {days:.0f} days")
         return NOTHING_DUE
     return _check(options, history, due, [task for task in tasks if task not in due])
@@ -125,11 +125,11 @@ def _months(options: argparse.Namespace, history: History) -> int:
         print(json.dumps(data, indent=1))
     else:
         print("\n".join(decay_lines(months)) if months else f"no check is kept in {options.folder}")
-    _tell_unreadable(history)
+    _print_unreadable(history)
     return 0
 
 
-def _tell_unreadable(history: History) -> None:
+def _print_unreadable(history: History) -> None:
     if history.unreadable:
         lines = "a line" if history.unreadable == 1 else f"{history.unreadable} lines"
         why = "damaged, or of no time that has been"
@@ -186,7 +186,7 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
         print("\n".join(lines(findings, flags)))
         news = len(alerts["alerts"])
         print(f"\nreport: {target}; {news} new in {alerts_file}")
-    _tell_unreadable(history)
+    _print_unreadable(history)
     statuses = {each.status for each in findings}
     if statuses & {"broken", "drifted"}:
         return 1

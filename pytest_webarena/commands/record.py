@@ -266,7 +266,11 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
         if path:
             start.append(f"{site}:{path}")
     start = start or _start_of(evidence)
-    intent = options.intent or _told(options.source) or (_asked("what is the agent to do? ", "--intent") if ask else "")
+    intent = (
+        options.intent
+        or _recorded_intent(options.source)
+        or (_asked("what is the agent to do? ", "--intent") if ask else "")
+    )
     if not intent and ask:
         raise UsageError("expected an intent, found none; give it with --intent")
     id = options.id or _id(intent)
@@ -315,7 +319,7 @@ def _start_of(evidence: Evidence | None) -> list[str]:
     return [f"{first}:{each}" if each.startswith("/") else each for each in found if each]
 
 
-def _told(source: Path | None) -> str:
+def _recorded_intent(source: Path | None) -> str:
     """The intent of a recorded trial."""
     if (kept := _kept(source)) is not None:
         return kept.intent

@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
         proposals = list(
             _proposals([task for task in report.tasks if task.location.path == str(path)], recorded, noise)
         )
-        if proposals and not _tell(path, proposals, write=options.write):
+        if proposals and not _print_or_write(path, proposals, write=options.write):
             code = 1
     if not recorded:
         raise UsageError(f"expected passed trials of {options.agent} with a ledger in the run, found none")
@@ -92,7 +92,7 @@ def _lists_changes(check: Check) -> bool:
     return check.kind == "changes" or any(map(_lists_changes, check.children))
 
 
-def _tell(path: Path, proposals: Sequence[Proposal], *, write: bool) -> bool:
+def _print_or_write(path: Path, proposals: Sequence[Proposal], *, write: bool) -> bool:
     """Print the proposals, or write them from the end of the file on. Returns whether all could be written."""
     text, whole = path.read_text(encoding="utf-8"), True
     for proposal in sorted(proposals, key=lambda each: each.tasks[0].location.line, reverse=True):

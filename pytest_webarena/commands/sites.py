@@ -83,17 +83,17 @@ def _list(options: argparse.Namespace) -> int:
         ]
         if app.depends_on:
             about.append(f"with {', '.join(app.depends_on)}")
-        _say(app.name, ", ".join(about))
+        _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
             who = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
-            _say(f"  {site.name}", f"{site.start_url}{who}")
+            _print_row(f"  {site.name}", f"{site.start_url}{who}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            _say("  accounts", ", ".join(names[:3]) + more)
+            _print_row("  accounts", ", ".join(names[:3]) + more)
         if app.databases:
-            _say("  databases", ", ".join(f"{name} ({one.engine})" for name, one in app.databases.items()))
+            _print_row("  databases", ", ".join(f"{name} ({one.engine})" for name, one in app.databases.items()))
     return 0
 
 
@@ -114,16 +114,16 @@ def _doctor(options: argparse.Namespace) -> int:
     works, sentence = sandbox.examine()  # optional: agents that need a sandbox report its absence themselves
     findings.append(Diagnosis(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
-        _tell(finding)
+        _print_finding(finding)
     failed = 0
     if not options.quick:
         here = {finding.subject for finding in findings if finding.state == "ok"}
         present = [app for app in apps if here >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
-            _tell(finding)
+            _print_finding(finding)
         if "browser" in here:
             for finding in _sign_ins(catalogue, options, present):
-                _tell(finding)
+                _print_finding(finding)
                 failed += finding.state == "failed"
     missing = sum(finding.state == "missing" for finding in findings)
     print(("nothing is missing" if not missing else f"{missing} missing") + (f", {failed} failed" if failed else ""))
@@ -185,10 +185,10 @@ def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[
                 yield Diagnosis(subject=app.name, state="note", text=text)
 
 
-def _tell(finding: Diagnosis) -> None:
+def _print_finding(finding: Diagnosis) -> None:
     marks = {"ok": "ok", "note": "note", "missing": "MISSING", "failed": "FAILED"}
     first, *commands = finding.text.splitlines()
-    _say(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
+    _print_row(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
     for command in commands:
         print(f"    {command.strip()}")  # not wrapped, so that it can be copied
 
@@ -228,7 +228,7 @@ def _up(options: argparse.Namespace) -> int:
         print(missed, file=sys.stderr)
     wanted, missing = _present(_apps(catalogue, options.names, asked_only=True))
     for finding in missing:
-        _tell(finding)
+        _print_finding(finding)
     if not wanted:
         raise SiteMissing("none of the sites asked for is here")
     settings = DaemonSettings(
@@ -282,7 +282,7 @@ def _down(options: argparse.Namespace) -> int:
 
 def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str]) -> None:
     """Wait until all of ``apps`` are up or have failed, and print the progress."""
-    began, told = time.monotonic(), 0.0
+    began, printed = time.monotonic(), 0.0
     fancy = sys.stdout.isatty()
     before: set[str] = set()
     while True:
@@ -293,8 +293,8 @@ def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str])
         if fancy:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{('starting: ' + text if starting else '')[:width]:<{width}}", end="" if starting else "\r")
-        elif starting and (done != before or time.monotonic() - told >= _SAY_AGAIN) and time.monotonic() - began > 2:
-            told = time.monotonic()
+        elif starting and (done != before or time.monotonic() - printed >= _SAY_AGAIN) and time.monotonic() - began > 2:
+            printed = time.monotonic()
             print(f"starting: {text}", flush=True)
         before = done
         if not starting:
@@ -395,9 +395,9 @@ def _chosen(status: DaemonStatus, names: Iterable[str]) -> list[DaemonSite]:
 
 
 def _show(site: DaemonSite) -> None:
-    _say(site.app, f"{site.state} for {site.seconds:.0f} s")
+    _print_row(site.app, f"{site.state} for {site.seconds:.0f} s")
     for name, access in site.access.items():
-        _say(f"  {name}", access.start)
+        _print_row(f"  {name}", access.start)
     for line in _lines(site.problem):
         print(f"  {line}")
 
@@ -407,7 +407,7 @@ def _lines(text: str) -> Iterator[str]:
         yield from textwrap.wrap(line, _WIDTH - 2, break_long_words=False) if not line.startswith(" ") else [line]
 
 
-def _say(label: str, text: str, *, width: int = _LABEL) -> None:
+def _print_row(label: str, text: str, *, width: int = _LABEL) -> None:
     lines = textwrap.wrap(text, _WIDTH - width, break_long_words=False, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         head = label if number == 0 else ""

@@ -308,7 +308,7 @@ def _share(data: Mapping[str, Any], whole: int | None, *path: str) -> int | None
     return None if count is None or whole is None or count > whole else count
 
 
-_UNTOLD = Usage(calls=1, untold_calls=1, cost=None)
+_UNKNOWN_USAGE = Usage(calls=1, untold_calls=1, cost=None)
 
 
 def _usage(data: object, *, sent: str, got: str) -> Usage:
@@ -318,21 +318,21 @@ def _usage(data: object, *, sent: str, got: str) -> Usage:
     stays valid.
     """
     if not isinstance(data, dict):
-        return _UNTOLD
+        return _UNKNOWN_USAGE
     put, out = _count(data.get(sent)), _count(data.get(got))
-    told, total = data.get(got), _count(data.get("total_tokens"))
+    reported, total = data.get(got), _count(data.get("total_tokens"))
     # Gemini and xAI count reasoning tokens in the total only, not in the output.
     thought = max(0, (total or 0) - (put or 0) - (out or 0)) if put else 0
-    if thought and (told is None or out is not None):
+    if thought and (reported is None or out is not None):
         out = (out or 0) + thought
     reasoning = _share(data, out, f"{got}_details", "reasoning_tokens")
     counts = {
         "input_tokens": put,
         "cached_input_tokens": _share(data, put, f"{sent}_details", "cached_tokens"),
         "output_tokens": out,
-        "reasoning_tokens": reasoning if told is None or reasoning is None else max(reasoning, thought),
+        "reasoning_tokens": reasoning if reported is None or reasoning is None else max(reasoning, thought),
     }
     if not put:  # no prompt has 0 tokens: proxies that do not count report this
-        return _UNTOLD
+        return _UNKNOWN_USAGE
     known = {name: count for name, count in counts.items() if count is not None}
-    return Usage(calls=1, **known) if len(known) == len(counts) else _UNTOLD
+    return Usage(calls=1, **known) if len(known) == len(counts) else _UNKNOWN_USAGE

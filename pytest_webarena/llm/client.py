@@ -244,8 +244,8 @@ class ModelClient:
                 raise self._too_late(request, failures, began)
             failures.count, failures.last = failures.count + 1, str(fault)
             if fault.rejection:
-                said = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
-                raise RequestRejected(said, fault.rejection, answer=fault.answer)
+                message = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
+                raise RequestRejected(message, fault.rejection, answer=fault.answer)
             if not fault.again:
                 raise ModelRefused(f"{self._who(request)} refused the request: {fault}")
             delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)

@@ -56,7 +56,7 @@ def read_error(body: object) -> ErrorBody:
         deeper: list[tuple[str, object]] = []
         for name, value in level[:_MOST]:
             if isinstance(value, str) and name in _MESSAGES:
-                rest, inner = _apart(value)
+                rest, inner = _split_message(value)
                 deeper += [("", each) for each in inner]
                 if rest and not _is_page(rest):
                     messages.append(rest[:_LONGEST])
@@ -79,7 +79,7 @@ def _codes(part: Mapping[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-def _apart(text: str) -> tuple[str, list[object]]:
+def _split_message(text: str) -> tuple[str, list[object]]:
     """Split a message into its text and the body that it quotes, as gateways do with errors from behind them.
 
     The quoted body is JSON or a Python literal.

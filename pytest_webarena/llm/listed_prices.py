@@ -25,13 +25,13 @@ class ListedPrice:
         """Return the cost of these tokens in US dollars; None where the package does not know it."""
         import genai_prices
 
-        told = genai_prices.Usage(
+        counts = genai_prices.Usage(
             input_tokens=usage.input_tokens,
             cache_read_tokens=usage.cached_input_tokens,
             output_tokens=usage.output_tokens,
         )
         try:
-            found = genai_prices.calc_price(told, self.model, provider_api_url=self.url)
+            found = genai_prices.calc_price(counts, self.model, provider_api_url=self.url)
             dollars = float(found.total_price)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return None

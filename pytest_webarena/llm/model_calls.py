@@ -141,8 +141,8 @@ class ModelCalls:
     def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
         """Reserve one request that is expected to cost ``estimate`` US dollars. Raises `BudgetSpent`."""
         with self._transaction() as database:
-            if told := self._exhausted(database):
-                raise BudgetSpent(told)
+            if exhausted := self._exhausted(database):
+                raise BudgetSpent(exhausted)
             not_before = now
             if self._rate is not None:
                 row = database.execute(
@@ -206,8 +206,8 @@ class ModelCalls:
         (spent,) = database.execute(
             "select total(case state when 'reserved' then reserved else coalesce(cost, reserved) end) from calls"
         ).fetchone()
-        told = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
-        return told if spent >= self._max_cost else ""
+        text = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
+        return text if spent >= self._max_cost else ""
 
     def lines(self) -> tuple[CallTotals, ...]:
         """Return the account, by purpose and model."""

@@ -44,10 +44,10 @@ def converse(
     while True:
         reply = send(messages)
         asked, text = asked + 1, reply.text or reply.refusal
-        told = _CUT if reply.is_cut else read(reply.said if reply.text else text)
-        if not isinstance(told, str):
-            return Conversed(read=told, last=text, asked=asked)
-        found = told
+        result = _CUT if reply.is_cut else read(reply.said if reply.text else text)
+        if not isinstance(result, str):
+            return Conversed(read=result, last=text, asked=asked)
+        found = result
         if asked >= most:
             return Conversed(read=found, last=text, asked=asked)
         messages = (*messages, reply.message, Message(role="user", text=found))

@@ -191,7 +191,7 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
         body = _body_of(error.response.text)  # the SDK keeps only a part of it
-        told = _said(body) or _text_of(error.message)[:_SAID]
+        told = _error_text(body) or _text_of(error.message)[:_SAID]
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address belongs to something else.
         again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
@@ -215,7 +215,7 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         raise
 
 
-def _said(body: object) -> str:
+def _error_text(body: object) -> str:
     if messages := read_error(body).messages:
         return messages[0][:_SAID]
     return _text_of(str(body))[:_SAID] if body else ""
@@ -278,7 +278,7 @@ def _is_blocked(answers: _Events) -> bool:
 def _error_in_answer(reported: object, *, billed: bool, answer: Mapping[str, Any] | None = None) -> RequestFault:
     """The fault for an error that came with HTTP 200. Its code may be an HTTP status."""
     rejection = rejection_of(read_error(reported).status or 400, reported)
-    text = f"an error in place of a reply: {_said(reported)}"
+    text = f"an error in place of a reply: {_error_text(reported)}"
     # A request that is too long is refused before any work is done.
     return RequestFault(text, billed=billed and rejection != "context", rejection=rejection, answer=answer)
 

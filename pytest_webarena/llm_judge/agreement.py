@@ -52,24 +52,24 @@ class Agreement:
     @property
     def accuracy(self) -> Share:
         """Share of cases in which the judge's pass or fail agrees with the label."""
-        return Share(some=sum(_verdict(right) == _verdict(told) for right, told in self.pairs), of=len(self.pairs))
+        return Share(some=sum(_verdict(right) == _verdict(judged) for right, judged in self.pairs), of=len(self.pairs))
 
     @property
     def precision(self) -> Share:
         """Share of the answers that the judge passes which should pass."""
-        passed = [right for right, told in self.pairs if told == "correct"]
+        passed = [right for right, judged in self.pairs if judged == "correct"]
         return Share(some=passed.count("correct"), of=len(passed))
 
     @property
     def recall(self) -> Share:
         """Share of the answers that should pass which the judge passes."""
-        right = [told for right, told in self.pairs if right == "correct"]
+        right = [judged for right, judged in self.pairs if right == "correct"]
         return Share(some=right.count("correct"), of=len(right))
 
     @property
     def passing(self) -> Passing:
         """Numbers of cases by label and judge. A grade that could not be read is not a pass."""
-        passed = Counter((right == "correct", told == "correct") for right, told in self.pairs)
+        passed = Counter((right == "correct", judged == "correct") for right, judged in self.pairs)
         return Passing(
             tp=passed[(True, True)], fp=passed[(False, True)], tn=passed[(False, False)], fn=passed[(True, False)]
         )
@@ -77,7 +77,7 @@ class Agreement:
     @property
     def unreadable(self) -> int:
         """Number of cases without a grade that could be read."""
-        return sum(told is None for _, told in self.pairs)
+        return sum(judged is None for _, judged in self.pairs)
 
     @property
     def confusion(self) -> Counter[tuple[Decision, Decision | None]]:
@@ -102,8 +102,8 @@ class Agreement:
         if observed is None:
             return None
         rights = Counter(_verdict(right) for right, _ in self.pairs)
-        tolds = Counter(_verdict(told) for _, told in self.pairs)
-        chance = sum(rights[each] * tolds[each] for each in rights) / len(self.pairs) ** 2
+        grades = Counter(_verdict(judged) for _, judged in self.pairs)
+        chance = sum(rights[each] * grades[each] for each in rights) / len(self.pairs) ** 2
         return (observed - chance) / (1 - chance) if chance < 1 else None
 
 

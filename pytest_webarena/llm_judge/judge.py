@@ -76,8 +76,8 @@ class Judge:
 
     def off(self, kind: QuestionKind) -> str:
         """Return why the judge may not be asked this kind of question; empty when it may."""
-        told = self._off if isinstance(self._off, str) else self._off.get(kind, "")
-        return told or ("" if self.settings.model else NO_JUDGE)
+        reason = self._off if isinstance(self._off, str) else self._off.get(kind, "")
+        return reason or ("" if self.settings.model else NO_JUDGE)
 
     def identity(self, kind: QuestionKind) -> JudgeIdentity:
         """Return the judge's identity for a kind of question."""
@@ -131,7 +131,7 @@ class JudgeSession:
         self._identities: dict[JudgeIdentity, None] = {}
         self._kinds: dict[QuestionKind, None] = {}
         self._usage = Usage()
-        self._told: dict[Question, Grade | JudgeUnreadable] = {}
+        self._grades: dict[Question, Grade | JudgeUnreadable] = {}
         self.refused = ""
         """Why a question was refused, if one was."""
 
@@ -169,18 +169,18 @@ class JudgeSession:
         if off := judge.off(question.kind):
             self.refused = off
             raise JudgeOff(off)
-        if question not in self._told:  # several gradings ask the same question
+        if question not in self._grades:  # several gradings ask the same question
             self._questions += 1
             self._identities[judge.identity(question.kind)] = None
             self._kinds[question.kind] = None
             try:
-                self._told[question] = self._asked(question)
+                self._grades[question] = self._asked(question)
             except JudgeUnreadable as unreadable:
-                self._told[question] = unreadable
-        told = self._told[question]
-        if isinstance(told, JudgeUnreadable):
-            raise told
-        return told
+                self._grades[question] = unreadable
+        result = self._grades[question]
+        if isinstance(result, JudgeUnreadable):
+            raise result
+        return result
 
     def _asked(self, question: Question) -> Grade:
         judge, identity = self._judge, self._judge.identity(question.kind)
@@ -305,8 +305,8 @@ class JudgeSession:
         return reply, used
 
 
-def _again(reply: ModelReply, told: str) -> tuple[Message, Message]:
-    return replace(reply.message, items=()), Message(role="user", text=told)
+def _again(reply: ModelReply, objection: str) -> tuple[Message, Message]:
+    return replace(reply.message, items=()), Message(role="user", text=objection)
 
 
 def _doubt(read: Read) -> str:

@@ -211,10 +211,10 @@ def find_measurement(judge: JudgeIdentity) -> KnownJudge | None:
         data: Mapping[str, Any] = json.loads(_file(judge).read_text(encoding="utf-8"))
         if data["schema_version"] != _VERSION:
             return None
-        told = {name: data[name] for name in KnownJudge.__dataclass_fields__ if name != "errors"}
+        known = {name: data[name] for name in KnownJudge.__dataclass_fields__ if name != "errors"}
         rows = data.get("confusion") or ()  # older files have a confusion matrix but no errors
         confusion = {(row["right"], row["told"]): int(row["cases"]) for row in rows}
-        return KnownJudge(**told, errors=_errors(confusion) if confusion else None)
+        return KnownJudge(**known, errors=_errors(confusion) if confusion else None)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -252,8 +252,8 @@ def _only(text: str, read: Callable[[str, bool], T | None], seal: str, *, alone:
     """
     lines = [line for line in own_lines(text) if line.strip(_DECORATION)]
     if sealed := [own for line in lines if (own := unsealed(line, seal)) is not None]:
-        told = {read(own, True) for own in sealed}
-        return told.pop() if len(told) == 1 else None
+        grades = {read(own, True) for own in sealed}
+        return grades.pop() if len(grades) == 1 else None
     if not lines or (seal and echoes):
         return None
     if (last := read(lines[-1], alone)) is None:

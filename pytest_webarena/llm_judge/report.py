@@ -48,9 +48,9 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
     yield ""
     low, high = agreement.kappa_interval
     kappa = agreement.kappa
-    told = "not defined: all grades are the same" if kappa is None else f"{kappa:.3f} ({low:.3f} to {high:.3f})"
+    text = "not defined: all grades are the same" if kappa is None else f"{kappa:.3f} ({low:.3f} to {high:.3f})"
     reached = kappa is not None and kappa >= bar
-    yield f"{'kappa':<12}{told}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
+    yield f"{'kappa':<12}{text}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
     yield f"{'accuracy':<12}{_share(agreement.accuracy)}"
     yield f"{'precision':<12}{_share(agreement.precision)} of what it passes should pass"
     yield f"{'recall':<12}{_share(agreement.recall)} of what should pass it passes"
@@ -114,10 +114,10 @@ def _groups(groups: dict[str, Agreement]) -> Iterator[str]:
 def _wrong(graded: Graded) -> Iterator[str]:
     case = graded.case
     names = {grade: word for word, grade in WORDS["formula"].items()} if case.question.kind == "formula" else {}
-    told = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
+    given = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
     right = names.get(case.grade, case.grade.replace("_", " "))
     text = f"{case.about}: {case.question.answer!r} for {case.question.reference!r}"
-    yield from _wrapped(f"- {printable(text)}: {right}, it said {told}", indent="  ")
+    yield from _wrapped(f"- {printable(text)}: {right}, it said {given}", indent="  ")
 
 
 def _share(share: Share) -> str:

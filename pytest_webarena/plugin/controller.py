@@ -103,7 +103,7 @@ class Controller:
         self._stopped = False
         """Whether an option ended the run early (``--maxfail``, ``--stepwise``), and not the user."""
         self._left_out: LeftOut | None = None
-        self._told_serial = False
+        self._serial_reported = False
 
     @property
     def run_dir(self) -> RunDir | None:
@@ -151,8 +151,8 @@ class Controller:
         self._left_out = xdist.read_left_out(node) or self._left_out
         self._plan = xdist.read_plan(node) or self._plan
         xdist.read_deselected(node)
-        if not self._told_serial and (reasons := xdist.read_serial(node)):
-            self._told_serial = True
+        if not self._serial_reported and (reasons := xdist.read_serial(node)):
+            self._serial_reported = True
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None:
                 reporter.ensure_newline()
@@ -383,7 +383,7 @@ class Controller:
             here = self._config.stash.get(PLAN, self._plan)
             plan |= {trial.key: trial for trial in here if trial.key not in plan}
             taken = {trial.key for trial in here}
-            told = [
+            updated = [
                 replace(
                     trial,
                     skipped=self._skips.get(trial.node_id, trial.skipped),
@@ -392,7 +392,7 @@ class Controller:
                 )
                 for trial in plan.values()
             ]
-            plan = {trial.key: trial for trial in told}
+            plan = {trial.key: trial for trial in updated}
         self._planned = tuple(plan)
         self.coverages = cover(
             plan,

@@ -52,9 +52,9 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
         with suppress(UsageError):  # for an agent that does not exist, its trials report it
             agents[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
     lacking = [
-        f"agent {name}: {told}"
+        f"agent {name}: {missing}"
         for (name, _), task in asked.items()
-        if name in agents and not task.skip and (told := agents[name].lacks(task))
+        if name in agents and not task.skip and (missing := agents[name].lacks(task))
     ]
     if lacking:
         more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""

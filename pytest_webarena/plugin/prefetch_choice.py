@@ -31,7 +31,7 @@ _HOOKS = (
 )
 _INSTALLED = {"site-packages", "dist-packages"}
 """Folders of installed plugins, which are independent of a project's tests: pytest-timeout, rerunfailures, …"""
-_NOT_BESIDE = {
+_EXCLUDED_OPTIONS = {
     "stepwise": "--stepwise, which goes by the order of tests",
     "stepwise_skip": "--stepwise-skip, which goes by the order of tests",
     "usepdb": "--pdb, which stops one test while others go on",
@@ -43,9 +43,9 @@ def check_width(config: pytest.Config) -> None:
     """Raise `UsageError` for options that can't be combined with ``--concurrency``."""
     if config.getoption("tx", None) and (dist := config.getoption("dist")) != "load":
         raise UsageError(f"--concurrency: expected -n with --dist load, found --dist {dist}; leave --dist out")
-    for name, told in _NOT_BESIDE.items():
+    for name, conflict in _EXCLUDED_OPTIONS.items():
         if config.getoption(name, False):
-            raise UsageError(f"--concurrency: expected no {told}; leave one of them out")
+            raise UsageError(f"--concurrency: expected no {conflict}; leave one of them out")
 
 
 def serial_lines(reasons: Mapping[str, int]) -> list[str]:

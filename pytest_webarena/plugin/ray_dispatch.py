@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterSettings", "RayDispatch", "Through", "opened", "read_cluster"]
 
-_NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
+_EXCLUDED_OPTIONS = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,11 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
         raise UsageError(
             "--ray: expected no -n, found one; leave it out, --concurrency sets how many trials run on each node"
         )
-    for name in _NOT_BESIDE:
+    for name in _EXCLUDED_OPTIONS:
         if option(name, False):
-            told = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
+            option_name = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
             raise UsageError(
-                f"--ray: expected no {told}; leave one of them out (--ray={LOCAL}: trials are played here)"
+                f"--ray: expected no {option_name}; leave one of them out (--ray={LOCAL}: trials are played here)"
             )
     from pytest_webarena.cluster.cluster_address import find_address, prepare_environment
 
@@ -80,14 +80,14 @@ class RayDispatch:
     """The cluster of a run, from its first trial to its last."""
 
     def __init__(self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, tell: queue.SimpleQueue[str]):
-        self._config, self._info, self.executor, self._told = config, info, executor, tell
+        self._config, self._info, self.executor, self._messages = config, info, executor, tell
         self.header = ""
 
     def news(self) -> Iterator[str]:
         """Yield new messages about nodes, in the thread that prints them."""
         while True:
             try:
-                yield self._told.get_nowait()
+                yield self._messages.get_nowait()
             except queue.Empty:
                 return
 
@@ -141,23 +141,27 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         cluster, staged = _cluster(session, info)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    told: queue.SimpleQueue[str] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[str] = queue.SimpleQueue()
     from pytest_webarena.cluster.executor import ClusterExecutor
 
     work = _Work(config, info)
     executor = ClusterExecutor(
-        cluster, receive=work.receive, give_up=work.give_up, wrap=work.wrap, tell=lambda line: told.put(f"ray: {line}")
+        cluster,
+        receive=work.receive,
+        give_up=work.give_up,
+        wrap=work.wrap,
+        tell=lambda line: messages.put(f"ray: {line}"),
     )
-    clustered = RayDispatch(config, info, executor, told)
+    clustered = RayDispatch(config, info, executor, messages)
     try:
         executor.ready.wait()
         if not executor.members:
             why = "; ".join(executor.refused) or "no node has a processor to give (--num-cpus)"
             raise pytest.UsageError(f"--ray: expected a node to play trials, found none: {why}")
         clustered.header = _header([member.slots for member in executor.members])
-        told.put(f"ray: {clustered.header}")
+        messages.put(f"ray: {clustered.header}")
         if staged:
-            told.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
+            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:

@@ -116,7 +116,7 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
     limits, overrides, models = (facts.get(name) or {} for name in ("limits", "overrides", "models"))
     graded, judge, own = latest.get("grading") or {}, latest.get("judge"), overrides.get("limits") or {}
     place = (judge or {}).get("at") or {}
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "--audit": facts.get("audit") or None,
         "--agent": None if facts.get("audit") else facts.get("agents"),
         "--trials": facts.get("trials"),
@@ -146,9 +146,9 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
         **_cluster(facts),
     }
     if "judge" in latest:
-        told["--judge"] = judge["model"] if judge else "none"
+        found["--judge"] = judge["model"] if judge else "none"
     if judge:
-        told |= {
+        found |= {
             "--judge-prompt": judge.get("prompt_file"),
             "--judge-temperature": "none" if judge["temperature"] is None else str(judge["temperature"]),
             "--judge-url": place.get("base_url") or None,
@@ -157,7 +157,7 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
     options = (facts.get("asked") or {}).get("options") or {}
     if facts.get("audit"):  # the rest of an audit is resumed, even if it was started with a selection
         options = {name: value for name, value in options.items() if name not in _CHOOSE or name == "--suite"}
-    return {**told, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
+    return {**found, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
 
 
 def _cluster(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,15 +74,15 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     if stops is not None:
         stops.note(record, needs)
     item.user_properties.extend(facts(record))
-    told = record
+    stored = record
     if item.planned is not None:
-        run = RunDir(runtime.folder(told).parents[1])
+        run = RunDir(runtime.folder(stored).parents[1])
         record = as_expected(item.planned, record, run)  # from here on, "passed" is what the audit expects
         item.user_properties.append(("audit", record.outcome))
     runtime.prune(record)
-    report_trial(item, told, runtime.folder(told))
-    html.remember(item, runtime.folder(told))
-    hand_out(item, runtime.folder(told), told)
+    report_trial(item, stored, runtime.folder(stored))
+    html.remember(item, runtime.folder(stored))
+    hand_out(item, runtime.folder(stored), stored)
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)

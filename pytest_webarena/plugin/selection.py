@@ -88,8 +88,8 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         unrecorded = replay_run.unrecorded(items, settings.on_record)
         config.stash[LEFT_OUT] = LeftOut(unrecorded=len(unrecorded))
         config.hook.pytest_deselected(items=unrecorded)
-        gone = set(map(id, unrecorded))
-        items[:] = [item for item in items if id(item) not in gone]
+        removed = set(map(id, unrecorded))
+        items[:] = [item for item in items if id(item) not in removed]
     finished = run_info(config).finished if settings.resume is not None else ()
     if settings.shard is None and not finished:
         return
@@ -112,8 +112,8 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     )
     if elsewhere or done:
         config.hook.pytest_deselected(items=[*elsewhere, *done])
-        gone = set(map(id, (*elsewhere, *done)))
-        items[:] = [item for item in items if id(item) not in gone]
+        removed = set(map(id, (*elsewhere, *done)))
+        items[:] = [item for item in items if id(item) not in removed]
 
 
 def left_out(

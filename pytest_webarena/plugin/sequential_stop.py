@@ -62,7 +62,7 @@ class SequentialStop:
                     differences.append(second - first)
             decided = self.watch.add(differences)
             if decided and not reversible(decided, self._within(), margin=self.watch.difference):
-                self._why = self._told()
+                self._why = self._decision_text()
         return self._why
 
     def _within(self) -> tuple[float, float]:
@@ -70,15 +70,15 @@ class SequentialStop:
         first, second = ((fmean(low), fmean(high)) for low, high in (zip(*some, strict=True) for some in self._bounds))
         return difference_bounds(first, second)
 
-    def _told(self) -> str:
+    def _decision_text(self) -> str:
         first, second = self.agents
         decision, size = self.watch.decided, f"{self.watch.difference * 100:g} points"
-        told = f"{second} is {decision} than {first}"
+        text = f"{second} is {decision} than {first}"
         if decision == "alike":
-            told = f"neither {second} nor {first} is better by {size}"
+            text = f"neither {second} nor {first} is better by {size}"
         low, high = self.watch.interval()
         return (
-            f"decided after {self._next} of {len(self.order)} templates: {told} "
+            f"decided after {self._next} of {len(self.order)} templates: {text} "
             f"({100 * self.watch.confidence:g}% at all times: {points(low)} to {points(high)} points)"
         )
 

@@ -149,8 +149,8 @@ def read_left_out(node: Any) -> LeftOut | None:
     """Return the deselected trials of a worker that has ended, in the controller. All workers send the same."""
     from pytest_webarena.plugin.selection import LeftOut
 
-    told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
-    return LeftOut(**told) if told is not None else None
+    received = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
+    return LeftOut(**received) if received is not None else None
 
 
 def read_deselected(node: Any) -> None:
@@ -167,8 +167,8 @@ def send_passed_over(config: pytest.Config) -> None:
 
 def read_passed_over(node: Any) -> None:
     """Store the uncollected files of a worker that has ended, in the controller. All workers send the same."""
-    if told := getattr(node, "workeroutput", {}).get(_PASSED_OVER):
-        node.config.stash[PASSED_OVER] = told
+    if received := getattr(node, "workeroutput", {}).get(_PASSED_OVER):
+        node.config.stash[PASSED_OVER] = received
 
 
 def send_plan(config: pytest.Config) -> None:
@@ -201,8 +201,8 @@ def send_serial(config: pytest.Config, reasons: Mapping[str, int]) -> None:
 
 def read_serial(node: Any) -> dict[str, int]:
     """Return the reasons of a worker that has ended, in the controller. All workers send the same."""
-    told: dict[str, int] = getattr(node, "workeroutput", {}).get(_SERIAL, {})
-    return told
+    received: dict[str, int] = getattr(node, "workeroutput", {}).get(_SERIAL, {})
+    return received
 
 
 def scheduler(config: pytest.Config, log: Any) -> object | None:

@@ -149,15 +149,15 @@ def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
     ]
     notes = []
     for agent, each in found:
-        told = f"{agent}: {each.failed} failed {'trial' if each.failed == 1 else 'trials'}, {each.labelled} labelled"
-        told += (
+        text = f"{agent}: {each.failed} failed {'trial' if each.failed == 1 else 'trials'}, {each.labelled} labelled"
+        text += (
             f" by {', '.join(each.people)}"
             if each.people
             else " by people (webarena view, webarena judge annotate add)"
         )
         if each.several:
-            told += f"; {each.several} of them by several, {each.alike} alike"
-        notes.append(f"{told}.")
+            text += f"; {each.several} of them by several, {each.alike} alike"
+        notes.append(f"{text}.")
     notes.append(
         "A trial can be of several classes. people: labelled trials that somebody says are of it; rule: failed trials "
         "that a rule of this package, not the paper's, proposes for it; upheld: of the proposals for labelled trials, "

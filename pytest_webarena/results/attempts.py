@@ -175,7 +175,7 @@ def read_evidence(attempt: Path) -> Evidence:
                 f"{file}: expected a page of the evidence, found none that can be read: {error}"
             ) from error
     if _DIGESTS not in data:
-        _require_told(attempt, data)
+        _require_counts(attempt, data)
     data.pop(_DIGESTS, None)
     try:
         return Evidence.from_json(data)
@@ -198,7 +198,7 @@ def _require_whole(attempt: Path, data: Mapping[str, Any]) -> None:
             raise ValueError(f"{attempt / name}: expected the file as it was written, found that it is cut or changed")
 
 
-def _require_told(attempt: Path, data: Mapping[str, Any]) -> None:
+def _require_counts(attempt: Path, data: Mapping[str, Any]) -> None:
     """Raise `ValueError` if files of evidence without digests, from older versions, contradict its counts."""
     if not (attempt / _NETWORK).exists():  # it was always written, even if empty
         raise ValueError(f"{attempt / _NETWORK}: expected a file of the evidence, found none")

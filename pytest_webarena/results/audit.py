@@ -178,7 +178,7 @@ def _audit_task(
     if not task.skip:
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
-            *_untold(found),
+            *_unjudged(found),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -238,7 +238,7 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
         yield Reason(finding="weak check", text=text)
 
 
-def _untold(found: _Found) -> Iterator[Reason]:
+def _unjudged(found: _Found) -> Iterator[Reason]:
     for trial, record in found:
         who = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
         if record is None:

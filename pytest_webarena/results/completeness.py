@@ -35,11 +35,11 @@ def lacking(path: Path, facts: Mapping[str, Any]) -> str:
             "trials are missing"
         )
     wanted = {each["of"]: [other["part"] for other in found if other["of"] == each["of"]] for each in found}
-    told = [why for parts in wanted.values() if (why := _missing(parts))]
-    if not told:
+    reasons = [why for parts in wanted.values() if (why := _missing(parts))]
+    if not reasons:
         return ""
-    apart = ", of tests that were not all named alike," if len(wanted) > 1 else ""
-    return f"{told[0]}{apart}: nobody knows what became of their trials; merge what all parts of a run have left"
+    note = ", of tests that were not all named alike," if len(wanted) > 1 else ""
+    return f"{reasons[0]}{note}: nobody knows what became of their trials; merge what all parts of a run have left"
 
 
 def _missing(parts: Sequence[str]) -> str:

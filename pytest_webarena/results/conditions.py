@@ -167,8 +167,8 @@ def traits_of(source: Source, *, beside: Iterable[TrialKey] = ()) -> dict[str, l
         traits = (
             (what, value, matters) for what, value, matters in (*_of_records(records), *_of_parts(parts, records))
         )
-        told = {(what, _words(value), matters): None for what, value, matters in traits if value not in (None, "")}
-        found[agent] = list(told)
+        distinct = {(what, _words(value), matters): None for what, value, matters in traits if value not in (None, "")}
+        found[agent] = list(distinct)
     return found
 
 
@@ -195,8 +195,8 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
         yield "version of the browser", record.browser, False
         for name in _PAGE:
             if name in record.environment:
-                told = record.environment[name]
-                yield f"page: {name}", told if told is not None else "none", True
+                setting = record.environment[name]
+                yield f"page: {name}", setting if setting is not None else "none", True
         if record.judge is not None:
             asked = record.judge
             for prompt in asked.prompt.split(" + "):  # each kind of question has its own prompt

@@ -34,11 +34,11 @@ def moot_trials(
     solved = [
         record for trial, record in found if record is not None and trial.must_pass and record.outcome == "passed"
     ]
-    told = {
+    reasons = {
         (trial.agent, trial.trial): proves_nothing(trial, record, solved, evidence)
         for trial, record in found if record is not None
     }  # fmt: skip
-    return {which: why for which, why in told.items() if why}
+    return {which: why for which, why in reasons.items() if why}
 
 
 def proves_nothing(

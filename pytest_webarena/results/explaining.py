@@ -65,9 +65,9 @@ class Explained:
         ]
         yield f"{'':7}{heads[0]:<{half}}  {heads[1]}"
         for number, pair in enumerate(self.pairs):
-            told = [shorten(_words(step), half) if step is not None else "" for step in (pair.failed, pair.passed)]
+            cells = [shorten(_words(step), half) if step is not None else "" for step in (pair.failed, pair.passed)]
             sign = "=" if pair.same else "≠" if number == self.first else " "
-            yield f"{sign:2} {number + 1:>3} {told[0]:<{half}}  {told[1]}".rstrip()
+            yield f"{sign:2} {number + 1:>3} {cells[0]:<{half}}  {cells[1]}".rstrip()
         if self.first is None:
             yield "both took the same steps"
         if self.answers[0] != self.answers[1]:

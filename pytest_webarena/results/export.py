@@ -149,11 +149,11 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
     guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
-    told: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
+    extra: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
     if rate.errors:
-        told["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
+        extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
     if rate.whole is not None:
-        told["whole_set_interval95"] = list(rate.whole)
+        extra["whole_set_interval95"] = list(rate.whole)
     if (found := rate.corrected) is not None:
-        told["judge_corrected"] = {"value": found.value, "interval95": list(found.interval)}
-    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess, **told}
+        extra["judge_corrected"] = {"value": found.value, "interval95": list(found.interval)}
+    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess, **extra}

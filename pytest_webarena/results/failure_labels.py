@@ -96,11 +96,11 @@ def add_labels(run: RunDir, file: Path) -> list[Label]:
     """
     records = {record.key.folder: record for record in run.records()}
     labels: list[Label] = []
-    wrongs = ErrorCollector()
+    collector = ErrorCollector()
     for number, text in _lines(file):
-        with wrongs.of_one():
+        with collector.of_one():
             labels.append(_label_of(text, f"{file}, line {number}", run, records))
-    wrongs.tell()
+    collector.tell()
     if not labels:
         raise UsageError(f"{file}: expected lines with labels, found none")
     for label in labels:
@@ -183,10 +183,10 @@ def count_failures(
             continue
         labelled += 1
         people.update(dict.fromkeys(each.by for each in said))
-        told = {name for each in said for name in each.classes}
-        count("people", told)
+        named = {name for each in said for name in each.classes}
+        count("people", named)
         count("proposed", ruled)
-        count("both", told & ruled)
+        count("both", named & ruled)
         several += len(said) > 1
         alike += len(said) > 1 and len({frozenset(each.classes) for each in said}) == 1
     return Failures(

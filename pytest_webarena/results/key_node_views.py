@@ -55,7 +55,7 @@ def _row(number: int, part: Mapping[str, Any], steps: int) -> str:
     labels = [name for name in ("free", "forbidden") if part.get(name)]
     step, by = part.get("step"), str(part.get("by") or "")
     when = "" if step is None else "at the start" if step < 0 else f"step {step + 1}"
-    told = ", ".join(filter(None, (when, by))) or str(
+    caption = ", ".join(filter(None, (when, by))) or str(
         part.get("why") or ("no telling" if part.get("open") else "not reached")
     )
     dot = ""
@@ -67,7 +67,7 @@ def _row(number: int, part: Mapping[str, Any], steps: int) -> str:
     return (
         f'<li><span class="sign {kind}">{sign}</span><span class="node"><b>{number}</b> {escape(str(part["what"]))}'
         + "".join(f' <small class="label">{label}</small>' for label in labels)
-        + f"</span>{track}<small>{escape(told)}</small></li>"
+        + f"</span>{track}<small>{escape(caption)}</small></li>"
     )
 
 
@@ -114,7 +114,7 @@ def run_section(
     return f"{head}{''.join(body)}</section>"
 
 
-def _told(records: Iterable[TrialRecord]) -> list[tuple[TrialRecord, list[Mapping[str, Any]]]]:
+def _with_results(records: Iterable[TrialRecord]) -> list[tuple[TrialRecord, list[Mapping[str, Any]]]]:
     """Trials with known results, each with the nodes that should be reached."""
     found = []
     for record in records:
@@ -131,17 +131,17 @@ def _funnel(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
     """Numbers of trials that reached any node above the free ones, shares of them, all, and a pass."""
     yield '<h3>How far trials came</h3><div class="funnels">'
     for name, records in agents.items():
-        told = _told(records)
+        decided = _with_results(records)
         shares = []
-        for _, parts in told:
+        for _, parts in decided:
             own = [part for part in parts if not part.get("free")] or parts
             shares.append(sum(bool(part.get("by")) for part in own) / len(own))
-        rows = [("trials", len(told))]
+        rows = [("trials", len(decided))]
         rows += [(label, sum(share > 0 and share >= least for share in shares)) for label, least in _LEVELS]
-        rows.append(("passed", sum(record.outcome == "passed" for record, _ in told)))
+        rows.append(("passed", sum(record.outcome == "passed" for record, _ in decided)))
         yield f'<figure class="funnel"><figcaption>{escape(name)}</figcaption>'
         for label, count in rows:
-            share = count / len(told) if told else 0.0
+            share = count / len(decided) if decided else 0.0
             yield (
                 f'<div><span>{label}</span><svg viewBox="0 0 200 14" preserveAspectRatio="none" aria-hidden="true">'
                 f'<rect class="bar" x="{100 - 100 * share:.1f}" width="{200 * share:.1f}" height="14" rx="2"/></svg>'
@@ -239,7 +239,7 @@ def _flows(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
     flows: dict[str, list[Flow]] = {}
     for name, records in agents.items():
         by_task: dict[str, list[list[Mapping[str, Any]]]] = {}
-        for record, parts in _told(records):
+        for record, parts in _with_results(records):
             by_task.setdefault(record.key.task, []).append(parts)
         for task, trials in by_task.items():
             tasks.setdefault(task, [str(part["what"]) for part in trials[-1]])

@@ -50,27 +50,27 @@ def read_look(attempt: Path, step: StepRecord, before: StepRecord | None) -> Obs
     seen = Observation(
         text=text, url=step.url_before, title="", tabs=(), error=before.error if before is not None else ""
     )
-    beside = file.with_suffix(".json")
-    if not beside.is_file():
+    details = file.with_suffix(".json")
+    if not details.is_file():
         return replace(seen, for_record=picture)
     try:
-        return _completed(seen, json.loads(beside.read_text("utf-8")), picture)
+        return _completed(seen, json.loads(details.read_text("utf-8")), picture)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{beside}: expected the rest of an observation, found what can't be read: {error}") from None
+        raise ValueError(f"{details}: expected the rest of an observation, found what can't be read: {error}") from None
 
 
-def _completed(seen: Observation, told: Mapping[str, Any], picture: bytes | None) -> Observation:
-    parts = {name: value for name, value in told.items() if name != "pictures"}
-    shown = [str(name) for name in told["pictures"]]
+def _completed(seen: Observation, data: Mapping[str, Any], picture: bytes | None) -> Observation:
+    parts = {name: value for name, value in data.items() if name != "pictures"}
+    shown = [str(name) for name in data["pictures"]]
     kept = shown[-1] if shown else "for_record"  # of two pictures, the marked one was kept
     return replace(
         seen,
         **{
             **parts,
-            "tabs": tuple(TabInfo(**tab) for tab in told["tabs"]),
-            "notes": tuple(told["notes"]),
-            "scroll": ScrollPosition(**told["scroll"]),
-            "viewport": tuple(told["viewport"]),
+            "tabs": tuple(TabInfo(**tab) for tab in data["tabs"]),
+            "notes": tuple(data["notes"]),
+            "scroll": ScrollPosition(**data["scroll"]),
+            "viewport": tuple(data["viewport"]),
             kept: picture,
         },
     )

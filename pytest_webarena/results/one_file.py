@@ -73,13 +73,13 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
         )
     if target.exists():
         raise UsageError(f"{target}: expected a new file, found one; remove it, or name another with -o")
-    told = {"schema_version": _VERSION, "key": asdict(record.key)}
+    manifest = {"schema_version": _VERSION, "key": asdict(record.key)}
     names = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if not file.is_dir()]
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as beside:
-        made = Path(beside) / "trial.zip"
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        made = Path(scratch) / "trial.zip"
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            _add(archive, MANIFEST, json.dumps(told, indent=1).encode())
+            _add(archive, MANIFEST, json.dumps(manifest, indent=1).encode())
             _add(archive, "run.json", (run.path / "run.json").read_bytes())
             for name in filter(is_record, names):
                 _add(archive, f"trials/{folder.name}/{name}", (folder / name).read_bytes())
@@ -117,13 +117,13 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
         try:
             with zipfile.ZipFile(source) as archive:
                 entries = _sound(archive, source)
-                told = json.loads(archive.read(entries.pop(MANIFEST)))
-                if told["schema_version"] > _VERSION:
+                manifest = json.loads(archive.read(entries.pop(MANIFEST)))
+                if manifest["schema_version"] > _VERSION:
                     raise UsageError(
                         f"{source}: expected a trial of schema version {_VERSION} or older, found "
-                        f"{told['schema_version']}; a newer pytest-webarena reads it"
+                        f"{manifest['schema_version']}; a newer pytest-webarena reads it"
                     )
-                key = TrialKey.from_json(told["key"])
+                key = TrialKey.from_json(manifest["key"])
                 for name, entry in entries.items():
                     file = made / name
                     file.parent.mkdir(parents=True, exist_ok=True)

@@ -157,8 +157,8 @@ def _of_judging(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
             judges[record.judge.model] = judges.get(record.judge.model, True) and theirs
     without = sum(record.judge is None and record.cause == "judge" for record in records)
     if judges:
-        beside = f", none for {without} {'trial' if without == 1 else 'trials'}" if without else ""
-        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in other words'}{beside}"
+        missing = f", none for {without} {'trial' if without == 1 else 'trials'}" if without else ""
+        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in other words'}{missing}"
     elif without:
         yield "judge: none"
 

@@ -94,9 +94,9 @@ def _drawing(drawn: Map, kinds: Mapping[str, str]) -> str:
             )
         for at, count in sorted(flow.ends.items()):
             thick = 1.5 + 6 * count / most
-            beside = [other.agent for other in drawn.flows if at in other.ends]
-            apart = min(_STUB, (_GAP - _STUB) / len(beside))
-            place = x(at) + apart * (beside.index(flow.agent) - (len(beside) - 1) / 2)
+            agents_here = [other.agent for other in drawn.flows if at in other.ends]
+            distance = min(_STUB, (_GAP - _STUB) / len(agents_here))
+            place = x(at) + distance * (agents_here.index(flow.agent) - (len(agents_here) - 1) / 2)
             told = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
             shapes.append(
                 f'<path class="{kind} end" stroke-width="{thick:.1f}" d="M{place:.0f} {middle + 12}v26">'

@@ -56,7 +56,7 @@ class Spent:
         Agents that drive a browser themselves think between their commands. That time is visible only as the time
         between steps, so it counts as the agent's.
         """
-        told = record.seconds
+        phases = record.seconds
         self.trials += 1
         self.steps += len(steps)
         within = dict.fromkeys(_OF_STEPS, 0.0)
@@ -67,20 +67,20 @@ class Spent:
             for name, own in (("observe", "observe"), ("act", "agent"), ("execute", "execute")):
                 within[own] += step.seconds.get(name, 0.0)
             ended = step.started + sum(step.seconds.values())
-        episode = told.get("episode", 0.0)
+        episode = phases.get("episode", 0.0)
         first = max(0.0, episode - sum(within.values()))
         if steps and not any("act" in step.seconds for step in steps):
             within["agent"], within["between"] = within["between"] + first, 0.0
             first = 0.0
-        wait = min(told.get("wait", 0.0), told.get("collect", 0.0))
+        wait = min(phases.get("wait", 0.0), phases.get("collect", 0.0))
         parts = {
-            **{name: told.get(name, 0.0) for name in ("lease", "session", "setup", "judge")},
+            **{name: phases.get(name, 0.0) for name in ("lease", "session", "setup", "judge")},
             **within,
             "first": first,
             "wait": wait,
-            "collect": told.get("collect", 0.0) - wait,
+            "collect": phases.get("collect", 0.0) - wait,
         }
-        parts["rest"] = max(0.0, told.get("total", 0.0) - sum(parts.values()))
+        parts["rest"] = max(0.0, phases.get("total", 0.0) - sum(parts.values()))
         parts["earlier"] = sum(attempt.seconds for attempt in record.attempts[:-1])
         for name, seconds in parts.items():
             self.seconds[name] += seconds

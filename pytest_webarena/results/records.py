@@ -343,8 +343,8 @@ def browser_text(data: Mapping[str, Any]) -> str:
     Older records have it in the browser's version, or else in the node id.
     """
     version = str(data.get("browser") or "").lower()
-    told = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])
-    return next((name for name in ("firefox", "webkit") if name in told), DEFAULT_BROWSER)
+    words = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])
+    return next((name for name in ("firefox", "webkit") if name in words), DEFAULT_BROWSER)
 
 
 def _attempt(data: Mapping[str, Any]) -> Attempt:

@@ -128,12 +128,12 @@ def _kind(step: StepRecord) -> str:
 
 
 def _value(step: StepRecord) -> str:
-    told = next((step.action[name] for name in _VALUES if step.action.get(name)), "")
-    if isinstance(told, Sequence) and not isinstance(told, str):
-        told = "\n".join(map(str, told))
+    value = next((step.action[name] for name in _VALUES if step.action.get(name)), "")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        value = "\n".join(map(str, value))
     if step.action.get("kind") == "goto":
         return step.url_after.partition("#")[0].rstrip("/")
-    return " ".join(str(told).casefold().split())
+    return " ".join(str(value).casefold().split())
 
 
 def _mean(values: Sequence[float]) -> float | None:

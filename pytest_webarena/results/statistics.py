@@ -307,7 +307,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
     counts = {task: (sum(passed), len(passed)) for task, passed in by_task.items()}
     most = max((judged for _, judged in counts.values()), default=1)
     spread = spread_of(counts.values())
-    told = [(record, total) for record in records if (total := record.total_usage) is not None]
+    used = [(record, total) for record in records if (total := record.total_usage) is not None]
     by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
     return Summary(
         name=name,
@@ -334,9 +334,9 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         flaky=flaky(counts),
         chance_share=spread.share if spread is not None else None,
         models=tuple(sorted({record.model for record in records if record.model})),
-        usage=sum((total for _, total in told), Usage()) if told else None,
+        usage=sum((total for _, total in used), Usage()) if used else None,
         unpriced=tuple(
-            sorted({each.model for each, total in told if total.cost is None and total.complete and each.model})
+            sorted({each.model for each, total in used if total.cost is None and total.complete and each.model})
         ),
         judges=tuple(sorted({f"{each.judge.model} (prompt {each.judge.prompt})" for each in records if each.judge})),
         judged=len(asked := [record.judge for record in records if record.judge is not None]),
@@ -351,7 +351,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         unsure=sum(record.unsure for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
-        priced=len(costs := [total.cost for _, total in told if total.cost is not None]),
+        priced=len(costs := [total.cost for _, total in used if total.cost is not None]),
         known_cost=sum(costs),
         unbegun=sum(map(_unbegun, records)),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),

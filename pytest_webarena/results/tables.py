@@ -81,8 +81,8 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
         source = source_of(path, facts, stored.records)
         differing = mixed(source)
         for name, records in grouped(stored.records).items():
-            told = tuple(each.short for each in differing.get(name, ()))
-            found.append((run, records, told, source))
+            reasons = tuple(each.short for each in differing.get(name, ()))
+            found.append((run, records, reasons, source))
     named = names_of(records[0].key for _, records, _, _ in found)
     names = [named[records[0].key.entrant] for _, records, _, _ in found]
     solutions: dict[str, Sequence[StepRecord]] = {}
@@ -96,7 +96,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
             metrics=measure(records, grading=grading, templates=templates),
-            mixed=told,
+            mixed=reasons,
             key_nodes=key_node_scores(records, grading=grading),
             reference=reference_scores(records, solutions, run.steps_of),
             unlike=unlike_paper(source.parts, records, grading or _grading(records))
@@ -105,7 +105,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             failures=failures_of(run, records) if not grading else None,
             participants=_participants(records, grading, templates),
         )
-        for name, (run, records, told, source) in zip(names, found, strict=True)
+        for name, (run, records, reasons, source) in zip(names, found, strict=True)
     ]
 
 

@@ -103,20 +103,20 @@ def error_kind(report: pytest.TestReport) -> str:
 
 def why_skipped(report: pytest.TestReport) -> str:
     """Return why this package did not run the trial; empty for all other reports."""
-    return _told(report, SKIPPED)
+    return _reason_in(report, SKIPPED)
 
 
 def why_stopped(report: pytest.TestReport) -> str:
     """Return why the trial was not run, if its agent or its site was stopped; empty for all other reports."""
-    return _told(report, STOPPED)
+    return _reason_in(report, STOPPED)
 
 
 def why_decided(report: pytest.TestReport) -> str:
     """Return why the trial was not needed; empty for all other reports."""
-    return _told(report, DECIDED)
+    return _reason_in(report, DECIDED)
 
 
-def _told(report: pytest.TestReport, kind: str) -> str:
+def _reason_in(report: pytest.TestReport, kind: str) -> str:
     if not (report.skipped and report.when == "call"):
         return ""
     return next((str(value) for name, value in report.user_properties if name == kind), "")

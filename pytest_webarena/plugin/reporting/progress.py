@@ -110,7 +110,7 @@ class Progress:
     ) -> None:
         self._waits = waits
         self._waiting = ""
-        self._said = float("-inf")
+        self._logged_waits = float("-inf")
         """Time of the latest line in a log about waiting."""
         self._lock = threading.RLock()
         self._ended = threading.Event()
@@ -127,7 +127,7 @@ class Progress:
         self.done = self.passed = self.errors = self.left_out = 0
         self.latest = ""
         """The latest error, on one line."""
-        self._told: set[str] = set()
+        self._logged_errors: set[str] = set()
         """Errors that have been written to the log, without the parts that vary between trials."""
 
     def start(self) -> None:
@@ -147,16 +147,16 @@ class Progress:
         """Check what the run is waiting for, and report it."""
         now = time.time()
         long = [wait for wait in self._waits() if now - wait.since >= _PATIENCE]
-        told = ", ".join(dict.fromkeys(f"{wait.what} ({_duration(now - wait.since)})" for wait in long[:_MOST]))
+        waits = ", ".join(dict.fromkeys(f"{wait.what} ({_duration(now - wait.since)})" for wait in long[:_MOST]))
         with self._lock:
-            if self._closed or not (told or self._waiting):
+            if self._closed or not (waits or self._waiting):
                 return
-            self._waiting = told
+            self._waiting = waits
             if self._fancy:
                 self._draw(self.text)
-            elif told and self._clock() - self._said >= _SAY_WAITS_EVERY:
-                self._said = self._clock()
-                self._write(f"waiting for {told}")
+            elif waits and self._clock() - self._logged_waits >= _SAY_WAITS_EVERY:
+                self._logged_waits = self._clock()
+                self._write(f"waiting for {waits}")
 
     def count(self, report: pytest.TestReport) -> None:
         """Count a report; only trials count, each once."""
@@ -169,8 +169,8 @@ class Progress:
         if facts.get("outcome") == "error":
             self.errors += 1
             self.latest = clip(re.sub(r"^error \((\w+)\): ", r"\1: ", error_text(report)), _ERROR)
-            new = (kind := error_kind(report)) not in self._told
-            self._told.add(kind)
+            new = (kind := error_kind(report)) not in self._logged_errors
+            self._logged_errors.add(kind)
         if self._fancy:
             self._draw(self.text)
         elif new or self._clock() - self._logged >= _LOG_EVERY:

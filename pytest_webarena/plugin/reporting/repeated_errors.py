@@ -48,13 +48,13 @@ def _with_number(group: list[pytest.TestReport]) -> pytest.TestReport:
         return first
     named = ", ".join(shorten(report.nodeid.rpartition("::")[2], 60) for report in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    told = f"The same error in {len(others)} more trial{'s' * (len(others) > 1)}: {named}{more}"
-    told = textwrap.fill(printable(told), 80, break_long_words=False, break_on_hyphens=False)
+    note = f"The same error in {len(others)} more trial{'s' * (len(others) > 1)}: {named}{more}"
+    note = textwrap.fill(printable(note), 80, break_long_words=False, break_on_hyphens=False)
     first = copy.copy(first)
     text: Any = copy.deepcopy(first.longrepr)
     first.longrepr = text
     if (crash := getattr(text, "reprcrash", None)) is not None:  # used in the short summary
         crash.message = f"[{len(group)} times] {crash.message}"
     if (entries := getattr(getattr(text, "reprtraceback", None), "reprentries", None)) and entries[-1].lines:
-        entries[-1].lines[-1] = f"{entries[-1].lines[-1].rstrip()}\n{told}\n"
+        entries[-1].lines[-1] = f"{entries[-1].lines[-1].rstrip()}\n{note}\n"
     return first

@@ -384,8 +384,8 @@ def budget_lines(calls: Sequence[CallTotals], settings: ModelSettings) -> Iterat
         return
     parts = []
     spent = sum(line.usage.cost or 0.0 for line in calls)
-    apart = {"judges": "judge", "reward models": "reward"}
-    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in apart.items()}
+    purposes = {"judges": "judge", "reward models": "reward"}
+    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in purposes.items()}
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
     if limit or any(others.values()):
         reserved = math.fsum(line.reserved for line in calls)

@@ -140,10 +140,10 @@ def _side(data: Mapping[str, Any], run: str) -> Side:
 
 
 def _read_task(data: Mapping[str, Any]) -> SideTask:
-    told = data["outcomes"].split()
-    nothing = [None] * len(told)
+    codes = data["outcomes"].split()
+    nothing = [None] * len(codes)
     for name in ("cost", "saved", "tokens", "steps", "seconds"):
-        _check_amounts(name, data.get(name, []), data["task"], of=len(told))
+        _check_amounts(name, data.get(name, []), data["task"], of=len(codes))
     tries = [
         Try(
             trial=int(each.rstrip("pfesj")),
@@ -157,9 +157,9 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
             seconds=seconds,
         )
         for each, cost, saved, tokens, steps, seconds in zip(
-            told,
+            codes,
             data.get("cost", nothing),
-            data.get("saved", [0.0] * len(told)),
+            data.get("saved", [0.0] * len(codes)),
             data.get("tokens", nothing),
             data["steps"],
             data["seconds"],

@@ -435,7 +435,7 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
             continue
         if one and other and alike(what, (*one, *other)):
             continue
-        line = f"{what}: {_told(one)} → {_told(other)}"
+        line = f"{what}: {_value_text(one)} → {_value_text(other)}"
         if what in _MEANT:
             changed.append(line)
         elif not one or not other:
@@ -450,7 +450,7 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
     return changed, differing, refused
 
 
-def _told(values: Sequence[str]) -> str:
+def _value_text(values: Sequence[str]) -> str:
     return " / ".join(shorten(each, 60) for each in values) or "not reported"
 
 

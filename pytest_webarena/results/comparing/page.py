@@ -90,8 +90,8 @@ def _section(each: Comparison, number: int, base: Path) -> Iterator[str]:
     notes += [f"compared: {line}" for line in each.changed]
     if notes:
         yield "<h3>How different the runs were</h3><ul>" + "".join(f"<li>{escape(note)}" for note in notes) + "</ul>"
-    told = f"{found.tasks} tasks of {found.clusters} templates, {found.trials} pairs of trials"
-    yield f"<p class=small>{told}.</p></section>"
+    text = f"{found.tasks} tasks of {found.clusters} templates, {found.trials} pairs of trials"
+    yield f"<p class=small>{text}.</p></section>"
 
 
 def _figures(each: Comparison) -> Iterator[str]:
@@ -148,8 +148,8 @@ def _matrix(each: Comparison) -> Iterator[str]:
         f"<tr><th>first passed<td>{moved[True, True]}<td class=lost>{moved[True, False]}"
         f"<tr><th>first failed<td class=won>{moved[False, True]}<td>{moved[False, False]}</table>"
     )
-    for told in unpaired_words(each):
-        yield f"<p class=small>{escape(told)}</p>"
+    for text in unpaired_words(each):
+        yield f"<p class=small>{escape(text)}</p>"
 
 
 def _dots(each: Comparison, number: int) -> Iterator[str]:
@@ -230,11 +230,11 @@ def _tasks(each: Comparison, fate: Fate, number: int, base: Path) -> Iterator[st
 
 
 def _link(side: Side, each: Try, base: Path) -> str:
-    told = escape(f"{side.name}, trial {each.trial}: {each.outcome}")
+    text = escape(f"{side.name}, trial {each.trial}: {each.outcome}")
     if side.path is None or not each.folder:
-        return f"{told} <span class=small>(of a baseline: no records here)</span>"
+        return f"{text} <span class=small>(of a baseline: no records here)</span>"
     folder = os.path.relpath(side.path.resolve() / "trials" / each.folder, base.resolve())
-    return f'<a href="{escape(quote(folder), quote=True)}/">{told}</a>'
+    return f'<a href="{escape(quote(folder), quote=True)}/">{text}</a>'
 
 
 def _walks(one: Walk | None, other: Walk | None) -> Iterator[str]:

@@ -147,11 +147,11 @@ def corrected_difference(
     share = max(asked)
     tells = min(map(informedness, errors))
     grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / tells
-    wrongs = [some - right for some, right in zip(asked, rights, strict=True)]
+    wrong_shares = [some - right for some, right in zip(asked, rights, strict=True)]
     if errors[0] == errors[1]:
-        variance = _doubt(rights[1] - rights[0], wrongs[1] - wrongs[0], errors[0])
+        variance = _doubt(rights[1] - rights[0], wrong_shares[1] - wrong_shares[0], errors[0])
     else:
-        variance = sum(_doubt(rights[place], wrongs[place], errors[place]) for place in (0, 1))
+        variance = sum(_doubt(rights[place], wrong_shares[place], errors[place]) for place in (0, 1))
     doubt = _quantile(confidence) * math.sqrt(variance)
     return _joined(value, grows * (was - interval[0]), grows * (interval[1] - was), doubt, lowest=-1.0)
 

@@ -116,10 +116,10 @@ def headline(each: Comparison) -> str:
 def open_words(each: Comparison) -> list[str]:
     """Return what is unknown because of trials without a verdict."""
     missing = [sum(side.missing.values()) for side in (each.first, each.second)]
-    told = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
+    parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
-        told.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*told, f"whatever they would have been: {interval_words(each.bounds)} points"]
+        parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
+    return [*parts, f"whatever they would have been: {interval_words(each.bounds)} points"]
 
 
 def unpaired_words(each: Comparison) -> list[str]:
@@ -170,10 +170,10 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
         yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
-    told = [each.test, p_words(each.p)]
+    parts = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
-        told.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
-    yield from _row("test", told)
+        parts.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
+    yield from _row("test", parts)
     moved = each.transitions
     yield from _row(
         "pairs",

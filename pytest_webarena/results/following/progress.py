@@ -125,17 +125,17 @@ class Follower:
     def _under_way(self, name: str, names: Mapping[Any, str]) -> dict[str, Any]:
         folder = self._run.trials / name
         started = _json(folder / "started.json")
-        told: dict[str, Any] = {"task": name, "agent": "", "trial": 1, "since": 0.0, "steps": 0, "latest": ""}
+        found: dict[str, Any] = {"task": name, "agent": "", "trial": 1, "since": 0.0, "steps": 0, "latest": ""}
         try:
             key = TrialKey(**started["key"])
-            told |= {"task": key.task, "agent": names.get(key.entrant, key.agent), "trial": key.trial}
-            told["since"] = float(started["time"])
+            found |= {"task": key.task, "agent": names.get(key.entrant, key.agent), "trial": key.trial}
+            found["since"] = float(started["time"])
             lines = (folder / f"attempt-{int(started['attempt'])}" / "steps.jsonl").read_bytes().splitlines()
-            told["steps"] = len(lines)
-            told["latest"] = clip(str(json.loads(lines[-1])["raw"]), 120) if lines else ""
+            found["steps"] = len(lines)
+            found["latest"] = clip(str(json.loads(lines[-1])["raw"]), 120) if lines else ""
         except (OSError, KeyError, TypeError, ValueError):
             pass  # half written, or from another version
-        return told
+        return found
 
 
 def _figures(summary: Any) -> dict[str, Any]:

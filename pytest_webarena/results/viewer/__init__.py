@@ -80,7 +80,7 @@ def write_view(
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
             detail = _detail(record, run, pictures)
             if record.outcome == "failed":
-                detail["beside"] = _beside(explain((record, run.steps_of(record)), passed.of(record.key.task)))
+                detail["beside"] = _comparison(explain((record, run.steps_of(record)), passed.of(record.key.task)))
             packed = gzip.compress(json.dumps(detail, default=str).encode(), compresslevel=6, mtime=0)
             page.write(
                 f'<script type="application/x-trial" id="trial-{record.key.folder}">{_base64(packed)}</script>\n'
@@ -137,13 +137,13 @@ def _row(record: TrialRecord, name: str) -> dict[str, Any]:
 def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, Any]:
     """All data of a trial: steps of every attempt, and traffic and pages of those with evidence."""
     folder = run.folder(record.key)
-    told = {attempt.number: attempt for attempt in record.attempts}
+    by_number = {attempt.number: attempt for attempt in record.attempts}
     attempts = []
     numbers = {int(path.name[8:]) for path in folder.path.glob("attempt-*") if path.name[8:].isdigit()}
     for number in sorted(numbers | {record.attempt}):
         path = folder.path / f"attempt-{number}"
         earlier = TrialFolder(path, folder.key).record()  # of a trial that --reruns or --resume started again
-        short = told.get(number) or earlier
+        short = by_number.get(number) or earlier
         attempts.append(
             {
                 "number": number,
@@ -165,7 +165,7 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
     return {"record": record.to_json(), "words": words, "attempts": attempts, "why": why}
 
 
-def _beside(found: Explained | None) -> tuple[str, list[str]] | None:
+def _comparison(found: Explained | None) -> tuple[str, list[str]] | None:
     """A heading and lines about a passed trial of the same task."""
     if found is None:
         return None

@@ -74,9 +74,9 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     identify(result, trial.identity)
     if (used := record.total_usage) is not None:
         # Excluded from the identity of a trial: Allure must not treat a test with another price as a different one.
-        told = {"model": record.model, "cost": cost_words(used)}
-        told |= {"tokens in": str(used.input_tokens), "tokens out": str(used.output_tokens)}
-        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in told.items()]
+        model_facts = {"model": record.model, "cost": cost_words(used)}
+        model_facts |= {"tokens in": str(used.input_tokens), "tokens out": str(used.output_tokens)}
+        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in model_facts.items()]
     verdicts = verdicts_of(record)
     if verdicts:
         result.labels.append(Label(name="grading", value=record.grading))
@@ -99,14 +99,14 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     )
     if nodes := timeline(record):
         result.attachments.append(files.text("Key nodes", standalone("Key nodes", nodes), ".html"))
-    if record.outcome == "failed" and (found := _beside(trial)) is not None:
+    if record.outcome == "failed" and (found := _compared(trial)) is not None:
         title = f"Compared with {found.passed.agent}, trial {found.passed.trial}, which passed"
         result.attachments.append(files.text(title, printable("\n".join(found.lines(120)))))
     result.attachments += attempt_files(trial.attempt, files)
     return result
 
 
-def _beside(trial: Reported) -> Explained | None:
+def _compared(trial: Reported) -> Explained | None:
     """Compare the trial with one of the same task that has passed so far in its run."""
     run = RunDir(trial.folder.parent.parent)
     passed = Passed(run.of_task(trial.record.key.task), run.steps_of)

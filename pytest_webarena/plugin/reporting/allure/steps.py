@@ -116,7 +116,7 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.exchange and (said := self._said(step.exchange)):
+        if step.exchange and (said := self._exchange_text(step.exchange)):
             found.append(self._files.text("Prompt and reply of the model", said))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
@@ -127,7 +127,7 @@ class _Timeline:
         result.attachments += [attachment for attachment in found if attachment is not None]
         return result
 
-    def _said(self, exchange: str) -> str:
+    def _exchange_text(self, exchange: str) -> str:
         try:
             return exchange_words((self._folder / exchange).read_text(encoding="utf-8", errors="replace"))
         except OSError:

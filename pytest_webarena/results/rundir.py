@@ -56,7 +56,7 @@ RUN_SCHEMA_VERSION = 1
 def claim(path: Path) -> int | None:
     """Lock a run's folder for this process until it ends; return a file descriptor to keep open.
 
-    Raises `BlockingIOError` when another run has the folder. None where the file system has no locks.
+    Raises `BlockingIOError` when another run has the folder. None where locks are not available.
     """
     import fcntl  # not on every system
 

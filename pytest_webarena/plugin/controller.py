@@ -291,7 +291,7 @@ class Controller:
 
     @property
     def failed_before(self) -> int:
-        """Number of failed trials of earlier invocations that this one, resuming the run, has not run again."""
+        """Number of unsuccessful trials of earlier invocations that this one, resuming the run, has not run again."""
         if self._settings.resume is None or self._settings.audit:
             return 0
         return sum(

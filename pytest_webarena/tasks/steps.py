@@ -1,4 +1,4 @@
-"""How browser steps are written in ``solution`` and ``setup``: one key per step, Playwright selectors as targets."""
+"""The form of browser steps in ``solution`` and ``setup``: one key per step, Playwright selectors as targets."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ STEPS: Mapping[str, Field] = {
         ),
     )
 }
-"""Steps by name. A default is what the bare word does; those below ``stop`` have no other form."""
+"""Steps by name. A default is the value of the bare word; steps in `_BARE_ONLY` have no other form."""
 
 _SELECTORS = ListOf(SELECTOR, label="a selector or a list of them", low=1, or_one=True)
 
@@ -265,7 +265,7 @@ BESIDE: Mapping[str, Field] = {
         ),
     )
 }
-"""What a step may have beside itself, by key."""
+"""Keys that a step may have in addition to its own, by name."""
 _AIMED = ("click", "fill", "type", "press", "select", "check", "uncheck", "hover", "scroll", "drag", "upload")
 """Steps that can have a target."""
 
@@ -274,7 +274,7 @@ _BARE_ONLY = _BARE - {"accept_dialog", "stop"}
 
 
 class Steps(Shape[Actions]):
-    """A list of steps; ``answered`` lets it end with ``stop``, and adds one where it is missing."""
+    """A list of steps; with ``answered`` it may end with ``stop``, which is added if it is missing."""
 
     label = "a list of steps"
 
@@ -366,7 +366,7 @@ class Steps(Shape[Actions]):
 
 
 def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, reading: Reading) -> Actions | Invalid:
-    """The step with what else its element is found by, if there is one element to be found."""
+    """Returns the step with the alternative selectors of its element, if the step has one such element."""
     aimed: Any = step[0]
     field = {"also": "target", "also_to": "to"}[name]
     target = getattr(aimed, field, None)
@@ -378,7 +378,7 @@ def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, rea
 
 
 def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
-    """Of steps with something beside them."""
+    """Returns the schemas of steps that have additional keys."""
 
     def schema(names: Sequence[str], beside: Sequence[str]) -> Schema:
         fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in beside}
@@ -395,6 +395,6 @@ def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
 
 
 ANSWERED_STEPS = Steps(answered=True)
-"""Of a solution."""
+"""Steps of a solution."""
 BROWSER_STEPS = Steps(answered=False)
-"""Of a set-up."""
+"""Steps of a set-up."""

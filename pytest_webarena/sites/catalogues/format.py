@@ -1,4 +1,4 @@
-"""The keys of a catalogue file: what each means, its default and an example."""
+"""The keys of a catalogue file: the meaning, default and example of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number,
 __all__ = ["APP", "FILE", "FORMAT_VERSION"]
 
 FORMAT_VERSION = 1
-"""Of catalogue files; later versions are refused by name."""
+"""Version of catalogue files; later versions are refused with a message that names the version."""
 
 
 def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:

@@ -1,4 +1,4 @@
-"""Keys of a catalogue about visiting: sites, accounts, signing in, APIs, databases."""
+"""Keys of a catalogue for visiting an app: sites, accounts, logging in, APIs, databases."""
 
 from __future__ import annotations
 

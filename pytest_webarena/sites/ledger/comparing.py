@@ -1,4 +1,4 @@
-"""What differs in an app between two moments, less what its manifest calls noise. Pure."""
+"""Compares the data of an app at two moments, without the changes that its manifest ignores. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["between", "nothing_known", "nothing_possible"]
 
 
 def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = True) -> SiteChanges:
-    """What differs in ``app``."""
+    """Returns what differs in ``app``."""
     tables: list[TableChanges] = []
     known: list[str] = []
     columns: dict[str, tuple[str, ...]] = {}
@@ -41,12 +41,12 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
 
 
 def nothing_known(app: AppManifest, why: str, *, listed: bool = True) -> SiteChanges:
-    """For an app that can't be looked at."""
+    """Returns the changes of an app whose data can't be read."""
     return _told(app, listed, (), (), why)
 
 
 def nothing_possible(app: AppManifest, *, listed: bool = True) -> SiteChanges:
-    """For an app that can only be read."""
+    """Returns the changes of a read-only app: none."""
     return _told(app, listed, (), (), "")
 
 

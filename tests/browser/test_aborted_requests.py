@@ -21,7 +21,7 @@ SCRIPTED = "<title>T</title><p>poor</p><script src=/a.js></script>"
 @pytest.fixture(autouse=True)
 def hanging_up_is_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Chromium says when a server closes the connection without an answer."""
-    for module in ("cut_requests", "navigation", "settle"):
+    for module in ("aborted_requests", "navigation", "settle"):
         monkeypatch.setattr(f"pytest_webarena.browser.tabs.{module}.CUT", "ERR_EMPTY_RESPONSE")
 
 

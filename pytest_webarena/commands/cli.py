@@ -1,4 +1,4 @@
-"""``webarena …``: everything that is not a test run."""
+"""Entry point and parser of the command ``webarena``."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _COMMANDS = (
     ("judge", "annotate", "annotate", "compare people's verdicts with those of checks"),
     ("judge", "guide", "guide", "write guides for reward models"),
 )
-"""Group, name, the module of this package that declares its arguments, help."""
+"""Group, name, module of this package that declares the arguments, and help of each command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
+    """Run one command and return its exit code: 0 success, 1 a problem with what was examined, 2 wrong usage."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options, unknown = make_parser(arguments[:2]).parse_known_args(arguments)
     if unknown:
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrialError as error:
         print(printable(f"{options.prog}: {error}"), file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader had enough
+    except BrokenPipeError:  # the reader closed the pipe, such as head
         sys.stderr.close()
         return 0
     return code
@@ -81,7 +81,7 @@ def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
 
 
 class _Plainly:
-    """A stream whose text acts on nothing: agents, pages and authors of runs have written some of it."""
+    """Stream that makes control characters harmless, because agents, pages and other people wrote some text."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -94,7 +94,7 @@ class _Plainly:
 
 
 def _shown_plainly(form: str) -> AbstractContextManager[Any]:
-    """Inside, what is printed is safe for the terminal, or the CI job's log, that shows it; files get it exactly."""
+    """Make output harmless for a terminal or the log of a CI job; files receive it unchanged."""
     watched = sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") == "true"
     if form == "github" or not watched:  # commands for GitHub escape what they quote
         return nullcontext()
@@ -102,10 +102,10 @@ def _shown_plainly(form: str) -> AbstractContextManager[Any]:
 
 
 def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser of the command line.
+    """Return the parser of the command line.
 
     Args:
-        chosen: the group and the command that will be parsed: only they get their arguments, and only their modules are
+        chosen: The group and the command that will be parsed. Only they get their arguments, and only their modules are
             imported. Empty: all.
     """
     parser = argparse.ArgumentParser(
@@ -150,7 +150,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _name_themselves(parser: argparse.ArgumentParser) -> None:
-    """Let the options of each command know its parser, and ``prog``, the name with which its errors begin."""
+    """Set ``parser`` and ``prog``, the name that begins error messages, in the options of each command."""
     parser.set_defaults(prog=parser.prog, parser=parser)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -188,7 +188,7 @@ def _add_try_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _try(options: argparse.Namespace) -> int:
-    from pytest_webarena.commands.tryout import run_tryout  # what plays a task takes long to import
+    from pytest_webarena.commands.tryout import run_tryout  # these modules take long to import
 
     return run_tryout(options)
 

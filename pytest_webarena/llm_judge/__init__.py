@@ -1,4 +1,4 @@
-"""The LLM judge: how it is asked, how its replies are read and kept, and how good it is."""
+"""The LLM judge: its prompts, replies, cache and measured agreement with labelled answers."""
 
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings, placed
 from pytest_webarena.llm_judge.judge import Judge, JudgeSession

@@ -1,4 +1,4 @@
-"""The hooks of sessions that have tasks or options of ours. Each says only who does the work."""
+"""Hooks of sessions with tasks or options of this plugin. Each only calls the module that does the work."""
 
 from __future__ import annotations
 
@@ -58,26 +58,26 @@ __all__ = ["choose", "prepare"]
 
 
 def prepare(config: pytest.Config) -> None:
-    """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
+    """Set up what these hooks need: settings, suites and, in the process that the user started, a controller."""
     try:
         resuming.take_over(config)
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
         settings.judge.read()
         if settings.asks_for_agents and settings.rescore is None:
-            check_agents(settings, collecting=collecting or settings.ray is not None)  # keys live on nodes
+            check_agents(settings, collecting=collecting or settings.ray is not None)  # API keys are on the nodes
         if (stored := settings.stored_run) is not None:
             rescoring.name_files(config, RunDir(stored))
         if settings.options.models.prices is not None:
-            read_prices(settings.options.models.prices)  # a mistake is told now, not after the first trial
+            read_prices(settings.options.models.prices)  # so that an error is reported now, not after the first trial
         if config.getoption("--sites"):
-            catalogue.known_sites(config)  # a typo is told once, and before workers start
+            catalogue.known_sites(config)  # so that an error is reported once, before workers start
         config.stash[ASKED] = resuming.asked(config)
         if settings.resume is not None and not xdist.is_worker(config):
             resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
         if not (collecting or xdist.is_worker(config)):
-            held = check_run_dir(settings)  # last: it makes the directory
+            held = check_run_dir(settings)  # last, because it creates the directory
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
@@ -91,7 +91,7 @@ def prepare(config: pytest.Config) -> None:
 
 
 def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
+    """Deselect items and sort the rest; called by `entry`."""
     try:
         suite_items.narrow(config, items)
         catalogue.check_reachable(config)
@@ -103,7 +103,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     except UsageError as error:
         if not xdist.is_worker(config):
             raise pytest.UsageError(printable(str(error))) from None
-        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error of the controller's
+        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error in the controller
         items.clear()
     xdist.group_by_sites(config, items)
 
@@ -113,7 +113,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         controller.close()
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: nobody sorts suites behind files
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, so that no plugin sorts suites after files
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
     report: pytest.CollectReport = yield
     if isinstance(collector, pytest.Session) and report.passed:
@@ -159,7 +159,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         raise
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: allure-pytest and pytest-playwright have had their say
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, after allure-pytest and pytest-playwright
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
@@ -168,7 +168,7 @@ def pytest_runtest_makereport(
     if not is_task:
         tracebacks.shorten_traceback(item, call.excinfo)
     if foreign:
-        untrusted_text.clean_output(item)  # before others make attachments of it
+        untrusted_text.clean_output(item)  # before other plugins attach it
     report: pytest.TestReport = yield
     if foreign:
         untrusted_text.clean_report(report)
@@ -179,7 +179,7 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest and xdist note it down
+@pytest.hookimpl(tryfirst=True)  # before pytest and xdist record it
 def pytest_warning_recorded(warning_message: warnings.WarningMessage, nodeid: str) -> None:
     if names_task(nodeid):
         untrusted_text.clean_warning(warning_message)
@@ -194,7 +194,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return printable(said) if (said := terminal.header(config)) is not None else None
 
 
-@pytest.hookimpl(trylast=True)  # after xdist has ended the workers: they need the broker and its directory to the last
+@pytest.hookimpl(trylast=True)  # after xdist has ended the workers, which need the broker and its directory until then
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()

@@ -1,4 +1,4 @@
-"""What ``run.json`` tells of a run: versions, arguments, settings."""
+"""Facts of a run for ``run.json``: versions, arguments, settings."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _RECORDED_PACKAGES = (
 
 
 def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
-    """The run as its first trial's process knows it, with what the controlling process ``told``.
+    """Return the run's facts in the process of its first trial; ``told`` are those from the controller.
 
-    Secrets never come on the command line, so ``argv`` may be kept.
+    Secrets are never on the command line, so ``argv`` may be stored.
     """
     settings = settings_of(config)
     return {
@@ -74,7 +74,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apps_of(config: pytest.Config) -> dict[str, str] | None:
-    """What each of the catalogue's apps is, manifest and code, as a digest. None where no catalogue was read."""
+    """Return a digest of manifest and code for each app of the catalogue; None where no catalogue was read."""
     if CATALOGUE not in config.stash:
         return None
     apps = config.stash[CATALOGUE].apps
@@ -86,7 +86,7 @@ def _cluster(ray: ClusterSettings) -> dict[str, Any]:
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:
-    """What of it was asked for, as plain data."""
+    """The settings that were given, as plain data."""
     plain = {
         name: _given(value) if isinstance(value, dict) else str(value) if isinstance(value, Path) else value
         for name, value in settings.items()
@@ -105,7 +105,7 @@ def _versions() -> dict[str, str]:
 
 
 def _git_revision(root: Path) -> str:
-    """Commit of the tests' repository, ``+`` appended when it has uncommitted changes; empty outside git."""
+    """Commit of the tests' repository, with ``+`` appended for uncommitted changes; empty outside git."""
     try:
         run = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"]
         return subprocess.run(run, capture_output=True, text=True, timeout=10, check=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""Images of programs that this machine has: real database servers inside containers, without a registry."""
+"""Images of programs from this machine: real database servers inside containers, without a registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["image_with", "missing", "start_server"]
 
 
 def missing(what: str, package: str) -> NoReturn:
-    """A skip that says what to install, or a failure where WEBARENA_REQUIRE_DATABASES=1."""
+    """Skip with the package to install, or fail if WEBARENA_REQUIRE_DATABASES=1."""
     reason = f"this machine has no {what} to make a container with a database of: apt-get install {package}"
     if os.environ.get("WEBARENA_REQUIRE_DATABASES") == "1":
         pytest.fail(f"WEBARENA_REQUIRE_DATABASES=1, but {reason}", pytrace=False)

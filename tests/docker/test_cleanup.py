@@ -1,4 +1,4 @@
-"""What dead owners leave on the engine is removed; what the living own is not."""
+"""Containers of dead owners are removed from the engine; those of live owners stay."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def orphaned(python_image: str) -> Iterator[str]:
-    """Label of a run with two containers whose owner was killed without a chance to clean up."""
+    """The label of a run with two containers whose owner was killed without cleanup."""
     run = f"test-{uuid.uuid4().hex[:12]}"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     owner = subprocess.Popen(
@@ -80,7 +80,7 @@ def left(engine: DockerClient, label: str) -> list[Any]:
     return [*containers, *engine.networks.list(filters=chosen), *engine.images.list(filters=chosen)]
 
 
-def test_a_reaper_removes_by_label(engine: DockerClient, orphaned: str) -> None:
+def test_reaper_removes_everything_with_a_label(engine: DockerClient, orphaned: str) -> None:
     from pytest_webarena.sites.backends.docker import remove_labelled
 
     assert len(left(engine, orphaned)) == 5  # two containers, each in its place, one network
@@ -92,7 +92,7 @@ def test_a_reaper_removes_by_label(engine: DockerClient, orphaned: str) -> None:
     assert time.monotonic() - began < 30
 
 
-def test_a_sweep_takes_only_what_the_dead_left(
+def test_sweep_removes_only_containers_of_dead_owners_on_this_host(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, orphaned: str, run: Callable[..., Any]
 ) -> None:
     from pytest_webarena.sites.backends.docker import sweep
@@ -114,7 +114,7 @@ def test_a_sweep_takes_only_what_the_dead_left(
         far.remove()
 
 
-def test_a_request_of_the_dead_that_is_still_carried_out(engine: DockerClient, python_image: str) -> None:
+def test_reaper_removes_container_created_after_its_owner_died(engine: DockerClient, python_image: str) -> None:
     from pytest_webarena.sites.backends.docker import remove_labelled
 
     run = f"test-{uuid.uuid4().hex[:12]}"
@@ -130,7 +130,7 @@ def test_a_request_of_the_dead_that_is_still_carried_out(engine: DockerClient, p
     assert not left(engine, f"pytest-webarena.run={run}")
 
 
-def test_closing_while_replicas_start_leaves_nothing(
+def test_close_during_start_removes_all_containers(
     engine: DockerClient, broker: BackendContext, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     import asyncio
@@ -155,7 +155,7 @@ def test_closing_while_replicas_start_leaves_nothing(
 
 
 @pytest.mark.parametrize("label", ["", "pytest-webarena.run", "pytest-webarena.run="])
-def test_a_label_without_a_value_would_hit_others(label: str) -> None:
+def test_reaper_rejects_label_without_value(label: str) -> None:
     with suppress(ImportError):
         from pytest_webarena.sites.backends.docker import remove_labelled
 

@@ -1,4 +1,4 @@
-"""Tasks on containers: the same verdicts as on processes, and nothing left behind."""
+"""Tasks on containers: the same verdicts as on processes, and no containers remain."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def verdicts(pytester: pytest.Pytester, run: str) -> dict[tuple[str, str], Any]:
 
 
 @pytest.mark.exhaustive
-def test_containers_and_processes_agree_and_leave_nothing(
+def test_containers_and_processes_give_the_same_verdicts(
     pytester: pytest.Pytester, engine: DockerClient, embedded_image: str, shop_image: str
 ) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(TASKS)
@@ -125,7 +125,7 @@ tasks:
 @pytest.mark.parametrize(
     ("name", "expected"), [("dies", ["exit code 7", "crashing on request"]), ("eats", ["ran out of memory"])]
 )
-def test_a_site_that_breaks_is_tried_again_and_then_its_breakers_failure(
+def test_agent_that_breaks_its_site_twice_fails(
     pytester: pytest.Pytester, standin_image: str, name: str, expected: list[str]
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)

@@ -1,4 +1,4 @@
-"""An app reaches itself under the address that visitors use, whatever port it listens on."""
+"""An app reaches itself at its public address, whatever port it listens on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ http.server.ThreadingHTTPServer(("", 8080), Page).serve_forever()
 """
 
 
-def test_an_app_on_another_port_reaches_itself_before_and_after_a_reset(
+def test_app_reaches_its_public_address_before_and_after_reset(
     nasty: Callable[..., AppManifest], backend: DockerBackend, run: Callable[..., Any]
 ) -> None:
     app = replace(nasty(APP), sites=(SiteManifest(name="notes", host="notes.test", app="nasty"),), ready=(HttpReady(),))

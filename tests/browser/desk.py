@@ -1,4 +1,4 @@
-"""A desk of buttons: a site whose writes take as long as they are told, and which keeps messages for who looks."""
+"""A site with buttons: its writes take as long as the request says, and it keeps messages for the next visitor."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ BASE = "http://desk.localhost"
 
 
 def write_catalogue(folder: Path) -> Path:
-    """Write its program and a catalogue that has it; the catalogue."""
+    """Write the site's program and a catalogue for it; return the catalogue."""
     (folder / "desk.py").write_text(APP)
     (folder / "sites.yaml").write_text(SITES)
     return folder / "sites.yaml"

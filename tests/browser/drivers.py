@@ -1,4 +1,4 @@
-"""Agents that drive their browser themselves, over its protocol: one that forges answers, one that says commands."""
+"""Agents that drive their browser over CDP: one forges responses, one sends a list of commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ self.addEventListener('fetch', event => event.respondWith(
 
 
 class Forger:
-    """Answers whatever its browser asks for, for as long as it is let; plants a worker that does so for ever."""
+    """Answers all requests of its browser while it may, and installs a service worker that continues to do so."""
 
     def __init__(self, start: str) -> None:
         """``start``: the address that it opens, and answers for, first."""
@@ -104,7 +104,7 @@ class Forger:
 
 
 class Driver:
-    """Says these commands to the page that its trial begins with, and answers."""
+    """Sends these commands to the page that its trial starts with, then answers."""
 
     def __init__(self, *commands: tuple[str, dict[str, Any]]) -> None:
         self._commands = commands

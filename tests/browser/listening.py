@@ -1,4 +1,4 @@
-"""A session whose DOM events are looked at: pages shown in it, and what was told of them."""
+"""A session for tests of DOM events: it shows pages and returns the recorded events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Show = Callable[[str], "Session"]
 
 @pytest.fixture
 def show(shared: Session, web: Web) -> Show:
-    """Show a page in the one session of all tests here."""
+    """Show a page in the one session that the tests of a file share."""
 
     def show(html: str) -> Session:
         shared.open_tabs([web.put("/", html)])

@@ -1,4 +1,4 @@
-"""Scripts can make up no DOM event, whoever drives, and pages that make it hard are told of within bounds."""
+"""Scripts cannot forge DOM events, whatever drives the browser; events of hostile pages stay within size limits."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ EventTarget.prototype.dispatchEvent = function (event) {
 </script>"""
 
 
-def test_scripts_can_make_up_no_event(show: Show) -> None:
-    """Each right after real input, which also leaves something that they could use: focus, an open shadow tree."""
+def test_scripts_cannot_forge_events(show: Show) -> None:
+    """Each attempt follows real input, which leaves something to exploit: focus, an open shadow tree."""
     session = show(FORGING)
     session.execute(Select(Selector("#sort"), ("Two",)))
     session.execute(Click(Selector("x-a input")))
@@ -103,7 +103,7 @@ JSON.stringify = Object.defineProperty = WeakMap.prototype.get = () => { throw '
 </script>"""
 
 
-def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
+def test_events_of_hostile_pages_are_truncated(show: Show) -> None:
     session = show(HOSTILE)
     lines = [each.strip() for each in session.observe().text.splitlines()]
     ids = [each[1:].partition("]")[0] for each in lines if " button 'Go'" in each or " button 'Last" in each]
@@ -125,9 +125,7 @@ def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
     assert len(repr(events(session)[-1])) < 60_000
 
 
-def test_whoever_drives_over_the_protocol_leaves_the_same_events_and_can_make_up_none(
-    engine: BrowserEngine, web: Web
-) -> None:
+def test_cdp_clients_leave_the_same_events_and_cannot_forge_any(engine: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=CALM, dialogs="hold")
     web.put("/", FORGING + "<a href='/window' target=_blank>Window</a>")
     web.put("/window", "<button id=w>W</button>")
@@ -174,7 +172,7 @@ def by_input(session: Session) -> list[tuple[str, str, str | None]]:
 
 
 class _Following(Watched):
-    """As a trial does it: what is acted on is looked for before it is."""
+    """Looks up each target before the action on it, as a trial does."""
 
     def _attend(self) -> None:
         while not isinstance(event := self.driven.events.get(), Ended):
@@ -187,7 +185,7 @@ _CREATED = "Runtime.executionContextCreated"
 
 
 class _Intruder:
-    """Looks for the harness's scripts with the bare protocol."""
+    """Searches for the harness's scripts over the bare protocol."""
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
@@ -255,8 +253,8 @@ class _Intruder:
         self("Debugger.disable")
 
 
-def test_many_events_cost_no_more_than_they_may(show: Show) -> None:
-    """A page that repeats a signature as often as it likes: what is not believed is counted, and nothing is kept."""
+def test_flood_of_forged_events_is_counted_and_not_kept(show: Show) -> None:
+    """The page repeats a valid signature many times."""
     session = show(FORGING)
     session.execute(Select(Selector("#sort"), ("Two",)))
     began = time.monotonic()

@@ -1,6 +1,6 @@
-"""The whole path with nothing canned: task files, broker, gateway, sites, browser, verdicts, records.
+"""The whole path without canned parts: task files, broker, gateway, sites, browser, verdicts, records.
 
-One run of everything, at which all tests look: starting pytest, a broker and browsers is what takes time.
+All tests read one run, because starting pytest, a broker and browsers takes most of the time.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | None) -> Whole:
-    """Tasks for agents that can, can't or mean harm, and tests in Python beside them."""
+    """Tasks for capable, incapable and malicious agents, together with Python tests."""
     directory = tmp_path_factory.mktemp("whole")
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "people.py").write_text(AGENTS)
@@ -149,7 +149,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | No
     return Whole(directory=directory, result=result, records=records, browser_marker=marker)
 
 
-def test_everything_is_counted(whole: Whole) -> None:
+def test_every_trial_has_a_record(whole: Whole) -> None:
     whole.result.assert_outcomes(passed=3 + 4, failed=6 + 3, errors=1)
     tasks = ("sum", "note", "prepared")
     idle = {*((task, "null") for task in tasks), *(("sum", agent) for agent in IDLE)}
@@ -157,7 +157,7 @@ def test_everything_is_counted(whole: Whole) -> None:
     assert set(whole.records) == idle | others | {(task, "oracle") for task in tasks}
 
 
-def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(whole: Whole) -> None:
+def test_oracle_passes_and_all_evidence_is_stored(whole: Whole) -> None:
     whole.result.stdout.fnmatch_lines(["oracle: 3/3 passed = 100.0%*"])
     assert {record["outcome"] for (_, agent), record in whole.records.items() if agent == "oracle"} == {"passed"}
     folder = whole.attempt("note", "oracle")
@@ -190,7 +190,7 @@ def test_agents_that_do_nothing_fail(whole: Whole) -> None:
     whole.result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_there_is_no_way_out_of_the_browser(whole: Whole) -> None:
+def test_agent_cannot_leave_the_tasks_sites(whole: Whole) -> None:
     record = whole.records["sum", "people.py-Escaping"]
     assert (record["outcome"], record["stop_reason"]) == ("failed", "answered")
     answer = record["answer"]
@@ -204,7 +204,7 @@ def test_there_is_no_way_out_of_the_browser(whole: Whole) -> None:
     assert len(foreign) >= 4
 
 
-def test_a_crashing_agent_has_failed_and_leaves_no_trace_for_the_next(whole: Whole) -> None:
+def test_crashing_agent_fails_and_does_not_affect_next_trial(whole: Whole) -> None:
     whole.result.stdout.fnmatch_lines(["*the agent crashed: ZeroDivisionError*"])
     vandal, oracle = whole.records["note", "people.py-Vandal"], whole.records["note", "oracle"]
     assert (vandal["outcome"], vandal["stop_reason"], vandal["score"]) == ("failed", "agent_crash", 1.0)
@@ -212,7 +212,7 @@ def test_a_crashing_agent_has_failed_and_leaves_no_trace_for_the_next(whole: Who
     assert oracle["outcome"] == "passed"  # one note titled Rye, not two
 
 
-def test_a_hanging_agent_is_cut_off(whole: Whole) -> None:
+def test_hanging_agent_fails_at_the_time_limit(whole: Whole) -> None:
     record = whole.records["brief", "people.py-hang"]
     assert (record["outcome"], record["stop_reason"]) == ("failed", "time")
 
@@ -226,11 +226,11 @@ def test_a_hanging_agent_is_cut_off(whole: Whole) -> None:
         "test_an_ordinary_page_is_left_alone",
     ],
 )
-def test_python_tests_get_a_routed_and_signed_in_page(whole: Whole, name: str) -> None:
+def test_python_tests_get_a_signed_in_page_of_the_sites(whole: Whole, name: str) -> None:
     whole.result.stdout.fnmatch_lines([f"test_pages.py::{name}* PASSED*"])
 
 
-def test_python_tests_without_sites_are_told_how_to_name_them(whole: Whole) -> None:
+def test_python_test_without_sites_is_an_error_with_advice(whole: Whole) -> None:
     whole.result.stdout.fnmatch_lines(
         [
             "test_pages.py::test_sites_must_be_named* ERROR*",
@@ -239,7 +239,7 @@ def test_python_tests_without_sites_are_told_how_to_name_them(whole: Whole) -> N
     )
 
 
-def test_the_browser_that_is_named_is_used(whole: Whole) -> None:
+def test_browser_executable_option_is_used(whole: Whole) -> None:
     if whole.browser_marker is None:
         pytest.skip("Playwright's own browser is in use; there is no path to wrap")
     assert whole.browser_marker.exists()

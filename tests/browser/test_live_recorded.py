@@ -1,4 +1,4 @@
-"""Live sites recorded, and played again without the web: in the world of `played_world`."""
+"""Live sites are recorded and then replayed without the web, in the simulated Internet of `played_world`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> None:
+def test_recorded_web_sites_are_replayed_without_the_web(tmp_path: Path) -> None:
     (tmp_path / "web.tasks.yaml").write_text(WEB)
     webarena = [sys.executable, "-m", "pytest_webarena.commands.cli"]
     done, world = in_world(
@@ -78,8 +78,8 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_who_fails_on_an_archive_of_the_web_has_failed_there(tmp_path: Path) -> None:
-    """And who was turned away there is not to blame here."""
+def test_failure_on_an_archive_of_the_web_counts_as_failed(tmp_path: Path) -> None:
+    """A trial that was blocked on the live site is not counted as failed on the archive."""
     (tmp_path / "web.tasks.yaml").write_text(HINDERED)
     common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
               "--agent=oracle", "web.tasks.yaml"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Trials whose agents visit sites that their tasks do not list: on the real broker, gateway, sites and browser."""
+"""Trials whose agents visit sites that their tasks do not list, with the real broker, gateway, sites and browser."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ MADE: list[Trip] = []
 
 @pytest.fixture
 def trip(pytester: pytest.Pytester) -> Trip:
-    """Two tasks with the same words: one whose environment is in reach, one that has its own sites alone.
+    """Two tasks with the same intent: one with the whole environment reachable, one with only its own sites.
 
-    The first test makes the trip, in this process; all look at it.
+    The first test makes the run, in this process; all tests read it.
     """
     if not MADE:
         (pytester.path / "demo.tasks.yaml").write_text(TASKS)
@@ -136,7 +136,7 @@ def trip(pytester: pytest.Pytester) -> Trip:
     return MADE[0]
 
 
-def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
+def test_task_can_reach_the_whole_environment(trip: Trip) -> None:
     trip.result.assert_outcomes(passed=2)
     answer = trip.record("wide")["answer"]
     assert "homepage" in answer.split(" | ")[1].split(",")
@@ -147,7 +147,7 @@ def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
     assert "nowhere.test can't be reached" in answer
 
 
-def test_other_tasks_have_their_own_sites_alone(trip: Trip) -> None:
+def test_other_task_reaches_only_its_own_sites(trip: Trip) -> None:
     record = trip.record("narrow")
     assert record["answer"].split(" | ")[1] == ""
     assert "wikipedia.test can't be reached" in record["answer"]
@@ -155,7 +155,7 @@ def test_other_tasks_have_their_own_sites_alone(trip: Trip) -> None:
     assert trip.evidence("narrow")["reached"] == []
 
 
-def test_what_was_visited_and_changed_is_in_the_evidence_and_in_the_record(trip: Trip) -> None:
+def test_visited_and_changed_sites_are_recorded(trip: Trip) -> None:
     reached = {site["site"]: site for site in trip.evidence("wide")["reached"]}
     assert reached.keys() == {"wikipedia", "homepage"}
     assert (reached["wikipedia"]["shared"], reached["wikipedia"]["changed"]) == (True, "")
@@ -169,7 +169,7 @@ def test_what_was_visited_and_changed_is_in_the_evidence_and_in_the_record(trip:
 
 
 @pytest.mark.exhaustive
-def test_a_first_visit_waits_and_costs_the_agent_neither_step_nor_page(tmp_path: Path) -> None:
+def test_first_visit_waits_for_site_start_without_costing_a_step(tmp_path: Path) -> None:
     (tmp_path / "sites.yaml").write_text(SLOW)
     (tmp_path / "pages.py").write_text(PAGES)
     (tmp_path / "demo.tasks.yaml").write_text(SLOW_TASKS)

@@ -1,4 +1,4 @@
-"""What a session records by itself: the same, whatever drives it."""
+"""What a session records automatically: the same for every kind of driver."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def pages(web: Web) -> None:
     web.put("/aside", "<title>Aside</title><button onclick='close()'>Close</button>")
 
 
-def told(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
-    """What they say, without times."""
+def without_times(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
+    """Return the signals' content, without times."""
     said: list[tuple[object, ...]] = []
     for signal in signals:
         match signal:
@@ -52,13 +52,13 @@ def told(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
 
 
 def new(session: Session, number: int) -> list[tuple[object, ...]]:
-    """Signals since, their tabs numbered from the first one's number."""
+    """Return the signals from ``number`` on, with tabs numbered from the first one's."""
     found = session.signals.since()
-    return [(tab - found[0].tab, *rest) for tab, *rest in told(found[number:])]  # type: ignore[operator]
+    return [(tab - found[0].tab, *rest) for tab, *rest in without_times(found[number:])]  # type: ignore[operator]
 
 
 @pytest.mark.usefixtures("pages")
-def test_addresses_are_recorded_from_the_first_page_on(open_session: OpenSession) -> None:
+def test_address_changes_are_recorded_from_the_first_page_on(open_session: OpenSession) -> None:
     session, began = open_session(), time.time()
     session.open_tabs([f"{SITE}/"])
     session.execute(Click(Selector("text=Next")))  # the same document
@@ -115,9 +115,7 @@ def test_dialogs_are_recorded_with_their_answers(
 @pytest.mark.parametrize(
     "write", ["history.replaceState(0, '', '/?' + i)", "history.pushState(0, '', '/' + i)", "location.hash = i"]
 )
-def test_a_page_in_a_loop_writes_its_address_no_more_often_than_in_browsers_of_people(
-    open_session: OpenSession, web: Web, write: str
-) -> None:
+def test_address_changes_in_a_loop_are_limited(open_session: OpenSession, web: Web, write: str) -> None:
     web.put(
         "/loop",
         f"<button onclick='document.title = 1'>Go</button><script>for (let i = 0; i < 5000; i++) {write}</script>",
@@ -132,7 +130,7 @@ def test_a_page_in_a_loop_writes_its_address_no_more_often_than_in_browsers_of_p
 
 
 @pytest.mark.usefixtures("pages")
-def test_pages_of_checks_leave_no_signal(open_session: OpenSession) -> None:
+def test_pages_of_checks_are_not_recorded(open_session: OpenSession) -> None:
     session = open_session()
     session.open_tabs([f"{SITE}/"])
     session.read_page(open=f"{SITE}/cart", locate=None)
@@ -140,7 +138,7 @@ def test_pages_of_checks_leave_no_signal(open_session: OpenSession) -> None:
 
 
 @pytest.mark.usefixtures("pages")
-def test_the_same_is_recorded_when_somebody_else_drives(engine: BrowserEngine, web: Web) -> None:
+def test_cdp_client_leaves_the_same_signals(engine: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=QUICK, dialogs="hold")
     with sync_playwright() as playwright, open_driven(engine, config) as (session, driven):
         session.open_tabs([f"{SITE}/"])

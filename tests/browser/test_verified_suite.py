@@ -1,4 +1,6 @@
-"""A suite in WebArena-Verified's format on embedded sites, from its JSON file to the package's verdict on our HAR."""
+"""A suite in WebArena-Verified's format on embedded sites, from its JSON file to the package's verdict on the exported
+HAR.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ HOME = "__HOMEPAGE__"
 
 
 def row(number: int, kind: str, data: Any = None, *events: dict[str, Any], status: str = "SUCCESS") -> dict[str, Any]:
-    """A row of the format; ``events`` are what is expected of requests."""
+    """Return a task in the suite's format; ``events`` are the expected requests."""
     schema = {"type": "array", "items": {"type": "number"}} if data else {"type": "null"}
     answer = {"task_type": kind, "status": status, "retrieved_data": data}
     return {
@@ -86,7 +88,7 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
     return {(record["key"]["agent"], record["key"]["task"]): record for record in found}
 
 
-def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Pytester, tmp_path: Path) -> None:
+def test_verified_tasks_pass_for_right_and_fail_for_near_misses(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
     # Who says that there is nothing to be found is wrong where there is, and right where there is not.
     which = ["-k", "right or wrong or mine.0 or mine.3"]
@@ -112,7 +114,7 @@ def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Py
 
 
 def packages_score(task: dict[str, Any], folder: Path) -> float:
-    """What the package makes of the exported files; its command line knows its own 812 tasks only."""
+    """Return the package's score of the exported files; its command line only knows its own 812 tasks."""
     from webarena_verified.api import WebArenaVerifiedEvaluator
     from webarena_verified.types.config import WebArenaVerifiedConfig
     from webarena_verified.types.eval import TaskEvalContext
@@ -134,7 +136,7 @@ def packages_score(task: dict[str, Any], folder: Path) -> float:
 
 
 @pytest.mark.exhaustive
-def test_agents_that_are_asked_for_text_are_not_judged_by_the_form(project: pytest.Pytester) -> None:
+def test_text_answer_format_is_not_judged_by_response_schema(project: pytest.Pytester) -> None:
     (project.path / "plain.yaml").write_text(json.dumps({"kind": "scripted", "tasks": {"*": [{"stop": "408"}]}}))
     arguments = ["--suite=mine.json", "--run-dir=run", "--agent=plain.yaml", "--answer-format=text", "-k", "mine.0"]
     result = project.runpytest_subprocess(*arguments, timeout=250)

@@ -51,12 +51,12 @@ def events(session: Session) -> list[DomEvent]:
     return [each for each in session.signals.since() if isinstance(each, DomEvent)]
 
 
-def said(session: Session) -> list[tuple[str, str, str | None]]:
+def recorded_input(session: Session) -> list[tuple[str, str, str | None]]:
     """Event, target and value of all."""
     return [(each.event, each.target.selector, each.value) for each in events(session)]
 
 
-def more_than(session: Session, before: int) -> bool:
+def has_more_events(session: Session, before: int) -> bool:
     return len(events(session)) > before
 
 

@@ -22,7 +22,7 @@ from tests.browser.conftest import PeoplesBrowser
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-__all__ = ["Person", "at_the_page", "sit_down"]
+__all__ = ["Person", "record_at_page", "use_recorder_page"]
 
 PATIENCE = 60.0
 _SHOWN = "JSON.stringify([problem.hidden ? '' : problem.textContent, running, state])"
@@ -120,7 +120,7 @@ class _Stages:
             yield trying
 
 
-def at_the_page(
+def record_at_page(
     task: Task,
     runtime: Runtime,
     act: Callable[[Person], Awaitable[None]],
@@ -159,14 +159,14 @@ def at_the_page(
     try:
         assert there.wait(PATIENCE)
         assert opened
-        sit_down(browser, opened[0], size, stages.find, act, sees=given.live, stages=stages.set)
+        use_recorder_page(browser, opened[0], size, stages.find, act, sees=given.live, stages=stages.set)
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"
     return ended[0], told
 
 
-def sit_down(
+def use_recorder_page(
     browser: PeoplesBrowser,
     address: str,
     size: tuple[int, int],

@@ -21,7 +21,7 @@ SCRIPTED = "<title>T</title><p>poor</p><script src=/a.js></script>"
 
 
 @pytest.fixture(autouse=True)
-def hanging_up_is_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def hang_up_as_network_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat Chromium's error for a connection closed by the server as a network change."""
     for module in ("cut_requests", "navigation", "settle"):
         monkeypatch.setattr(f"pytest_webarena.browser.tabs.{module}.CUT", "ERR_EMPTY_RESPONSE")

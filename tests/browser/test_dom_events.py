@@ -25,7 +25,7 @@ from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, TabClosed
 from tests.browser.conftest import CALM, Web
-from tests.browser.listening import SITE, Show, events, more_than, places, said, shared, show, web
+from tests.browser.listening import SITE, Show, events, has_more_events, places, recorded_input, shared, show, web
 from tests.processes import wait_until
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_field_events_contain_the_resulting_value(show: Show) -> None:
     session.execute(Select(Selector("#sort"), ("Cheapest first",)))
     session.execute(Type(Selector("#day"), "2026-11-23"))
     session.execute(Press("ArrowUp", Selector("#count")))
-    assert [each for each in said(session) if each[0] == "change"] == [
+    assert [each for each in recorded_input(session) if each[0] == "change"] == [
         ("change", "#name", "Grace"),
         ("change", "#note", "a\nb"),
         ("change", "#box", "on"),
@@ -58,7 +58,7 @@ def test_field_events_contain_the_resulting_value(show: Show) -> None:
         ("change", "#day", "2026-11-23"),
         ("change", "#count", "2"),
     ]
-    assert ("click", "#box", None) in said(session)  # it may yet be what it was
+    assert ("click", "#box", None) in recorded_input(session)  # it may yet be what it was
     first = next(each for each in events(session) if each.event == "change")
     assert (first.target.role, first.target.name, first.target.tag) == ("textbox", "Name", "input")
     assert first.target.x is not None
@@ -78,9 +78,9 @@ def test_typing_letter_by_letter_is_one_input_event(show: Show) -> None:
     session.execute(Click(Selector("#note")))
     for key in "abc":
         session.execute(Press(key))
-    assert said(session) == [("click", "#note", ""), ("input", "#note", "abc")]
+    assert recorded_input(session) == [("click", "#note", ""), ("input", "#note", "abc")]
     session.execute(Press("d"))  # what was given out already stays as it was
-    assert said(session)[1:] == [("input", "#note", "abc"), ("input", "#note", "abcd")]
+    assert recorded_input(session)[1:] == [("input", "#note", "abc"), ("input", "#note", "abcd")]
 
 
 def test_click_into_field_and_typing_are_click_and_input_events(show: Show) -> None:
@@ -90,14 +90,18 @@ def test_click_into_field_and_typing_are_click_and_input_events(show: Show) -> N
     )
     session.execute(Type(Selector("#note"), "abc"))
     session.observe()
-    assert said(session) == [("click", "#note", ""), ("input", "#note", "abc")]
+    assert recorded_input(session) == [("click", "#note", ""), ("input", "#note", "abc")]
     click, written = events(session)
     assert written.target == click.target
     assert "class" in written.chain[0].attributes  # as it was when it was written in
     session.execute(Click(Selector("#note")))
     session.execute(Click(Selector("#name")))  # and what only was clicked is told with what comes next, or by itself
     session.observe()
-    assert said(session)[2:] == [("click", "#note", "abc"), ("change", "#note", "abc"), ("click", "#name", "Ada")]
+    assert recorded_input(session)[2:] == [
+        ("click", "#note", "abc"),
+        ("change", "#note", "abc"),
+        ("click", "#name", "Ada"),
+    ]
 
 
 def test_passwords_are_never_recorded(show: Show) -> None:
@@ -108,7 +112,7 @@ def test_passwords_are_never_recorded(show: Show) -> None:
     session.execute(Type(Selector("#pw"), "sesame-7"))
     session.execute(Click(Selector("#show")))
     session.execute(Type(Selector("#pw"), "sesame-8", enter=True))
-    assert ("change", "#pw", None) in said(session)
+    assert ("change", "#pw", None) in recorded_input(session)
     assert "sesame" not in repr(session.signals.since()).replace("/over?pw=", "")
     assert session.signals.lost == 0
 
@@ -116,7 +120,7 @@ def test_passwords_are_never_recorded(show: Show) -> None:
 def test_clicks_submits_and_keys_precede_the_navigation_they_cause(show: Show) -> None:
     session = show(FORM)
     session.execute(Click(Selector("#word")))
-    assert [(each[0], each[1]) for each in said(session)] == [
+    assert [(each[0], each[1]) for each in recorded_input(session)] == [
         ("click", "#word"),
         ("submit", "html > body > form"),
     ]
@@ -124,7 +128,14 @@ def test_clicks_submits_and_keys_precede_the_navigation_they_cause(show: Show) -
     assert isinstance(session.signals.since()[-1], AddressChanged)
     session.execute(Back())
     session.execute(Type(Selector("#name"), "!", enter=True))
-    assert [each[0] for each in said(session)[2:]] == ["click", "input", "keydown", "change", "click", "submit"]
+    assert [each[0] for each in recorded_input(session)[2:]] == [
+        "click",
+        "input",
+        "keydown",
+        "change",
+        "click",
+        "submit",
+    ]
     assert isinstance(session.signals.since()[-1], AddressChanged)
 
 
@@ -134,7 +145,7 @@ def test_key_clicks_double_clicks_and_right_clicks_are_recorded(show: Show) -> N
     session.execute(Press("Space"))
     session.execute(Click(Selector("#b"), count=2))
     session.execute(Click(Selector("#b"), button="right"))
-    assert [each[:2] for each in said(session)] == [
+    assert [each[:2] for each in recorded_input(session)] == [
         ("keydown", "#k"),
         ("click", "#k"),
         ("click", "#k"),
@@ -169,7 +180,7 @@ def test_event_targets_are_found_in_shadow_trees_and_frames(show: Show, web: Web
 
     session.execute(Click(Selector("#deep")))
     wait_until(lambda: any(each.event == "change" for each in events(session)))
-    assert said(session)[-1] == ("change", "#deep", "on")  # an event that does not leave its tree
+    assert recorded_input(session)[-1] == ("change", "#deep", "on")  # an event that does not leave its tree
     send = click("button", "Send", "submit")
     assert (send.event, send.whole, send.frame) == ("submit", True, "")
     assert places(send) == [
@@ -333,10 +344,10 @@ def test_middle_clicks_and_drops_are_recorded(show: Show) -> None:
         "<div id=z ondragover='event.preventDefault()'>Z</div>"
     )
     session.execute(Drag(Selector("#a"), Selector("#z")))
-    assert [each[:2] for each in said(session)] == [("dragstart", "#a"), ("drop", "#z")]
+    assert [each[:2] for each in recorded_input(session)] == [("dragstart", "#a"), ("drop", "#z")]
     session.execute(Click(Selector("#z"), button="right"))
     session.execute(Click(Selector("a"), button="middle"))
-    assert [each[0] for each in said(session)[2:]] == ["contextmenu", "auxclick"]
+    assert [each[0] for each in recorded_input(session)[2:]] == ["contextmenu", "auxclick"]
 
 
 def test_input_events_precede_the_address_changes_they_cause(show: Show) -> None:
@@ -376,7 +387,7 @@ def test_script_made_documents_are_attributed_to_their_maker(show: Show, web: We
         before = len(events(session))
         line = next(each.strip() for each in session.observe().text.splitlines() if each.endswith(f"button '{name}'"))
         session.execute(Click(Element(line[1:].partition("]")[0])))
-        wait_until(partial(more_than, session, before))
+        wait_until(partial(has_more_events, session, before))
         assert (name, events(session)[-1].maker) == (name, maker)
 
 
@@ -401,7 +412,7 @@ def test_rewritten_document_is_still_observed(show: Show) -> None:
     )
     session.execute(Click(Selector("#one")))
     session.execute(Click(Selector("#two")))
-    assert [each[1] for each in said(session)] == ["#one", "#two"]
+    assert [each[1] for each in recorded_input(session)] == ["#one", "#two"]
 
 
 @pytest.mark.exhaustive

@@ -18,7 +18,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
 from tests.browser.conftest import CALM, Web
-from tests.browser.listening import SITE, Show, events, said, shared, show, web
+from tests.browser.listening import SITE, Show, events, recorded_input, shared, show, web
 from tests.browser.watched import Watched
 from tests.processes import wait_until
 
@@ -64,7 +64,7 @@ def test_scripts_cannot_forge_events(show: Show) -> None:
     session = show(FORGING)
     session.execute(Select(Selector("#sort"), ("Two",)))
     session.execute(Click(Selector("x-a input")))
-    assert said(session) == [("change", "#sort", "Two"), ("click", "input", None)]
+    assert recorded_input(session) == [("change", "#sort", "Two"), ("click", "input", None)]
     for name, script in FORGERIES.items():
         page = session.read_page(
             open=None,
@@ -72,8 +72,8 @@ def test_scripts_cannot_forge_events(show: Show) -> None:
         )
         assert (page.value, page.error) == ("ok", ""), name
         session.execute(Click(Selector("#plain")))  # what was said until then is here by now
-        assert said(session)[2:] == [("click", "#plain", None)] * (len(said(session)) - 2), name
-    assert len(said(session)) == len(FORGERIES) + 2
+        assert recorded_input(session)[2:] == [("click", "#plain", None)] * (len(recorded_input(session)) - 2), name
+    assert len(recorded_input(session)) == len(FORGERIES) + 2
 
 
 HOSTILE = """<form id=form><input name=id><input name=tagName><input name=getAttribute><input name=parentNode>
@@ -141,8 +141,8 @@ def test_cdp_clients_leave_the_same_events_and_cannot_forge_any(engine: BrowserE
             page.get_by_text("Window").click()
         opened.value.locator("#w").click()
         opened.value.close()
-        wait_until(lambda: len(said(session)) >= 7)
-        assert said(session) == [
+        wait_until(lambda: len(recorded_input(session)) >= 7)
+        assert recorded_input(session) == [
             ("input", "#name_", "rye"),
             ("change", "#name_", "rye"),
             ("click", "#box", None),
@@ -265,4 +265,4 @@ def test_flood_of_forged_events_is_counted_and_not_kept(show: Show) -> None:
     )
     session.execute(Click(Selector("#plain")))
     assert time.monotonic() - began < 60
-    assert [each[1] for each in said(session)] == ["#sort", "#plain"]
+    assert [each[1] for each in recorded_input(session)] == ["#sort", "#plain"]

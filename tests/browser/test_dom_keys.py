@@ -13,7 +13,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.signals import KeyPressed
-from tests.browser.listening import Show, said, shared, show, web
+from tests.browser.listening import Show, recorded_input, shared, show, web
 from tests.cases import each_case
 from tests.processes import wait_until
 
@@ -64,7 +64,7 @@ def test_non_typing_keys_are_recorded_as_key_signals(
         assert not session.execute(Press(each, Selector(f"css={target}") if target else None)).error
     assert [key for key, _ in keys(session)[before:]] == told
     assert {selector for _, selector in keys(session)[before:]} <= {target or "html > body"}
-    assert "key" not in {event for event, _, _ in said(session)}
+    assert "key" not in {event for event, _, _ in recorded_input(session)}
 
 
 HIDDEN = """<body><x-login id=login></x-login><div id=box></div><div id=frame tabindex=0></div>
@@ -115,13 +115,13 @@ def test_value_of_masked_field_is_recorded_on_blur(show: Show) -> None:
     session = show(MASKED)
     session.execute(Type(Selector("css=#day"), "1230"))
     session.execute(Click(Selector("css=#go")))
-    assert said(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
+    assert recorded_input(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
 
 
 def test_value_of_masked_field_is_recorded_after_a_pause(show: Show) -> None:
     session = show(MASKED)
     session.execute(Type(Selector("css=#day"), "1230"))
-    wait_until(lambda: ("change", "#day", "12:30") in said(session), seconds=30)
+    wait_until(lambda: ("change", "#day", "12:30") in recorded_input(session), seconds=30)
 
 
 def test_script_changes_of_untouched_fields_are_not_recorded(show: Show) -> None:
@@ -129,4 +129,4 @@ def test_script_changes_of_untouched_fields_are_not_recorded(show: Show) -> None
     session.execute(Press("a", Selector("css=#day")))
     session.execute(Click(Selector("css=#other")))
     session.execute(Click(Selector("css=#go")))
-    assert [(event, value) for event, _, value in said(session) if event == "change"] == [("change", "a")]
+    assert [(event, value) for event, _, value in recorded_input(session) if event == "change"] == [("change", "a")]

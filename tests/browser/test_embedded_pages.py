@@ -143,7 +143,7 @@ def _look(client: Client, base: str, browser: PeoplesBrowser, act: Callable[[Pag
 
 
 @pytest.mark.matrix(1)
-def test_every_site_passes_axe_and_fits_a_narrow_screen(site: tuple[str, Client], look: Look) -> None:
+def test_pages_pass_axe_and_fit_a_narrow_screen(site: tuple[str, Client], look: Look) -> None:
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     told: list[Any] = []
 
@@ -165,7 +165,7 @@ def test_every_site_passes_axe_and_fits_a_narrow_screen(site: tuple[str, Client]
 
 
 @pytest.mark.matrix(1)
-def test_every_site_is_usable_by_keyboard_with_visible_focus(site: tuple[str, Client], look: Look) -> None:
+def test_pages_are_usable_by_keyboard_with_visible_focus(site: tuple[str, Client], look: Look) -> None:
     path = _BY_KEYS.get(site[0], KINDS[site[0]][0])
 
     async def act(page: Page) -> None:

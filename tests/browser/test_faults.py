@@ -45,7 +45,7 @@ def test_endless_script_is_stopped_and_reported(show: Show) -> None:
     assert observation.notes == ()  # said once
 
 
-def let_hang(session: Session, web: Web) -> None:
+def hang_page(session: Session, web: Web) -> None:
     """Make a page with ``HANG`` hang without an action of the session."""
     page = session._tabs.current.page
     session._engine.run(page.evaluate("() => void setTimeout(hang)"), timeout=20.0, what="a script")
@@ -55,7 +55,7 @@ def let_hang(session: Session, web: Web) -> None:
 def test_page_hung_by_its_own_script_can_be_observed(show: Show, web: Web) -> None:
     session = show(f"<p>Alive</p>{HANG}")
     session.execute(Noop())
-    let_hang(session, web)
+    hang_page(session, web)
     began = time.monotonic()
     observation = session.observe()
     assert time.monotonic() - began < LATEST
@@ -86,7 +86,7 @@ def test_repeatedly_hanging_page_is_closed(show: Show, monkeypatch: pytest.Monke
 def test_hung_page_does_not_delay_closing(open_session: OpenSession, web: Web, quick: Deadlines) -> None:
     session = open_session(deadlines=replace(quick, close=60.0))
     session.open_tabs([web.put("/", HANG)])
-    let_hang(session, web)
+    hang_page(session, web)
     began = time.monotonic()
     session.close()
     assert time.monotonic() - began < LATEST

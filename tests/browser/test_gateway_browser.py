@@ -303,7 +303,7 @@ def test_browser_opens_no_other_socket_and_resolves_no_name(open_lab: Lab, tmp_p
     assert not forbidden & {name for name, _ in events}
 
 
-def test_large_upload_and_download(lab: Lab) -> None:
+def test_large_upload_and_download_are_forwarded(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         await page.goto(HOME)
         size = 32 * 1024 * 1024

@@ -154,7 +154,7 @@ def _reset() -> str:
     raise OSError
 
 
-def said(observation: Observation, error: str) -> str:
+def all_text(observation: Observation, error: str) -> str:
     return "\n".join([observation.text, observation.url, observation.error, *observation.notes, error])
 
 
@@ -176,7 +176,7 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
         began = time.monotonic()
         outcome = session.execute(action)
         acted = time.monotonic()
-        heard.append(said(session.observe(), outcome.error))
+        heard.append(all_text(session.observe(), outcome.error))
         assert acted - began < LATEST, action
         assert time.monotonic() - acted < LATEST, action
         return outcome.error

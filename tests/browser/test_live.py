@@ -156,7 +156,7 @@ class Run:
         return record["outcome"], record["cause"], record["shortfall"]
 
 
-def in_world(
+def run_in_simulated_internet(
     folder: Path, commands: Sequence[Sequence[str]]
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     """Run commands in the simulated Internet, one after the other; return their output and the received requests."""
@@ -222,7 +222,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         [sys.executable, "-m", "pytest_webarena.commands.cli", "tasks", "monitor", imported.name,
          f"--sites={catalogue.name}", "--folder=upkeep"],
     ]  # fmt: skip
-    done, world = in_world(folder, commands)
+    done, world = run_in_simulated_internet(folder, commands)
     return Run(
         records=outcomes(folder),
         world=world,
@@ -238,7 +238,7 @@ def further_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_project(
         folder, "defaults: {sites: [teahouse]}\ntasks:" + tasks_starting_at(*MORE_TURNING_AWAY, *MORE_OUT_OF_ORDER)
     )
-    done, world = in_world(folder, [run_command(folder, "--agent=oracle", "--sites=sites.yaml")])
+    done, world = run_in_simulated_internet(folder, [run_command(folder, "--agent=oracle", "--sites=sites.yaml")])
     return Run(records=outcomes(folder), world=world, checked={}, told=done.stdout)
 
 

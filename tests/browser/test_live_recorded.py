@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.test_live import in_world
+from tests.browser.test_live import run_in_simulated_internet
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
@@ -33,7 +33,7 @@ tasks:
 def test_recorded_web_sites_are_replayed_without_the_web(tmp_path: Path) -> None:
     (tmp_path / "web.tasks.yaml").write_text(WEB)
     webarena = [sys.executable, "-m", "pytest_webarena.commands.cli"]
-    done, world = in_world(
+    done, world = run_in_simulated_internet(
         tmp_path,
         [
             [*webarena, "sites", "archive", "record", "web.tasks.yaml", "-o", "web.warc.gz", "--sites=live"],
@@ -83,7 +83,7 @@ def test_failure_on_an_archive_of_the_web_counts_as_failed(tmp_path: Path) -> No
     (tmp_path / "web.tasks.yaml").write_text(HINDERED)
     common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
               "--agent=oracle", "web.tasks.yaml"]  # fmt: skip
-    in_world(
+    run_in_simulated_internet(
         tmp_path,
         [
             [*common, "--sites=live", "--record-archive=web.warc.gz", "--run-dir=live"],

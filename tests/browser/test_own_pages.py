@@ -44,7 +44,7 @@ RECALL = """js=(async () => {
 })()"""
 
 
-def shows(session: Session, title: str) -> None:
+def wait_for_title(session: Session, title: str) -> None:
     for _ in range(200):
         if session.observe().title == title:
             return
@@ -56,7 +56,7 @@ def stored(session: Session, web: Web, value: str = "'milk'") -> Session:
     web.put("/in", STORE.replace("VALUE", value))
     web.put("/out", "<title>out</title>")
     session.open_tabs(["http://a.test/in"])
-    shows(session, "stored")
+    wait_for_title(session, "stored")
     return session
 
 
@@ -206,7 +206,7 @@ def test_service_worker_of_agent_does_not_answer_check_pages(open_session: OpenS
         "navigator.serviceWorker.ready.then(() => document.title = 'ready')</script>",
     )
     session.open_tabs([f"{SECURE}/"])
-    shows(session, "ready")
+    wait_for_title(session, "ready")
     session.execute(Goto(f"{SECURE}/record"))
     assert session.read_page(open=None, locate="css=p").texts == ("forged",)
     assert session.read_page(open=f"{SECURE}/record", locate="css=p").texts == ("true",)
@@ -254,7 +254,7 @@ def test_circular_database_value_does_not_crash_the_driver(session: Session, web
     web.put("/in", STORE.replace(", when: new Date(0)", "").replace("VALUE", value))
     web.put("/out", "<title>out</title>")
     session.open_tabs(["http://a.test/in"])
-    shows(session, "stored")
+    wait_for_title(session, "stored")
     for _ in range(2):
         reading = session.read_page(open="/out", locate="js=[document.cookie, localStorage.token]")
         assert reading.texts == ("who=ada", "abc")

@@ -18,7 +18,7 @@ from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from pytest_webarena.trials.runtime import Runtime
 
 from .conftest import PeoplesBrowser
-from .recording_page import Person, at_the_page
+from .recording_page import Person, record_at_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -49,7 +49,7 @@ def record(
     def record(text: str, act: Any, **options: Any) -> tuple[int, list[str]]:
         [task] = parse_tasks(text)
         task = replace(task, checks=())
-        return at_the_page(task, runtime, act, browser=peoples_browser, monkeypatch=monkeypatch, **options)
+        return record_at_page(task, runtime, act, browser=peoples_browser, monkeypatch=monkeypatch, **options)
 
     return record
 

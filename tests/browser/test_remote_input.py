@@ -19,7 +19,7 @@ from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
 
 from .conftest import OpenSession, PeoplesBrowser, Web
-from .recording_page import Person, sit_down
+from .recording_page import Person, use_recorder_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -44,7 +44,7 @@ def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Pat
         with PageServer(panel, live=True) as server:
             server.hand = InputRelay(shown.by_hand(), tmp_path / "files", lambda typed: typed)
             panel.begin()
-            sit_down(peoples_browser, server.address, (1280, 800), shown.element_of, act)
+            use_recorder_page(peoples_browser, server.address, (1280, 800), shown.element_of, act)
         return [as_step(step.action) for step in steps_of(shown.signals.since(shown.signals.before))]
 
     return use

@@ -51,7 +51,7 @@ def without_times(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
     return said
 
 
-def new(session: Session, number: int) -> list[tuple[object, ...]]:
+def signals_from(session: Session, number: int) -> list[tuple[object, ...]]:
     """Return the signals from ``number`` on, with tabs numbered from the first one's."""
     found = session.signals.since()
     return [(tab - found[0].tab, *rest) for tab, *rest in without_times(found[number:])]  # type: ignore[operator]
@@ -70,7 +70,7 @@ def test_address_changes_are_recorded_from_the_first_page_on(open_session: OpenS
     session.execute(Click(Selector("text=Aside")))
     session.execute(FocusTab(0))
     session.execute(Click(Selector("text=Cart")))
-    addresses = [each for each in new(session, 0) if len(each) == 2]
+    addresses = [each for each in signals_from(session, 0) if len(each) == 2]
     assert addresses == [
         (0, f"{SITE}/"),
         (0, f"{SITE}/step-2"),
@@ -84,7 +84,7 @@ def test_address_changes_are_recorded_from_the_first_page_on(open_session: OpenS
     assert times == sorted(times)
     assert began - 1 < times[0] <= times[-1] < time.time() + 1  # on the clock of the record of requests
     session.open_tabs([f"{SITE}/"])
-    assert new(session, 0) == [(0, f"{SITE}/")]  # what came before the first step is no part of it
+    assert signals_from(session, 0) == [(0, f"{SITE}/")]  # what came before the first step is no part of it
 
 
 @pytest.mark.usefixtures("pages")
@@ -98,12 +98,12 @@ def test_dialogs_are_recorded_with_their_answers(
     session.open_tabs([f"{SITE}/"])
     session.execute(Click(Selector("text=Ask")))
     if policy == "hold":
-        assert len(new(session, 1)) == 1  # it is open
+        assert len(signals_from(session, 1)) == 1  # it is open
         session.execute(Press("Enter"))
     session.execute(Click(Selector("text=Confirm")))
     if policy == "hold":
         session.execute(Press("Escape"))
-    assert new(session, 1) == [
+    assert signals_from(session, 1) == [
         (0, f"{SITE}/", "prompt", "Name?", "Ada"),
         (0, f"{SITE}/", accepted, text),
         (0, f"{SITE}/", "confirm", "Sure?", ""),
@@ -134,7 +134,7 @@ def test_pages_of_checks_are_not_recorded(open_session: OpenSession) -> None:
     session = open_session()
     session.open_tabs([f"{SITE}/"])
     session.read_page(open=f"{SITE}/cart", locate=None)
-    assert new(session, 0) == [(0, f"{SITE}/")]
+    assert signals_from(session, 0) == [(0, f"{SITE}/")]
 
 
 @pytest.mark.usefixtures("pages")
@@ -151,7 +151,7 @@ def test_cdp_client_leaves_the_same_signals(engine: BrowserEngine, web: Web) -> 
         page.get_by_text("Ask").click()
         page.goto(f"{SITE}/cart")
         session.observe()  # what the browser said before is here by then
-        assert new(session, 0) == [
+        assert signals_from(session, 0) == [
             (0, f"{SITE}/"),
             (0, f"{SITE}/step-2"),
             (0, f"{SITE}/step-2", "prompt", "Name?", "Ada"),

@@ -50,7 +50,7 @@ ROWS = [
 ]
 
 
-def said(kind: str, data: Any = None, status: str = "SUCCESS") -> dict[str, str]:
+def structured_answer(kind: str, data: Any = None, status: str = "SUCCESS") -> dict[str, str]:
     return {"stop": json.dumps({"task_type": kind, "status": status, "retrieved_data": data})}
 
 
@@ -59,17 +59,25 @@ NOTE = [
     {"fill": {"css=#title": "Rye & oats"}},
     {"fill": {"css=#body": "and butter"}},
     {"click": 'role=button[name="Save note"]'},
-    said("MUTATE"),
+    structured_answer("MUTATE"),
 ]
 RIGHT = {
-    "mine.0": [{"goto": "homepage:/calculator"}, said("retrieve", ["408"])],
-    "mine.1": [{"goto": "homepage:/scratchpad/"}, {"goto": "homepage:/scratchpad/?label=study"}, said("navigate")],
+    "mine.0": [{"goto": "homepage:/calculator"}, structured_answer("retrieve", ["408"])],
+    "mine.1": [
+        {"goto": "homepage:/scratchpad/"},
+        {"goto": "homepage:/scratchpad/?label=study"},
+        structured_answer("navigate"),
+    ],
     "mine.2": NOTE,
-    "mine.3": [said("RETRIEVE", None, "NOT_FOUND_ERROR")],
+    "mine.3": [structured_answer("RETRIEVE", None, "NOT_FOUND_ERROR")],
 }
 WRONG = {
-    "mine.0": [said("RETRIEVE", [409])],
-    "mine.1": [{"goto": "homepage:/scratchpad/?label=study"}, {"goto": "homepage:/calculator"}, said("NAVIGATE")],
+    "mine.0": [structured_answer("RETRIEVE", [409])],
+    "mine.1": [
+        {"goto": "homepage:/scratchpad/?label=study"},
+        {"goto": "homepage:/calculator"},
+        structured_answer("NAVIGATE"),
+    ],
     "mine.2": [NOTE[0], NOTE[1], {"fill": {"css=#body": "and jam"}}, *NOTE[3:]],
     "mine.3": [{"stop": "N/A"}],
 }

@@ -48,13 +48,15 @@ class Rotating:
         return f"sid={self._sid}; Path=/; HttpOnly"
 
 
-def each(session: Session, live: LiveTrial, conditions: Sequence[str], **more: Any) -> list[tuple[str, CheckResult]]:
+def results_of(
+    session: Session, live: LiveTrial, conditions: Sequence[str], **more: Any
+) -> list[tuple[str, CheckResult]]:
     """Return the result of each condition, all judged together."""
     verdict = look(session, live, f"[{', '.join(f'{{{condition}}}' for condition in conditions)}]", **more)
     return list(zip(conditions, verdict.results, strict=True))
 
 
-def said(result: CheckResult) -> str:
+def reason_of(result: CheckResult) -> str:
     """Return why a condition does not hold."""
     return " ".join(part.why for _, part in result.walk()).strip()
 
@@ -139,11 +141,13 @@ def test_negative_conditions_count_while_user_is_signed_in(
     private: tuple[Private, Session, LiveTrial], web: Web
 ) -> None:
     board, session, live = private
-    assert {result.passed for _, result in each(session, live, GONE)} == {False}
+    assert {result.passed for _, result in results_of(session, live, GONE)} == {False}
     board.notes = []
     session.open_tabs(["http://a.test/"])
     web.log.clear()
-    assert {condition: said(result) for condition, result in each(session, live, GONE) if not result.passed} == {}
+    assert {
+        condition: reason_of(result) for condition, result in results_of(session, live, GONE) if not result.passed
+    } == {}
     opened = [request for request in web.log if request[1] == "http://a.test/"]
     assert len(opened) == 2 + 2 + 2  # by two checks, and two looks each at the sign-in of pages and of APIs
 
@@ -153,10 +157,10 @@ def test_signing_out_does_not_satisfy_negative_conditions(private: tuple[Private
     board, session, live = private
     board.known = False
     session.open_tabs(["http://a.test/"])
-    for condition, result in each(session, live, GONE):
+    for condition, result in results_of(session, live, GONE):
         assert result.passed is False, condition
-        assert said(result).startswith("emma is not signed in to board any more"), condition
-    assert {result.passed for _, result in each(session, live, [*GONE[:2], *GONE[5:7]], extra=ENDS)} == {True}
+        assert reason_of(result).startswith("emma is not signed in to board any more"), condition
+    assert {result.passed for _, result in results_of(session, live, [*GONE[:2], *GONE[5:7]], extra=ENDS)} == {True}
 
 
 def test_session_ended_by_the_site_is_a_site_error(
@@ -202,10 +206,10 @@ def test_sign_in_page_does_not_satisfy_negative_conditions(open_session: OpenSes
         "not: {all: [{page: {open: /, includes: Seed}}]}",
         "page: {open: /, locate: js=document.querySelector('li').innerText, excludes: Seed}",
     )
-    for condition, result in each(session, live, conditions):
+    for condition, result in results_of(session, live, conditions):
         assert result.passed is False, condition
         if how not in ("401", "403", "form"):
-            assert "is not the page asked for" in said(result), condition
+            assert "is not the page asked for" in reason_of(result), condition
 
 
 def test_sign_in_page_satisfies_positive_conditions(open_session: OpenSession, web: Web) -> None:
@@ -221,7 +225,7 @@ def test_sign_in_page_satisfies_positive_conditions(open_session: OpenSession, w
         "not: {page: {open: /, includes: Hello emma}}",
     )
     for extra, passed in ((ENDS, True), ("", False)):
-        for condition, result in each(session, live, conditions, extra=extra):
+        for condition, result in results_of(session, live, conditions, extra=extra):
             assert result.passed is passed, (condition, extra, result)
     SHUT["401"](web)
     assert look(session, live, "[{page: {open: /, status: 401}}]", extra=ENDS).passed
@@ -256,9 +260,9 @@ def test_page_with_rejected_requests_does_not_satisfy_conditions(
         "page: {open: /, locate: css=li, count: 0}",
         "not: {page: {open: /, includes: Seed}}",
     )
-    for condition, result in each(session, live, conditions):
+    for condition, result in results_of(session, live, conditions):
         assert result.passed is False, condition
-        assert "so what it lacks says nothing" in said(result), condition
+        assert "so what it lacks says nothing" in reason_of(result), condition
     assert look(session, live, "[{page: {open: /, includes: Your cart}}]").passed
     assert look(session, live, "[{page: {open: /, includes: Your cart, excludes: Seed}}]").passed
     assert look(session, visit(session, web, default_user=""), "[{page: {open: /, excludes: Seed}}]").passed
@@ -316,5 +320,5 @@ def test_rejecting_api_does_not_satisfy_conditions(
         "not: {state: {api: /api, at: '$[*]', includes: Seed}}",
         "not: {state: {api: /api, includes: Seed}}",
     )
-    for condition, result in each(session, live, conditions):
+    for condition, result in results_of(session, live, conditions):
         assert result.passed is False, condition

@@ -74,7 +74,7 @@ def orphaned(python_image: str) -> Iterator[str]:
         remove_labelled(f"pytest-webarena.run={run}", settle=0)
 
 
-def left(engine: DockerClient, label: str) -> list[Any]:
+def labelled_resources(engine: DockerClient, label: str) -> list[Any]:
     chosen: dict[str, str | list[str] | bool] = {"label": label}
     containers = engine.containers.list(all=True, filters=chosen, ignore_removed=True)
     return [*containers, *engine.networks.list(filters=chosen), *engine.images.list(filters=chosen)]
@@ -83,11 +83,11 @@ def left(engine: DockerClient, label: str) -> list[Any]:
 def test_reaper_removes_everything_with_a_label(engine: DockerClient, orphaned: str) -> None:
     from pytest_webarena.sites.backends.docker import remove_labelled
 
-    assert len(left(engine, orphaned)) == 5  # two containers, each in its place, one network
+    assert len(labelled_resources(engine, orphaned)) == 5  # two containers, each in its place, one network
     began = time.monotonic()
     removed = remove_labelled(orphaned, settle=0)
     assert (len(removed.containers), len(removed.networks)) == (4, 1)
-    assert not left(engine, orphaned)
+    assert not labelled_resources(engine, orphaned)
     assert not remove_labelled(orphaned, settle=0)
     assert time.monotonic() - began < 30
 
@@ -105,11 +105,11 @@ def test_sweep_removes_only_containers_of_dead_owners_on_this_host(
     try:
         # A broker's first start sweeps.
         run(backend.prepare(homepage))
-        assert not left(engine, orphaned)
+        assert not labelled_resources(engine, orphaned)
         replica: Replica = run(backend.start(homepage, "homepage-1"))
         sweep(engine)
         assert run(backend.alive(homepage, replica)) == ""
-        assert left(engine, f"{RUN}={foreign}") == [far]
+        assert labelled_resources(engine, f"{RUN}={foreign}") == [far]
     finally:
         far.remove()
 
@@ -127,7 +127,7 @@ def test_reaper_removes_container_created_after_its_owner_died(engine: DockerCli
     removed = remove_labelled(f"pytest-webarena.run={run}", settle=1.5)
     timer.join()
     assert len(removed.containers) == 1
-    assert not left(engine, f"pytest-webarena.run={run}")
+    assert not labelled_resources(engine, f"pytest-webarena.run={run}")
 
 
 def test_close_during_start_removes_all_containers(
@@ -151,7 +151,7 @@ def test_close_during_start_removes_all_containers(
 
     run(cut_off())
     ((key, value),) = backend.leftovers().items()
-    assert not left(engine, f"{key}={value}")
+    assert not labelled_resources(engine, f"{key}={value}")
 
 
 @pytest.mark.parametrize("label", ["", "pytest-webarena.run", "pytest-webarena.run="])

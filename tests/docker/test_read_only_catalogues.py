@@ -246,19 +246,19 @@ def test_map_and_its_parts_are_reset_and_reconnect(engine: DockerClient, broker:
         for name in reversed(MAP):
             run(backend.prepare(APPS[name]))
         replicas = {name: run(backend.start(APPS[name], f"{name}-1")) for name in reversed(MAP)}
-        assert asked(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
+        assert database_content(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
         before = {replica.handle.id for replica in replicas.values()}
         replicas = {name: run(backend.reset(APPS[name], replicas[name])) for name in reversed(MAP)}
         assert not {replica.handle.id for replica in replicas.values()} & before
         assert {replica.generation for replica in replicas.values()} == {1}
-        assert asked(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
+        assert database_content(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
         mounts = engine.containers.get(replicas["map_tiles"].handle.id).attrs["Mounts"]
         assert {mount["Name"] for mount in mounts} == {"osm-data", "osm-tiles"}
     finally:
         run(backend.close())
 
 
-def asked(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
+def database_content(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
     """Return the content of the two databases; the first one is also read through the web site."""
     status, text = get(replicas["map"], "/", host="map.test")
     assert (status, "a mapper" in text) == (200, True)

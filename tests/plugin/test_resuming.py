@@ -54,8 +54,8 @@ def test_resume_restores_options_of_the_run(
         "not other",
         "--check-timeout=50",
     )
-    begun = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
-    begun.assert_outcomes(passed=12)
+    partial_run = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
+    partial_run.assert_outcomes(passed=12)
     before = keys(canned)
     forget(canned, "b.na.2")
     canned.runpytest("--resume=run", *workers).assert_outcomes(passed=1)
@@ -135,7 +135,7 @@ def test_resume_rejects_changed_judge_prompt(canned: pytest.Pytester, make_tasks
 
 
 @pytest.fixture
-def begun(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
+def partial_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
     """A run of some tasks by two agents with non-default settings."""
     make_tasks("a", "b")
     make_tasks("stranger", name="outside")
@@ -166,10 +166,10 @@ def begun(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
     ],
 )
 def test_resume_rejects_contradicting_option_and_names_both_values(
-    begun: pytest.Pytester, arguments: tuple[str, ...], told: str | None
+    partial_run: pytest.Pytester, arguments: tuple[str, ...], told: str | None
 ) -> None:
-    before = keys(begun)
-    result = begun.runpytest("--resume=run", *arguments)
+    before = keys(partial_run)
+    result = partial_run.runpytest("--resume=run", *arguments)
     if told is None:  # a part of what the run is
         assert result.ret == 0
     else:
@@ -177,7 +177,7 @@ def test_resume_rejects_contradicting_option_and_names_both_values(
         result.stderr.fnmatch_lines(
             [f"*--resume: expected {'' if told.startswith('tests') else '*own '}{told}; leave it*"]
         )
-    assert keys(begun) == before
+    assert keys(partial_run) == before
 
 
 def test_resume_of_last_failed_run_uses_its_plan(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

@@ -38,7 +38,7 @@ def shell(script: str | Path, project: Path, **more: str) -> subprocess.Complete
     )
 
 
-def step(name: str) -> tuple[str, str]:
+def workflow_commands(name: str) -> tuple[str, str]:
     """Return the shell text of the workflow's two named steps: one part, and the whole."""
     jobs = yaml.safe_load((SHARDS / name).read_text())["jobs"]
     runs = {each["name"]: each["run"] for job in jobs.values() for each in job["steps"] if "name" in each}
@@ -130,7 +130,7 @@ def test_kubernetes_indexed_job_pods_merge_into_one_run(project: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_github_matrix_jobs_merge_into_one_run(project: Path) -> None:
-    play, decide = step("github.yaml")
+    play, decide = workflow_commands("github.yaml")
     for number in range(1, PARTS + 1):
         part = shell(play, project, PART=str(number), PARTS=str(PARTS))
         assert part.returncode == 0, part.stdout + part.stderr

@@ -32,7 +32,7 @@ _STEP, _HANG = (12.0, 1.5) if BROWSER == "chromium" else (24.0, 5.0)
 QUICK = Deadlines(step=_STEP, navigation=2.5, settle=1.5, selector=0.8, quiet=0.04, hang=_HANG, close=5.0)
 """Short enough for tests of pages that hang, long enough for a busy machine."""
 CALM = replace(QUICK, navigation=20.0, settle=20.0, selector=20.0, hang=20.0, step=60.0)
-"""For tests of what is waited for and comes: however late it does, only a fault takes that long."""
+"""For tests that wait for something that comes; only a fault takes this long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Web:
         self.log: list[list[Any]] = []
         """Method, address, time, state and status of each, as a gateway knows them."""
         self.released = threading.Event()
-        """Handlers that hang wait for it, so that a test never leaves one behind."""
+        """Hanging handlers wait for this event, so that none outlives its test."""
         web = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -109,7 +109,7 @@ class Web:
             daemon_threads = True
 
             def handle_error(self, request: object, client_address: object) -> None:
-                pass  # a browser that is killed or goes elsewhere breaks connections off
+                pass  # a browser that is killed or navigates away closes its connections
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)

@@ -45,7 +45,7 @@ def create_app(data_dir):
 
     def answer(path, query, method, cookies):
         if path == "/save":
-            # One that is not told how long takes longer than any trial here.
+            # Without a duration it takes longer than any trial here.
             over.wait(float(query.get("after", ["60"])[0]))
             with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
                 db.execute("insert into saves values (1)")
@@ -65,7 +65,7 @@ def create_app(data_dir):
         if path == "/wait":
             probed.wait(20)
         if path == "/probe":
-            # While a check looks at this, the agent's page does something.
+            # The agent's page acts while a check reads this.
             probed.set()
             beaten.wait(20)
             return "<p>probe</p><script>fetch('/seen', {method: 'POST'})</script>"

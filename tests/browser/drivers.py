@@ -45,7 +45,7 @@ class Forger:
         self._ask(socket, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
         self._ask(socket, "Page.navigate", session, url=self._start)
         plant = "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => 1)"
-        for _ in range(50):  # what opens while the harness looks at a step is hidden from agents
+        for _ in range(50):  # pages opened while the harness observes a step are hidden from agents
             if "exceptionDetails" not in self._ask(
                 socket, "Runtime.evaluate", session, expression=plant, awaitPromise=True
             ):

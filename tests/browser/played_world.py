@@ -23,7 +23,7 @@ from pytest_webarena.gateway.authority import Authority
 
 SHOP, CDN, EVIL, OTHER, BROKEN, H2 = (f"45.33.7.{n}" for n in (10, 11, 12, 13, 14, 15))
 INSIDE = ("127.0.0.1", "169.254.169.254", "10.0.0.5", "192.168.7.7", "::1", "fd00::5")
-"""Where nobody may be asked."""
+"""Addresses that no request may reach."""
 NAMES = {
     "www.teahouse.com": SHOP, "teahouse.com": SHOP, "captcha.teahouse.com": SHOP, "busy.teahouse.com": SHOP,
     "slow.teahouse.com": SHOP, "loop.teahouse.com": SHOP, "wall.teahouse.com": SHOP, "geo.teahouse.com": SHOP,

@@ -39,7 +39,7 @@ class Person:
     find: Callable[[str, float], TargetRecord | None]
     """The person's eyes."""
     stages: Sequence[Tryout] = ()
-    """What is behind the page."""
+    """The server behind the page."""
 
     async def until(self, expression: str) -> Any:
         """Wait for an expression to be true. Playwright's own way needs eval, which the page's policy forbids."""

@@ -104,7 +104,7 @@ def test_element_in_scrolled_frame_is_clicked(show: Show) -> None:
     assert "button 'hit'" in session.observe().text
 
 
-# --- what can't be hit is said, and nothing else is hit instead
+# --- targets that can't be clicked are reported, and nothing else is clicked instead
 
 
 @each_case(

@@ -323,7 +323,7 @@ def test_misbehaving_agents_are_stopped_with_reason(all_agents: Path) -> None:
         "gone": ("error", None, "agent"),
     }
     assert len(steps(all_agents, "endless")) == 4
-    assert found["endless"]["verdict"] is not None  # judged all the same
+    assert found["endless"]["verdict"] is not None  # still judged
     assert "no idea" in found["crash"]["message"]
     assert "exit code 1; last on stderr:\n    no model" in found["dead"]["message"]
     assert "did not take the task" in found["gone"]["message"]

@@ -68,7 +68,7 @@ SECURE = """
 """
 BEYOND = ("script", "moved", "cut")
 MORE_BEYOND = ("plain", "frame", "refresh", "circle")
-"""Pages that need what the archive has not: of other hosts, or their own rest."""
+"""Pages that need content missing from the archive: from other hosts, or further parts of their own."""
 
 
 def visiting(*pages: str) -> str:
@@ -161,7 +161,7 @@ def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
         pytester.runpytest_inprocess(*both, "--run-dir=live", "--record=minimal", f"--record-archive={recorded.name}")
         assert Checker(SimpleNamespace(inputs=[str(recorded)], verbose=False)).process_all() == 0
         options = ("--run-dir=old", "--sites=sites.yaml", "--concurrency=4", "--record=minimal")
-        # What lacks, lacks again.
+        # Missing content is missing in every attempt.
         pytester.runpytest_inprocess(*both, "astray.yaml", *options, "--env-retries=0")
         MADE.append({"live": outcomes(folder / "live"), "old": outcomes(folder / "old")})
     return MADE[0]
@@ -180,7 +180,7 @@ def test_missing_archive_content_is_a_site_error(runs: dict[str, Outcomes]) -> N
     assert old["opened"][:2] == old["rows"][:2] == ("error", "site")
     assert old["unneeded"] == ("passed", None, "")
     assert old["advert"] == ("failed", None, "")
-    assert old["foreign"] == ("error", "task", "")  # a solution that the gateway refuses, and nothing that lacks
+    assert old["foreign"] == ("error", "task", "")  # a solution that the gateway rejects; nothing is missing
     assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "lacking"))
 
 

@@ -104,8 +104,8 @@ def test_site_crash_during_checks_is_a_site_error(attempt: Try, check: str) -> N
 
 
 def test_site_health_is_checked_after_all_other_checks(attempt: Try) -> None:
-    last_words = "fetch('/die').then(answer => answer.text())"  # an answer that nobody reads counts as under way
-    record = attempt(f'[{{page: {{open: /, prepare: "{last_words}", includes: notes}}}}]')  # what it reads is all right
+    last_words = "fetch('/die').then(answer => answer.text())"  # a response that is never read counts as pending
+    record = attempt(f'[{{page: {{open: /, prepare: "{last_words}", includes: notes}}}}]')  # its content is fine
     assert attempts_of(record) == [("error", "site")] * 2, record.message
 
 

@@ -144,7 +144,7 @@ def test_only_honest_agent_scores_in_sandbox(sandboxed_records: dict[str, dict[s
     assert {record["isolation"] for record in sandboxed_records.values()} == {"sandboxed"}
     outcomes = {agent: record["outcome"] for agent, record in sandboxed_records.items()}
     assert outcomes.pop("honest-driving") == "passed", sandboxed_records["honest-driving"]["message"]
-    assert set(outcomes.values()) == {"failed"}, outcomes  # nor does one leave the rate
+    assert set(outcomes.values()) == {"failed"}, outcomes  # none is excluded from the success rate
 
 
 @pytest.mark.parametrize("cheat", [f"{each}-boxed" for each in LOOKING_AROUND] + ["files-driving", "endpoints-driving"])
@@ -189,7 +189,7 @@ def test_protocol_cheats_end_with_specific_stop_reasons(unsandboxed_records: dic
 def test_documented_cheats_score_without_sandbox(project: Path) -> None:
     """Not a promise: this is why only the sandbox counts as isolation."""
     looking = run(project, "open", "task_files-open", "records-open", solved=True)
-    writing = run(project, "open-ports", "ports-open")  # alone: it writes wherever a gateway of its run leads
+    writing = run(project, "open-ports", "ports-open")  # in its own run: it writes through any gateway of the run
     for cheat, folder in (("task_files", "open"), ("records", "open"), ("ports", "open-ports")):
         record = (looking | writing)[f"{cheat}-open"]
         found = reached(project, folder, f"{cheat}-open")
@@ -216,7 +216,7 @@ def test_control_sequences_of_agent_are_shown_as_text(project: Path) -> None:
     (report,) = reports
     assert "owned" in report["description"]
     outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", report["description"], flags=re.MULTILINE | re.DOTALL)
-    assert [word for word in ("<", "Passed.") if word in outside] == []  # Markdown, but for what stands in the fence
+    assert [word for word in ("<", "Passed.") if word in outside] == []  # Markdown, without the content of the fence
     assert "descriptionHtml" not in report
     for page in (*(project / "allure").glob("*.html"), *(project / "allure").glob("*.svg")):
         assert "<h1>100 %" not in page.read_text("utf-8", "replace")

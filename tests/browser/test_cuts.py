@@ -70,7 +70,7 @@ def test_interrupted_navigation_is_repeated(open_session: OpenSession, web: Web)
 
     def page(request: Request) -> str:
         tries.append(request.url)
-        if len(tries) < 3:  # a browser may ask twice by itself
+        if len(tries) < 3:  # a browser may retry on its own
             raise ConnectionAbortedError
         return "<p>rich</p>"
 

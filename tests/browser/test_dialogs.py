@@ -58,7 +58,7 @@ def test_dialog_is_answered_by_policy_and_reported(
     assert outcome.error == ""
     assert out(session) == result
     assert session.observe().notes == (note,)
-    assert session.observe().notes == ()  # told once
+    assert session.observe().notes == ()  # reported once
 
 
 @each_case(

@@ -101,7 +101,7 @@ def follow(
 
 
 FIRST_RUN = " && ".join(commands_of(workflow_steps((DOCS / "ci.md").read_text("utf-8"))[0]))
-"""What CI runs, on the project as `webarena init` writes it: more than the bare ``pytest``, and it prints the same."""
+"""The command that CI runs on a project of `webarena init`: more thorough than ``pytest``, with the same output."""
 
 
 @pytest.mark.exhaustive

@@ -58,7 +58,7 @@ def test_field_events_contain_the_resulting_value(show: Show) -> None:
         ("change", "#day", "2026-11-23"),
         ("change", "#count", "2"),
     ]
-    assert ("click", "#box", None) in recorded_input(session)  # it may yet be what it was
+    assert ("click", "#box", None) in recorded_input(session)  # the value may still change back
     first = next(each for each in events(session) if each.event == "change")
     assert (first.target.role, first.target.name, first.target.tag) == ("textbox", "Name", "input")
     assert first.target.x is not None
@@ -79,7 +79,7 @@ def test_typing_letter_by_letter_is_one_input_event(show: Show) -> None:
     for key in "abc":
         session.execute(Press(key))
     assert recorded_input(session) == [("click", "#note", ""), ("input", "#note", "abc")]
-    session.execute(Press("d"))  # what was given out already stays as it was
+    session.execute(Press("d"))  # signals already returned do not change
     assert recorded_input(session)[1:] == [("input", "#note", "abc"), ("input", "#note", "abcd")]
 
 
@@ -95,7 +95,7 @@ def test_click_into_field_and_typing_are_click_and_input_events(show: Show) -> N
     assert written.target == click.target
     assert "class" in written.chain[0].attributes  # as it was when it was written in
     session.execute(Click(Selector("#note")))
-    session.execute(Click(Selector("#name")))  # and what only was clicked is told with what comes next, or by itself
+    session.execute(Click(Selector("#name")))  # a click alone is recorded with the next event, or after a pause
     session.observe()
     assert recorded_input(session)[2:] == [
         ("click", "#note", "abc"),
@@ -331,7 +331,7 @@ def test_click_events_say_whether_text_was_selected_by_dragging(show: Show) -> N
         "<i id=end>back</i></p><p id=c>Third</p>"
     )
     session.execute(Drag(Selector("#a"), Selector("#b")))
-    session.execute(Drag(Selector("#held"), Selector("#end")))  # what was selected before stays, and no more is
+    session.execute(Drag(Selector("#held"), Selector("#end")))  # the earlier selection remains unchanged
     session.execute(Click(Selector("#c")))
     session.execute(Click(Selector("#c"), count=2))  # a word, with a pointer that did not move
     told = [(each.target.selector, each.selects) for each in events(session)]

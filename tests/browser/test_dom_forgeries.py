@@ -71,7 +71,7 @@ def test_scripts_cannot_forge_events(show: Show) -> None:
             locate="js=(() => { try { " + script + " } catch (error) { return String(error) } return 'ok' })()",
         )
         assert (page.value, page.error) == ("ok", ""), name
-        session.execute(Click(Selector("#plain")))  # what was said until then is here by now
+        session.execute(Click(Selector("#plain")))  # earlier events have arrived by now
         assert recorded_input(session)[2:] == [("click", "#plain", None)] * (len(recorded_input(session)) - 2), name
     assert len(recorded_input(session)) == len(FORGERIES) + 2
 
@@ -116,7 +116,7 @@ def test_events_of_hostile_pages_are_truncated(show: Show) -> None:
     assert (last.chain[0].nth, last.chain[0].children) == (0, 0)  # too many to count
     first = next(each[1:].partition("]")[0] for each in lines if " textbox '" in each)
     session.execute(Click(Element(first)))
-    wait_until(lambda: len(events(session)) == 3)  # somebody may write there at once, so it comes a moment later
+    wait_until(lambda: len(events(session)) == 3)  # the user may type there at once, so it is recorded a moment later
     form = events(session)[-1].chain[1]
     assert (form.tag, form.attributes["id"], len(form.attributes)) == ("form", "form", 40)
     assert max(map(len, form.attributes.values())) == 300
@@ -215,7 +215,7 @@ class _Intruder:
             "for (const key of Object.getOwnPropertyNames(globalThis)) if (/^webarena/.test(key)) globalThis[key]('{}')"
         )
         reached = []
-        for id in range(1, 40):  # numbers are guessed easily, and nothing has been told yet
+        for id in range(1, 40):  # numbers are easy to guess, and no event has been recorded yet
             answer = self("Runtime.evaluate", expression=f"{forge}; 1", contextId=id)
             reached += ["result" in answer]
             self("Runtime.addBinding", name="mine", executionContextId=id)

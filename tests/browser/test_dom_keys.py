@@ -90,7 +90,7 @@ def test_letters_typed_in_closed_shadow_tree_are_not_recorded(show: Show, host: 
 def test_letters_are_recorded_as_shortcuts_outside_fields(show: Show) -> None:
     session = show(HIDDEN)
     session.execute(Press("j", Selector("css=#grid")))
-    session.execute(Press("j", Selector("css=#list")))  # has its own field, for all that anybody knows
+    session.execute(Press("j", Selector("css=#list")))  # may contain a field of its own
     assert keys(session) == [("j", "#grid")]
 
 

@@ -128,7 +128,7 @@ def test_open_file_dialog_is_reported_and_can_be_answered_later(
     assert session.observe().notes == (told,)
     done(session, Upload(None, ("cv.pdf", "photo.png")))
     assert js(session, CHOSEN) == "cv.pdf:14,photo.png:17"
-    done(session, Upload(Selector("css=#one"), ("cv.pdf",)))  # nobody sees it, but a solution may name it
+    done(session, Upload(Selector("css=#one"), ("cv.pdf",)))  # invisible, but a solution may name it
     assert js(session, CHOSEN) == "cv.pdf:14"
 
 
@@ -251,7 +251,7 @@ def test_wait_ends_when_page_changes(show: Show) -> None:
     done(session, Wait(10))
     assert js(session, "p.textContent") == "done"
     assert time.monotonic() - began < 9.0
-    done(session, Wait(0.05))  # nothing comes
+    done(session, Wait(0.05))  # nothing changes
     for seconds in (-1, float("nan"), float("inf")):
         assert "how many seconds" in session.execute(Wait(seconds)).error
 
@@ -269,7 +269,7 @@ def test_note_action_is_recorded_only(show: Show) -> None:
     assert session.observe().notes == ()
 
 
-# --- the Playwright grammar's selectors mean what Playwright means
+# --- selectors of the Playwright grammar have Playwright's meaning
 
 PAGE = """<title>T</title><nav><a href='#a'>Cart</a> <a href='#b'>Cart (2)</a></nav>
 <label>Name <input id=name></label><input placeholder='Search here' id=q>

@@ -44,13 +44,13 @@ def test_playwright_client_works_in_task_context_and_is_recorded(page: Page, wat
     page.mouse.wheel(0, 10)
     assert watched.actions == ["type", "click", "go_back", "scroll"]
     assert watched.steps[0].action["text"] == "rye"
-    # What the client has seen already, the harness hears at its own pace.
+    # The harness may receive events later than the client.
     wait_until(lambda: watched.navigations == ["http://a.test/cart", "http://a.test/"])
     wait_until(lambda: watched.session.observe().url == "http://a.test/")
 
 
 def test_same_document_navigation_is_distinguished_from_page_load(page: Page, watched: Watched) -> None:
-    def heard(number: int) -> None:  # what a client says next is not what led there
+    def heard(number: int) -> None:  # a client's next command did not cause the navigation
         wait_until(lambda: len(watched.told) == number)
 
     page.evaluate("history.replaceState(0, '', '/?q=1')")
@@ -124,7 +124,7 @@ def test_page_under_open_dialog_is_not_queried(page: Page, watched: Watched) -> 
         patch.setattr(tab.dom_events, "sweep", lambda seconds: pytest.fail("it would wait until its time is over"))
         session.sweep()
     opened.value.accept()
-    assert page.title() == ""  # accepted without a text, it gets none, whatever it proposes
+    assert page.title() == ""  # accepted without a text, the answer is empty, whatever the default
     wait_until(lambda: session.glance().dialog is None)
     assert session.glance().text == session.observe().text.splitlines()[0]
 
@@ -156,7 +156,7 @@ def test_selenium_style_client_finds_endpoint_by_host_and_port(client: Browser, 
         asked = urllib.request.Request(f"http://127.0.0.1:{port}/json/version", headers=headers)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(asked, timeout=10)
-    with pytest.raises(urllib.error.HTTPError, match="404"):  # nor is the harness's own way in there
+    with pytest.raises(urllib.error.HTTPError, match="404"):  # the harness's own endpoint is not there, either
         urllib.request.urlopen(f"{watched.driven.http_url}/{watched.driven.cdp_url.split('/')[3]}/json", timeout=10)
 
 
@@ -175,7 +175,7 @@ def test_client_permissions_and_window_size_end_with_its_connection(
         before = page.evaluate("[innerWidth, innerHeight]")
         context.grant_permissions(["notifications"])
         assert page.evaluate(asked % "notifications") == "granted"
-        assert page.evaluate(asked % "geolocation") == "denied"  # those asked for, and no others
+        assert page.evaluate(asked % "geolocation") == "denied"  # only the requested permissions
         protocol = context.new_cdp_session(page)
         window = protocol.send("Browser.getWindowForTarget")["windowId"]
         protocol.send("Browser.setContentsSize", {"windowId": window, "width": 640, "height": 480})

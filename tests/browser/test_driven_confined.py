@@ -69,7 +69,7 @@ def test_client_cannot_open_other_schemes_than_http(
 
 
 def test_loopback_requests_go_through_the_proxy(page: Page, web: Web) -> None:
-    page.goto(f"{web.proxy}/direct")  # the same server; asked as a proxy, it is told the full address
+    page.goto(f"{web.proxy}/direct")  # the same server; as a proxy, it receives the full address
     assert any(request.url == f"{web.proxy}/direct" for request in web.requests)
 
 

@@ -150,7 +150,7 @@ def test_agent_script_actions_are_recorded(page: Page, watched: Watched, web: We
     told = events_since(watched)
     page.evaluate(f"() => {{ {script} }}")
     wait_until(lambda: len(told()) >= len(expected))
-    # What is found by looking was set while the agent's command ran, or was not: that is not asked.
+    # For values found by polling, it does not matter whether an agent's command was running.
     assert [(*each[:3], each[0] in ("set", "put") or each[3]) for each in told()] == expected
 
 

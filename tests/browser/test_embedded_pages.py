@@ -69,7 +69,7 @@ FAINT = """() => {
       return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05) < 4.5;
     }).map((field) => field.outerHTML.slice(0, 90));
 }"""
-"""Fields in which what is typed can't be read; axe looks at texts of pages, not at what fields hold."""
+"""Fields whose typed text is unreadable; axe checks the text of pages, not the values of fields."""
 FOCUSED = """() => {
   const at = document.activeElement, style = getComputedStyle(at);
   const ringed = style.outlineStyle !== "none" || style.boxShadow !== "none";

@@ -212,7 +212,7 @@ def test_request_log_is_read_after_pages_and_state(run: Run) -> None:
 def test_halted_page_satisfies_no_condition(hasty_runtime: Runtime, tmp_path: Path) -> None:
     halt = "Emulation.setCPUThrottlingRate", {"rate": 1e9}
     checks = """[{page: {excludes: Send}}, {page: {excludes: Send}, when: any_step},
-        {not: {page: {includes: Send}}}, {page: {locate: css=button, count: 0}}]"""  # all false of the page itself
+        {not: {page: {includes: Send}}}, {page: {locate: css=button, count: 0}}]"""  # all false for the page itself
     record = run_in(hasty_runtime, tmp_path)(task(checks), make=lambda: Driver(script("1"), halt))
     assert (record.outcome, record.cause) == ("failed", None), record.message
     assert record.verdict is not None

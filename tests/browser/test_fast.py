@@ -231,7 +231,7 @@ def test_navigated_frame_is_read_again(isolated_session: Session, web: Web) -> N
     assert "no longer on the page" in session.execute(Click(link)).error
 
 
-# --- how much is asked of the browser
+# --- number of calls to the browser
 
 
 def test_observation_needs_at_most_four_calls_for_any_page_size(open_session: OpenSession, web: Web) -> None:
@@ -304,7 +304,7 @@ def test_very_deep_pages_are_observed(show: Show) -> None:
     assert lines(session)[1:] == ["button 'Deepest'", "link 'Deep name'"]
 
 
-# --- what shows
+# --- visibility
 
 
 def test_modal_dialog_hides_the_rest_of_the_page(show: Show) -> None:

@@ -26,10 +26,10 @@ OpenSession = Callable[..., Session]
 STEP = 12.0
 """The step deadline of the sessions here, in seconds."""
 LATEST = 3 * STEP
-"""When a call must have ended that is allowed that long: there is room for a busy machine, and none for 60 seconds."""
+"""Upper limit of a call's duration in seconds: enough for a busy machine, less than the 60 s of a hang."""
 HANG = """<script>function hang() {
     const told = new XMLHttpRequest(); told.open('GET', '/hangs', false); told.send(); while (true) {} }</script>"""
-"""A page's script without end, and a request before it that tells when it has begun."""
+"""An endless script of a page, after a request that signals its start."""
 
 
 def test_endless_script_is_stopped_and_reported(show: Show) -> None:
@@ -42,7 +42,7 @@ def test_endless_script_is_stopped_and_reported(show: Show) -> None:
     observation = session.observe()
     assert "'Alive'" in observation.text
     assert observation.error == outcome.error
-    assert observation.notes == ()  # said once
+    assert observation.notes == ()  # reported once
 
 
 def hang_page(session: Session, web: Web) -> None:
@@ -115,7 +115,7 @@ def test_repeated_alerts_of_a_timer_do_not_block_the_trial(show: Show, web: Web)
     for _ in range(3):
         assert session.observe().dialog is None
         session.execute(Noop())
-    if session.execute(Goto("http://a.test/next")).error:  # the page was closed over it
+    if session.execute(Goto("http://a.test/next")).error:  # the page was closed because of it
         assert session.execute(Goto("http://a.test/next")).error == ""
     assert session.observe().title == "Next"
     assert time.monotonic() - began < 2 * LATEST
@@ -129,9 +129,9 @@ def test_crashed_page_is_a_browser_error(show: Show) -> None:
         session.observe()
     with pytest.raises(BrowserError, match="crashed"):
         session.execute(Click(Selector("text=x")))
-    assert session.tabs()[0].url == "http://a.test/"  # what is known without the page can still be recorded
+    assert session.tabs()[0].url == "http://a.test/"  # the address is known without the page and can still be recorded
     session.close()
-    assert time.monotonic() - began < 2 * STEP  # the three calls did not wait for what is no more
+    assert time.monotonic() - began < 2 * STEP  # the three calls did not wait for the crashed page
 
 
 def crash_renderer(session: Session) -> None:
@@ -273,7 +273,7 @@ def test_constantly_reloading_page_can_be_observed_and_left(session: Session, we
     assert session.execute(Goto("http://a.test/")).error == ""
     assert time.monotonic() - began < LATEST
     assert session.observe().url == "http://a.test/"
-    # A loading that was begun before the agent left may still come after the page it went to, as in any browser.
+    # As in any browser, a load that started before the agent navigated may still finish afterwards.
     while (error := session.execute(Goto("http://a.test/next")).error) or session.observe().title != "Next":
         assert not error or "the page itself keeps going elsewhere" in error
         assert time.monotonic() - began < 10 * STEP
@@ -308,7 +308,7 @@ def test_beforeunload_dialog_is_accepted_on_goto(open_session: OpenSession, web:
     page = "<title>Main</title><input><script>onbeforeunload = event => event.preventDefault()</script>"
     session = open_session(dialogs=policy)
     session.open_tabs([web.put("/", page)])
-    session.execute(Type(Selector("css=input"), "typed"))  # without it no browser asks
+    session.execute(Type(Selector("css=input"), "typed"))  # browsers only ask after input
     outcome = session.execute(Goto("/next"))
     assert outcome.error == ""
     assert session.observe().title == "Next"

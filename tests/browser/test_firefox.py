@@ -113,7 +113,7 @@ def js(session: Session, expression: str) -> object:
     return session.read_page(open=None, locate=f"js={expression}").value
 
 
-# --- what is seen
+# --- observations
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_cross_site_frames_can_be_read_and_used(show: Show, web: Web) -> None:
     assert element(session, "textbox 'Name' required: False value: 'Ada Ł'")
 
 
-# --- what is done
+# --- actions
 
 FORM = """<title>Form</title><input aria-label=Name value=old oninput="noted.textContent += event.inputType + ';'">
 <textarea aria-label=Text></textarea><select aria-label=Size><option>S<option>M<option>L</select>
@@ -271,7 +271,7 @@ def test_action_waits_for_its_effects(show: Show, web: Web) -> None:
     assert session.observe().title == "Slow"
 
 
-# --- what goes wrong
+# --- errors and isolation
 
 
 @pytest.mark.exhaustive
@@ -294,7 +294,7 @@ def test_browser_connects_only_to_the_proxy(session: Session, web: Web) -> None:
         assert "can't be reached from here" in session.execute(Goto(f"https://127.0.0.1:{port}/")).error
         for host in ("127.0.0.1", "localhost"):
             done(session, Goto(f"http://{host}:{port}/"))
-            assert web.requests[-1].url == f"http://{host}:{port}/"  # asked of the proxy
+            assert web.requests[-1].url == f"http://{host}:{port}/"  # requested from the proxy
         script = f"new WebSocket('ws://127.0.0.1:{port}/'); fetch('https://localhost:{port}/').catch(() => {{}}); 1"
         assert js(session, script) == 1
         done(session, Wait(0.3))
@@ -305,7 +305,7 @@ def test_browser_connects_only_to_the_proxy(session: Session, web: Web) -> None:
 def test_exact_extractor_is_rejected(firefox: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=PATIENT, observation=ObservationConfig(extractor="exact"))
     with firefox.session(config) as session, pytest.raises(BrowserError, match="exact extractor needs Chromium"):
-        session.observe()  # agents that ask for it are refused before: `settings.check_agents`
+        session.observe()  # agents that need it are rejected earlier: `settings.check_agents`
 
 
 @pytest.mark.exhaustive

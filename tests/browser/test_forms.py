@@ -209,7 +209,7 @@ def test_geolocation_locale_and_scale_apply_and_are_recorded(see: See, web: Any)
     )
     settings = {"geolocation": Geolocation(latitude=52.5, longitude=13.4), "locale": "de-DE", "device_scale": 2}
     session = see("", settings)
-    session.open_tabs([web.put("http://localhost/", script)])  # browsers tell it to secure contexts only
+    session.open_tabs([web.put("http://localhost/", script)])  # browsers give the location only to secure contexts
     assert re.findall(r"StaticText '(.*)'", session.observe().text) == ["de-DE", "2", "52.5"]
     environment = session.environment
     assert environment["geolocation"] == {"latitude": 52.5, "longitude": 13.4, "accuracy": 0.0}
@@ -218,7 +218,7 @@ def test_geolocation_locale_and_scale_apply_and_are_recorded(see: See, web: Any)
     assert environment["observation"]["kinds"] == ["accessibility_tree"]
 
 
-# What the original harness prints of this page, measured with it (`benchmarks/upstream_agreement.py`), ids aside.
+# Output of the original harness for this page (`benchmarks/upstream_agreement.py`), without ids.
 COMPAT = """\
 Tab 0 (current): Defects
 

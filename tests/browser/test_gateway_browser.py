@@ -21,7 +21,7 @@ from tests.browser.gateway_lab import Lab, Site, Udp, with_page
 
 HOME = "http://homepage.test"
 SOON = 12.0
-"""Seconds for what is refused at once, on a busy machine too. Whoever tries to connect gives up after 20 or more."""
+"""Seconds within which a request is rejected at once, also on a busy machine. Connection attempts take 20 or more."""
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_foreign_references_fail_at_once_without_a_connection(lab: Lab, how: str
                 except PlaywrightError:
                     pass
                 else:
-                    # These do not tell their page whether it worked.
+                    # The page does not learn whether these succeeded.
                     assert how in ("fetch", "frame"), url
                 assert time.monotonic() - started < SOON, url
             assert outside.connections == 0

@@ -70,7 +70,7 @@ def test_https_page_is_secure_and_its_requests_are_recorded(lab: Lab) -> None:
             "homepage.test": f"POST {HOME}/upload",
             "live.test": "WebSocket https://live.test/chat",
         }
-        # Quietly over UDP, browsers could go past the gateway.
+        # Over UDP, browsers could bypass the gateway.
         assert not any("quic" in str(record.request_headers).lower() for record in session.requests())
 
     with_page(lab, test)

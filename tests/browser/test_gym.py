@@ -118,7 +118,7 @@ def test_episode_reward_is_the_score_of_the_checks(env: TasksEnv) -> None:
     observation, info = env.reset(options={"task": "visit"})
     assert observation["error"] == ""
     assert env.step(Goto("/"))[1:4] == (0.0, False, False)
-    assert env.step(Goto("/manuals/"))[1:4] == (1.0, False, True)  # the task's limit; what holds then counts
+    assert env.step(Goto("/manuals/"))[1:4] == (1.0, False, True)  # the task's limit; the current state is judged
 
     env.reset(options={"task": "visit"})
     env.step("```goto [/manuals/]```")
@@ -227,7 +227,7 @@ def test_vector_environment_steps_all_environments(tasks: Path, browser: str | N
         _, rewards, terminated, truncated, infos = vector.step(("```stop [yes]```", "```goto [/manuals/]```"))
         assert (list(rewards), list(terminated), list(truncated)) == ([1.0, 0.0], [True, False], [False, False])
         assert infos["answer"][0] == "yes"
-        observations, rewards, terminated, _, infos = vector.step(("", "```stop [no]```"))  # the first begins anew
+        observations, rewards, terminated, _, infos = vector.step(("", "```stop [no]```"))  # the first one restarts
         assert (list(rewards), list(terminated)) == ([0.0, 0.0], [False, True])
         assert observations["url"][0].startswith("http://homepage.test/")
     finally:
@@ -367,7 +367,7 @@ def test_environment_in_forked_process_is_a_usage_error(blank: TasksEnv) -> None
     while select.select([reading], [], [], 60)[0] and (piece := os.read(reading, 1000)):
         heard += piece
     os.close(reading)
-    os.kill(child, signal.SIGKILL)  # in case it hangs: what it said tells
+    os.kill(child, signal.SIGKILL)  # if it hangs, its output helps
     os.waitpid(child, 0)
     assert heard.decode().splitlines() == [*["expected the process that reset"] * 3, "None"]
     assert blank.step("```stop [yes]```")[1] == 1.0

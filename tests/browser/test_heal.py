@@ -103,7 +103,7 @@ def heal(
     capsys: pytest.CaptureFixture[str],
 ) -> object:
     monkeypatch.chdir(tmp_path)
-    # Its pages are plain and at rest when they are looked at: nothing comes later, however long one waits.
+    # The pages are static when they are read, so waiting longer would not help.
     monkeypatch.setattr("pytest_webarena.recorder.replaying._PATIENCE", 1.0)
 
     @contextmanager

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 OpenSession = Callable[..., Session]
 LATEST = 3 * 12.0
-"""When a call must have ended, in seconds: the step deadline of the sessions here, and room for a busy machine."""
+"""Upper limit of a call's duration in seconds: the sessions' step deadline, plus a margin for a busy machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def serve(web: Web, request_never: float = 60.0) -> None:
     web.put("/ping", "<title>Ping</title><p>Ping<script>location = '/pong?' + Math.random()</script>")
     web.put("/pong", "<title>Pong</title><p>Pong<script>location = '/ping?' + Math.random()</script>")
     web.put("/ping2", "<title>Ping2</title><p>Ping2<script>if (opener) opener.close()</script>")
-    web.put("/more", "<title>More</title><p>More")  # which leaves its opener alone, however late the next one comes
+    web.put("/more", "<title>More</title><p>More")  # which does not affect its opener, however late the next one opens
     web.put("/closing", "<script>window.close()</script>")
     web.put("/refresh", "<title>Refresh</title><meta http-equiv=refresh content=0><p>Refresh")
     web.redirect("/loop", "/loop")
@@ -189,7 +189,7 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
         return any(words in text for words in fault.says.split(" or ") for text in heard)
 
     until = time.monotonic() + LATEST
-    while not was_said() and time.monotonic() < until:  # what a page does by a timer comes when the machine has time
+    while not was_said() and time.monotonic() < until:  # timers of a page may fire late on a busy machine
         step(Noop())
     assert was_said(), "\n\n".join(heard)
     if fault.ends_browser:
@@ -198,7 +198,7 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
             step(Goto("http://a.test/next"))
         session = open_session()
         session.open_tabs(["http://a.test/next"])
-    for _ in range(4):  # what a page keeps doing may get in the way of leaving it once or twice
+    for _ in range(4):  # repeated activity of a page may block leaving it once or twice
         if not step(Goto("http://a.test/next")) and session.observe().title == "Next":
             break
     assert "Next" in heard[-1]

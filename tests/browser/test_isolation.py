@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
-# What one task does makes the checks of all others fail: by what pages do, by SQL, and by numbers that go on counting.
+# Each task makes the checks of all others fail: by its pages, by SQL, and by increasing numbers.
 TASKS = """
 defaults: {sites: [homepage], mutates: true}
 tasks:

@@ -149,7 +149,7 @@ class Run:
     checked: dict[str, Any]
     """Report of ``webarena tasks monitor``."""
     told: str
-    """What the terminal said."""
+    """The terminal output."""
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
@@ -259,7 +259,7 @@ def test_tasks_pass_and_sites_receive_only_allowed_requests(run: Run) -> None:
 
 
 def test_navigation_to_other_domain_is_rejected_as_task_error(run: Run) -> None:
-    assert run.outcome("foreign") == ("error", "task", "")  # here it is the solution that goes there
+    assert run.outcome("foreign") == ("error", "task", "")  # here the solution navigates there
     assert "the gateway refused it, for " in run.records["foreign"]["message"]
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
 

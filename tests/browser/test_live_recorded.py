@@ -26,7 +26,7 @@ tasks:
     checks: [{answer: "3"}, {page: {includes: Found 3 teas}}]
     solution: [{click: "text=Find"}, {stop: "3"}]
 """
-"""For the site that stands for whatever its tasks start on: recorded, and played again without the web."""
+"""For the wildcard site, which matches any start page: recorded, and replayed without the web."""
 
 
 @pytest.mark.exhaustive
@@ -52,7 +52,7 @@ def test_recorded_web_sites_are_replayed_without_the_web(tmp_path: Path) -> None
     assert "agency.org" in live.partition("captures more;")[2].partition("\n")[0]
     assert "passed: 2 of 2 checks hold" in live
     posts = [line for lines in world["asked"].values() for line in lines if line.startswith("POST")]
-    assert posts == ["POST /search"]  # once, by what was recorded
+    assert posts == ["POST /search"]  # once, by the recording
 
 
 HINDERED = """

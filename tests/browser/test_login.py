@@ -245,7 +245,7 @@ def test_expired_session_is_renewed_before_use(engine: BrowserEngine, web: Web) 
     tickets.append("somebody else's")
     assert ticket() == "t3"  # though t1 was good a moment ago
     now.time = 1000.0
-    assert ticket() == "t3"  # looked at, and still good
+    assert ticket() == "t3"  # verified, and still valid
     assert logins.ended(lease, "forum", {}, {"cookies": [], "origins": []})
 
 
@@ -274,7 +274,7 @@ def test_session_id_that_changes_with_each_response_is_followed(
     script = LoginRecipe(kind="script", site="forum", check=CHECK, script=f"{tmp_path}/signing.py:sign_in")
     logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
     lease: Any = LeaseOfA(web, RECIPE if kind == "form" else script)
-    for _ in range(4):  # just made, looked at by a browser, by a plain request, and after an agent used the last one
+    for _ in range(4):  # new; verified by a browser; by a plain request; and after an agent used the last one
         state = logins.state(lease, {})
         assert state is not None
         assert [cookie["value"] for cookie in state["cookies"]] == [str(now["id"])]
@@ -349,7 +349,7 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
     good.clear()  # the site has ended it, in the middle of a trial
     assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t3"
     good.clear()
-    assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial looks, and signs in by itself
+    assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial verifies the session, and signs in on its own
     assert told == [("forum", "ada", 1)]
 
 
@@ -416,7 +416,7 @@ def test_sign_in_headers_are_those_of_the_current_visitor(engine: BrowserEngine,
         logins.state(lease, users)
     assert [headers.get("X-Login") for headers in lease.headers] == [
         "ada:pässword {1}",
-        None,  # while a visitor looks at bob's check
+        None,  # while bob's check is verified without signing in
         "bob:b",
         None,
         "bob:b",
@@ -442,5 +442,5 @@ def test_session_that_ends_in_a_trial_is_renewed_unless_agent_signed_out(
     assert renew_ended_session(logins, {}, stage, at_the_door) == ""
     requests.clear()
     assert renew_ended_session(logins, {}, stage, at_the_door) == "signed in to forum as ada again after step 3"
-    assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # gone to once more
+    assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # opened once more
     assert renew_ended_session(logins, {}, stage, at_the_door) == ""  # the session is good now

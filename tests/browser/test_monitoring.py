@@ -153,7 +153,7 @@ def test_monitor_asks_judge_about_key_nodes_with_a_rule(
         code, found = check(*named)
         assert (code, found["status"], server.requests) == (0, "valid", 1), found
         code, found = check(*named)
-        assert (code, found["status"], server.requests) == (0, "valid", 1)  # what it said is kept
+        assert (code, found["status"], server.requests) == (0, "valid", 1)  # its replies are stored
     code, found = check()
     assert (code, found["status"]) == (3, "untried")
     assert "--judge" in found["parts"][-1]["why"]

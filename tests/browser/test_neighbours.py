@@ -46,14 +46,14 @@ def page(show: Callable[[str], Session]) -> Session:
         ('role=link[name="Clock"s]', "link 'Bees'"),
         ('role=heading >> role=link[name="Mites"]', "link 'Clock'"),  # round the corner
         ('css=li:has-text("Clock") >> role=button[name="Star"]', "button 'Star'"),  # the same of the next row
-        ("css=.more", "link 'Bees'"),  # alone of its kind; what leads to the same page is no other
+        ("css=.more", "link 'Bees'"),  # the only one of its kind; a link to the same page does not count
         ('role=navigation >> role=link[name="Home"]', "link 'Lists'"),
         ('role=button[name="Save"s]', "button 'Save as draft'"),  # no file field
         ("css=#draft", "button 'Save'"),
         ("css=#title", "textbox 'Label'"),
         ('role=radio[name="Small"]', "radio 'Large'"),
         ('role=button[name="Sign out"]', ""),  # nothing else in its part of the page
-        ("css=#first", "link 'Rows'"),  # what scripts do
+        ("css=#first", "link 'Rows'"),  # links that run scripts
         ("css=#alone", ""),  # a link to a place of this page leads nowhere
         ("css=[data-facet=brand] >> text=Aldergate", "generic 'Lee'"),
         ('css=iframe >> internal:control=enter-frame >> role=button[name="One"]', "button 'Two'"),

@@ -106,7 +106,7 @@ def test_image_contains_all_files_to_serve_the_new_site(checkout: Path, tmp_path
     assert not (tmp_path / "pytest_webarena" / "embedded" / "shop").exists()  # is in another image
     command = [sys.executable, "-P", "-S", "-m", "pytest_webarena.embedded.serve", "lostfound", "--port", "0"]
     command += ["--data", str(tmp_path / "data")]
-    # Without `site` no .pth file puts this checkout beside what is in the image.
+    # Without `site`, no .pth file adds this checkout to the image's files.
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])}
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as server:
         try:

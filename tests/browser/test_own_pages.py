@@ -62,7 +62,7 @@ def stored(session: Session, web: Web, value: str = "'milk'") -> Session:
 
 def test_check_page_has_cookies_and_storage_of_agent_context(session: Session, web: Web) -> None:
     value = stored(session, web).read_page(open="/out", locate=RECALL).value
-    assert value == ['"who=ada"', '"abc"', '[["milk",0]]', None]  # what belongs to one tab is in no other
+    assert value == ['"who=ada"', '"abc"', '[["milk",0]]', None]  # session storage belongs to one tab
 
 
 def test_check_page_does_not_change_agent_context(session: Session, web: Web) -> None:

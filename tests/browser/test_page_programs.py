@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 Show = Callable[[str], Session]
 
-# What Playwright's `page.evaluate` gives for the same, as Python's `str` writes it; exceptions are ''.
+# Results of Playwright's `page.evaluate` as Python's `str` prints them; exceptions are ''.
 VALUES = {
     "document.title": "T",
     "document.title;": "T",

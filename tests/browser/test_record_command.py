@@ -78,7 +78,7 @@ def rest_of(recording: subprocess.Popen[str]) -> str:
 def test_record_without_display_serves_a_page_and_reports_it(recording: subprocess.Popen[str]) -> None:
     said, address = address_of(recording)
     assert said == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
-    assert ask(address, "state.json")["intent"] == ""  # it is asked for there
+    assert ask(address, "state.json")["intent"] == ""  # the page asks for it
     assert "expected what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
     assert ask(address, "ask", {"what": "leave"}) == {}
     told = rest_of(recording)

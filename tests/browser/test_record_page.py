@@ -44,7 +44,7 @@ def runtime(browser_executable: str | None) -> Iterator[Runtime]:
 def record(
     runtime: Runtime, peoples_browser: PeoplesBrowser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Record:
-    monkeypatch.chdir(tmp_path)  # what is recorded is kept here
+    monkeypatch.chdir(tmp_path)  # recordings are stored here
 
     def record(text: str, act: Any, **options: Any) -> tuple[int, list[str]]:
         [task] = parse_tasks(text)

@@ -82,7 +82,7 @@ def test_recorded_trial_becomes_a_task_that_passes(
     assert beside[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
     assert 'text="Save note"' in beside[3]
     assert (task.intent, task.mutates) == ('Add a note titled "Rye".', True)
-    assert task.user == {"homepage": "tobin.ashgrove"}  # as the trial's record says
+    assert task.user == {"homepage": "tobin.ashgrove"}  # as in the trial's record
     assert [check.kind for check in task.checks] == ["state", "changes"]
     assert "passed: 2 of 2 checks hold" in said.out
 

@@ -43,7 +43,7 @@ def test_refused_requests_are_recorded_with_method_url_and_body(calm: Session, w
         ("PUT", "https://evil.test/put", "{}", False),
     ]
     method, url, _, cut = refused(calm)[3]
-    assert (method, url, cut) == ("POST", "https://evil.test/file", True)  # of which the browser does not tell the body
+    assert (method, url, cut) == ("POST", "https://evil.test/file", True)  # whose body the browser does not report
 
 
 @pytest.mark.skipif(BROWSER != "chromium", reason="only a Chromium can be driven")

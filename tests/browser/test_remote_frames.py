@@ -116,7 +116,7 @@ def test_html_and_marks_include_out_of_process_frames(
                 "\t\t<button> Deep",
             ]
         else:
-            assert inside == []  # the script in the page can't print what is of another site
+            assert inside == []  # the script in the page can't read other sites
 
 
 def test_ids_of_navigated_frame_are_stale(session: Session) -> None:

@@ -45,7 +45,7 @@ def test_replay_finds_row_by_its_text(
     error: str,
 ) -> None:  # fmt: skip
     """Never another row that is now at the same position."""
-    session = session if error else calm  # what is there is waited for as long as it takes
+    session = session if error else calm  # waits as long as needed for the element
     web.put("/rows", rows("Alpha", "Beta", "Gamma"))
     page.goto("http://a.test/rows")
     before = len(watched.session.signals.since())

@@ -98,7 +98,7 @@ def test_action_without_effect_does_not_wait(patient: Show, monkeypatch: pytest.
     waits = [session.execute(BUTTON).seconds["settle"] for _ in range(5)]
     assert min(waits) < CALM.settle / 4
     monkeypatch.setattr("pytest_webarena.browser.session_work.settle", None)
-    assert session.execute(Noop()).error == ""  # nothing is asked of the page
+    assert session.execute(Noop()).error == ""  # the page is not queried
 
 
 @pytest.mark.matrix(2)
@@ -118,7 +118,7 @@ def test_action_without_effect_does_not_wait(patient: Show, monkeypatch: pytest.
         "try { setTimeout() } catch {} setTimeout('throw 1', 70)",
         "(async () => { while (true) await new Promise(done => setTimeout(done, 70)) })()",
         "setInterval(() => h.shadowRoot.append('x'), 20)",
-        "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that goes by itself
+        "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that disappears automatically
     ],
 )
 def test_constantly_active_pages_do_not_delay_actions(
@@ -132,7 +132,7 @@ def test_constantly_active_pages_do_not_delay_actions(
     session.open_tabs([web.put("/", f"<button>B</button>{page}")])
     session.execute(BUTTON)  # once, to get to know it
     quick = 0
-    for _ in range(20):  # a busy machine holds up some of them, unrest of the page all
+    for _ in range(20):  # a busy machine delays some of them, an active page would delay all
         began = time.monotonic()
         assert session.execute(BUTTON).error == ""
         quick += time.monotonic() - began < 2.0  # half the cap
@@ -179,7 +179,7 @@ def test_inert_pages_are_recognised(open_session: Callable[..., Session], web: W
     opener = f"<button onclick='window.open(`{web.put('/child', LIVELY['a handler'])}`)'>B</button>"
     session.open_tabs([web.put("/opener", opener)])
     session.execute(BUTTON)
-    session.execute(CloseTab())  # the opener's, or its own: what is left has code
+    session.execute(CloseTab())  # the opener's tab or its own: the remaining one has code
     assert len(session.tabs()) == 1
     assert session.come_to_rest(0.2)
     session.open_tabs([web.put("/page", INERT["a form"])])

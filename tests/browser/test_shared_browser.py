@@ -93,7 +93,7 @@ def test_killed_browser_affects_only_its_own_sessions(sharing: BrowserEngine, we
         last = sessions[-1].session
         lost = [each for each in sessions if each.session.browser is not last.browser]
         assert len(lost) == ROOM
-        first = min(drivers[0].children(), key=lambda each: each.create_time())  # the last session was too many for it
+        first = min(drivers[0].children(), key=lambda each: each.create_time())  # the last session needed another one
         kill([*descendants(first), first])
         wait_until(lambda: lost[0].session.browser is not None and not lost[0].session.browser.is_connected())
         for each in lost:

@@ -84,7 +84,7 @@ def test_address_changes_are_recorded_from_the_first_page_on(open_session: OpenS
     assert times == sorted(times)
     assert began - 1 < times[0] <= times[-1] < time.time() + 1  # on the clock of the record of requests
     session.open_tabs([f"{SITE}/"])
-    assert signals_from(session, 0) == [(0, f"{SITE}/")]  # what came before the first step is no part of it
+    assert signals_from(session, 0) == [(0, f"{SITE}/")]  # events before the first step are excluded
 
 
 @pytest.mark.usefixtures("pages")
@@ -150,7 +150,7 @@ def test_cdp_client_leaves_the_same_signals(engine: BrowserEngine, web: Web) -> 
         page.once("dialog", lambda dialog: dialog.accept("Grace"))
         page.get_by_text("Ask").click()
         page.goto(f"{SITE}/cart")
-        session.observe()  # what the browser said before is here by then
+        session.observe()  # earlier events of the browser have arrived by then
         assert signals_from(session, 0) == [
             (0, f"{SITE}/"),
             (0, f"{SITE}/step-2"),

@@ -17,7 +17,7 @@ def test_trials_start_with_users_signed_in(pytester: pytest.Pytester) -> None:
         (pytester.path / name).write_text(text)
     result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", "-n2", timeout=250)
     result.assert_outcomes(passed=5)
-    # Hers live in memory. All else goes on as if nobody had tried.
+    # Her sessions are kept in memory. All other trials are unaffected.
     result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe of its own, because that can't be kept:*"])
     found: list[dict[str, Any]] = [
         json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")

@@ -115,7 +115,7 @@ def test_goto_reports_unreachable_addresses(show: Show, web: Web) -> None:
     assert session.execute(Goto("http://a.test/nothing")).error == ""
     assert session.observe().title == "Not found"
     web.put("/empty", lambda request: web.reply(status=204))
-    assert session.execute(Goto("/empty")).error == ""  # it says: stay where you are
+    assert session.execute(Goto("/empty")).error == ""  # 204 means: stay on the page
     assert session.observe().title == "Not found"
 
 

@@ -82,7 +82,7 @@ def test_step_to_address_rejected_by_gateway_fails(
     said = capsys.readouterr().out
     why = "the gateway refused it, for shop.test is not one of this task's sites: name its site in the task's 'sites'"
     assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in said
-    assert said.count(why) == 2  # https, too, of which the gateway sees the host alone
+    assert said.count(why) == 2  # https, too, where the gateway sees only the host
 
 
 @pytest.mark.exhaustive
@@ -128,7 +128,7 @@ def test_failing_step_is_done_manually_and_solution_is_written(
     assert "step 2 does not work. Do it by hand; 's' goes on with the step after it." in said
     assert "no step: expected an address" in said
     assert "· step 3 of 4: click role=button" in said
-    assert said.count("passed: 1 of 1 checks hold") == 2  # by hand, and what was written
+    assert said.count("passed: 1 of 1 checks hold") == 2  # manually, and by the written solution
     steps = yaml.safe_load(Path("made.yaml").read_text())["solution"]
     assert [next(iter(step.values())) for step in steps[:-1]] == [
         'role=link[name="New note"s]', {'role=textbox[name="Title"s]': "Rye"}, 'role=button[name="Save note"s]',

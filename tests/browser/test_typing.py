@@ -160,7 +160,7 @@ onscroll = () => { if (innerHeight + scrollY >= document.body.scrollHeight) %s; 
 
 
 def test_scroll_waits_for_content_it_loads(calm: Session, web: Web) -> None:
-    session = calm  # a page whose timers once took longer than the cap gets no more time for them
+    session = calm  # once a page's timers exceeded the limit, they are no longer awaited
     session.open_tabs([web.put("/", ENDLESS % "setTimeout(more, 250)")])
     for blocks in ("2", "2", "3"):
         done(session, Scroll("down"))

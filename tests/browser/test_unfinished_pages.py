@@ -96,7 +96,7 @@ def test_negative_condition_is_undecided_after_failed_script_request(
     provoked = status in (400, 413, 419, 431)  # by cookies, which are the agent's
     web.put("/", "<p>Board</p><script>fetch('/items')</script>")
     web.put("/items", web.reply("no", status))
-    session = open_session(deadlines=replace(QUICK, second_look=0.1))  # nothing comes after what is waited for anyway
+    session = open_session(deadlines=replace(QUICK, second_look=0.1))  # nothing follows the awaited requests
     session.open_tabs(["about:blank"])
     live = visit(session, web, default_user="")
     for condition in ("page: {open: /, excludes: Seed}", "not: {page: {open: /, includes: Seed}}"):
@@ -126,7 +126,7 @@ PARTS = {
     "another page": "<script>setTimeout(() => location.href = '/part', 100)</script>",
 }
 ASKED_LATER = {"a worker", "a stream", "another page"}
-"""Perhaps only once the page has come to rest; of the others the page has asked for all before it has loaded."""
+"""Parts that may be requested only once the page is quiet; all others are requested before the page has loaded."""
 
 
 UNANSWERED = [
@@ -178,7 +178,7 @@ def test_failed_invisible_or_foreign_resources_do_not_matter(open_session: OpenS
     web.put("/from", "<script src=/busy></script><script>setTimeout(() => location.href = '/', 100)</script>")
     session = open_session(deadlines=CALM)
     session.open_tabs(["about:blank"])
-    live = visit(session, web, default_user="")  # to somebody signed in, what is refused may be what counts
+    live = visit(session, web, default_user="")  # for a signed-in user, the rejected part may matter
     for check in (
         "page: {open: /, excludes: Seed}",
         "page: {open: /from, excludes: Seed}",
@@ -248,7 +248,7 @@ def test_content_out_of_view_is_read(open_session: OpenSession, web: Web) -> Non
     assert look(session, live, "[{page: {open: /framed, includes: Seed}}]").passed
     assert look(session, live, "[{page: {open: /framed, excludes: Seed}}]").passed is False
     session.open_tabs(["http://a.test/framed"])
-    verdict = look(session, live, "[{page: {excludes: Seed}}]")  # which is the agent's, and is left as it is
+    verdict = look(session, live, "[{page: {excludes: Seed}}]")  # which belongs to the agent and is not changed
     assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
     assert "has not loaded its frame http://a.test/inner" in " ".join(str(verdict).split())
 
@@ -336,7 +336,7 @@ BECAME = {
     **{how: (body, "") for how, body in NOT_MISSED.items()},
     **{said: (f"<script>fetch('{url}', {{headers: {{'X-A': '1'}}}})</script>", said) for said, url in BLOCKED.items()},
 }
-"""The script of a page, and what a verdict says of its request; nothing where nothing is missed."""
+"""The script of a page, and the verdict's text about its request; empty if nothing is missing."""
 
 
 @pytest.mark.matrix(3)
@@ -358,7 +358,7 @@ def test_outcome_of_requests_is_known_without_browser_events(open_session: OpenS
 
     web.put("/held", hold)
     web.put("/second", hold)
-    web.put("/asked", lambda request: str(held.wait(60)))  # the page goes on when the site was asked
+    web.put("/asked", lambda request: str(held.wait(60)))  # the page continues once the site has received the request
     web.put("/begun", lambda request: web.reply(begun(held, web.released)))
     unkept = {"Cache-Control": "no-store"}
     web.put("/ping", Reply(body="none", headers=unkept))
@@ -412,7 +412,7 @@ def test_page_without_scripts_is_read_once(open_session: OpenSession, web: Web) 
                 "page: {open: /, excludes: Tea}",
             ),
         ),
-        # Each look at these keeps a core busy for seconds.
+        # Each reading of these keeps a core busy for seconds.
         (
             "<script>setTimeout(() => { while (true); }, 0)</script>",
             ("not: {page: {open: /, includes: Milk}}", "page: {open: /, excludes: Tea}"),

@@ -98,7 +98,7 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
 
 def test_verified_tasks_pass_for_right_and_fail_for_near_misses(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
-    # Who says that there is nothing to be found is wrong where there is, and right where there is not.
+    # The agent `na` is right only where nothing can be found.
     which = ["-k", "right or wrong or mine.0 or mine.3"]
     result = project.runpytest_subprocess(
         "--suite=mine.json", "--run-dir=run", "--concurrency=4", *agents, *which, timeout=250

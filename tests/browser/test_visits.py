@@ -175,7 +175,7 @@ def test_session_ended_by_the_site_is_a_site_error(
     assert "the site board, not the agent, ended the session of emma" in " ".join(str(idle).split())
     again = look(session, live, check, requests=(first, replace(first, time=3.0)), began=2.0)
     assert (again.passed, again.cause) == (None, "site")
-    left = replace(first, time=3.0, url="http://a.test/exit")  # no address tells that it signs nobody out
+    left = replace(first, time=3.0, url="http://a.test/exit")  # any address may sign the user out
     assert look(session, live, check, requests=(first, left), began=2.0).passed is False
     session._call(session._context.clear_cookies(), 5.0, "forgetting")  # type: ignore[union-attr]
     assert look(session, live, check, requests=(first,), began=2.0).passed is False
@@ -221,7 +221,7 @@ def test_sign_in_page_satisfies_positive_conditions(open_session: OpenSession, w
         "page: {open: /, includes: Log in}",
         "page: {open: /, includes: Log in, excludes: Seed}",
         "page: {open: /, locate: text=Log in, count: 1}",
-        "page: {open: /login, excludes: Seed}",  # it is what was asked for
+        "page: {open: /login, excludes: Seed}",  # it is the requested page
         "not: {page: {open: /, includes: Hello emma}}",
     )
     for extra, passed in ((ENDS, True), ("", False)):

@@ -154,7 +154,7 @@ DONE: dict[tuple[str, ...], tuple[bool, bool]] = {
     ("move",): (False, False),
     ("work",): (True, True),
 }
-"""What an agent did; what conditions say that can be looked at again, and those of the tab as it was left."""
+"""What an agent did; the expected result of conditions on opened pages, and of those on the agent's last tab."""
 AGAIN = [("sign out",), ("work", "sign out"), ("shadow",), ("work", "shadow"), ("move",)]
 """After which the harness signs in again."""
 

@@ -50,7 +50,7 @@ __all__ = [
 
 
 BRISK = replace(QUICK, settle=0.2, navigation=20.0, step=40.0, hang=10.0)
-"""Agents that don't wait for what they have set in motion."""
+"""Deadlines of agents that do not wait for the effects of their actions."""
 
 
 @pytest.fixture(scope="module")

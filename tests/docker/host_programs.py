@@ -38,7 +38,7 @@ def image_with(
 ) -> Iterator[str]:
     """``base`` with ``programs`` and the libraries they need, and ``folders``, all where they are on this machine.
 
-    ``path`` goes before the image's own PATH. The image runs as nobody in particular, and is removed at the end.
+    ``path`` goes before the image's own PATH. The image sets no user, and is removed at the end.
     """
     from pytest_webarena.sites.container_images.host_python import _libraries
 
@@ -73,8 +73,8 @@ def start_server(
 ) -> Callable[..., Any]:  # fmt: skip
     """Start the shell script ``start`` in a container, until ``ready`` succeeds in it: the replica ``server-1``.
 
-    Gives a function that asks the database: ``query(sql, write=False, **changed)``, with other values for some fields
-    of ``database``.
+    Return a function that queries the database: ``query(sql, write=False, **changed)``, where ``changed`` replaces
+    fields of ``database``.
     """
     app = AppManifest(
         name="server", backend="docker", sites=(), databases={"main": database},

@@ -232,7 +232,7 @@ def test_stop_kills_container_without_grace_period(
     app = nasty(f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVER}")
     run(backend.prepare(app))
     replica = run(backend.start(app, "nasty-1"))
-    assert replica.fingerprint is None  # nobody knows where a foreign image keeps its state
+    assert replica.fingerprint is None  # where a foreign image keeps its state is unknown
     container = container_of(engine, backend, replica).id
     began = int(time.time())
     run(backend.stop(app, replica))

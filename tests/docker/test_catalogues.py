@@ -75,7 +75,7 @@ def doubles(engine: DockerClient, python_image: str, apps: Sequence[str]) -> Ite
     }
     others = [
         image for image in engine.images.list() if DOUBLE not in image.labels
-    ]  # ours may be left from a killed run
+    ]  # images of these tests may remain from a killed run
     taken = {tag.removesuffix(":latest") for image in others for tag in image.tags}
     if real := taken & {name for both in names.values() for name in both}:
         pytest.skip(f"this engine has images of that name: {', '.join(sorted(real))}")
@@ -174,7 +174,7 @@ def play(pytester: pytest.Pytester, catalogue: str, which: str, *, count: int) -
     assert all(digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values())
     log = (pytester.path / catalogue / "broker.log").read_text()
     assert ("committing gitlab with its users signed in" in log) == (catalogue == "webarena")
-    # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
+    # The sign-in header is not stored on disk, and neither is anything that a page could have seen of it.
     kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
     assert kept
     assert not any(b"Auto-Login" in path.read_bytes() for path in kept if path.name != "broker.log")

@@ -98,7 +98,7 @@ def test_sweep_removes_only_containers_of_dead_owners_on_this_host(
     from pytest_webarena.sites.backends.docker import sweep
     from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN
 
-    # Its owner is dead, too, but on another machine that uses the same engine: nobody here can know.
+    # Its owner is dead, too, but on another machine that uses the same engine, so it is unknown here.
     foreign = f"test-{uuid.uuid4().hex[:12]}"
     dead = f"{identity()}x"
     far = engine.networks.create(f"pytest-webarena-{foreign}", labels={RUN: foreign, OWNER: dead, HOST: "elsewhere"})

@@ -57,7 +57,7 @@ def test_solutions_pass_on_mediawiki_and_redmine(images: list[str], engine: Dock
         "-n2", "-k", " or ".join(CHOSEN), timeout=2200,
     )  # fmt: skip
     result.assert_outcomes(passed=len(CHOSEN))
-    # Of several trials that sign in as somebody, one did before the replicas started.
+    # Users of several trials are signed in before the replicas start.
     assert "by itself" not in result.stdout.str()
 
 
@@ -86,7 +86,7 @@ def test_full_disk_of_wiki_is_detected(
     name = f"webarena-test-{uuid.uuid4().hex[:8]}"
     engine.volumes.create(name, driver_opts={"type": "tmpfs", "device": "tmpfs", "o": "size=8m"})
     uploads = VolumeManifest(source=name, target="/var/lib/mediawiki/images", mutable=True)
-    # Only a read-only app has such a volume itself, others a copy of it.
+    # Only a read-only app mounts such a volume itself; others get a copy.
     wiki = replace(wiki, read_only=True, docker=replace(wiki.docker, snapshot=False, volumes=(uploads,)))
     try:
         run(backend.prepare(wiki))

@@ -87,7 +87,7 @@ def test_containers_and_processes_give_the_same_verdicts(
     owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", log)
     assert owner is not None
     mine: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
-    deadline = time.monotonic() + 30  # the reaper goes on where the engine was too slow for the broker
+    deadline = time.monotonic() + 30  # the reaper removes what the broker could not remove in time
     while left := [
         *engine.containers.list(all=True, filters=mine, ignore_removed=True),
         *engine.networks.list(filters=mine),
@@ -133,7 +133,7 @@ def test_agent_that_breaks_its_site_twice_fails(
     result = pytester.runpytest_subprocess(
         "--agent=oracle", "--sites=sites.yaml", "--run-dir=run", "-k", name, timeout=600
     )
-    result.assert_outcomes(failed=1, deselected=1)  # a fresh one stands without the agent
+    result.assert_outcomes(failed=1, deselected=1)  # a new replica works without the agent
     (file,) = (pytester.path / "run" / "trials").glob("*/trial.json")
     record = json.loads(file.read_text())
     first, second = record["attempts"]
@@ -141,4 +141,4 @@ def test_agent_that_breaks_its_site_twice_fails(
     assert record["stop_reason"] == "broke_site"
     for text in expected:
         assert text in record["message"]
-    assert "+" in record["replicas"]["shop"]  # what was done to the image belongs to what it is
+    assert "+" in record["replicas"]["shop"]  # the configuration is part of the digest

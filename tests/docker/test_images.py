@@ -29,7 +29,7 @@ def test_embedded_image_is_built_once(engine: DockerClient, embedded_image: str)
 
     notes: list[str] = []
     assert ensure_image(engine, "embedded", note=notes.append) == embedded_image
-    assert notes == []  # it says so when it builds
+    assert notes == []  # a build would be reported
     image = engine.images.get(embedded_image)
     assert image.labels["pytest-webarena.image"] == "embedded"
 
@@ -130,7 +130,7 @@ def archive(files: Mapping[str, bytes | Path]) -> io.BytesIO:
     with tarfile.open(fileobj=buffer, mode="w") as out:
         for name, data in files.items():
             if isinstance(data, Path):
-                out.add(data, name)  # with its time, which byte code goes by
+                out.add(data, name)  # with its time, which byte code depends on
                 continue
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o644

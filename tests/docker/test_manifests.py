@@ -375,7 +375,7 @@ def test_image_with_other_digest_than_pinned_is_rejected(engine: DockerClient, t
             ),
             ["and no file /no/x.tar", "\n  wget http://x.example/shop.tar\n  docker load -i shop.tar"],
         ),
-        # Nobody listens there: the engine says so at once. It would be small, so nobody is asked.
+        # Nothing listens there, so the pull fails at once. The image counts as small, so no confirmation is needed.
         (
             DockerManifest(image="127.0.0.1:9/shop:2", pull_size="1 MB"),
             ["found none: ", "refused", "docker pull 127.0.0.1:9/shop:2"],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.docker
 
-# Tells what it gets from itself, and how much of a large body of its own comes back.
+# Returns its own response, and how much of a large body arrives back.
 APP = """
 import http.server, urllib.request
 
@@ -52,6 +52,6 @@ def test_app_reaches_its_public_address_before_and_after_reset(
     run(backend.prepare(app))
     replica: Replica = run(backend.start(app, "notes-1"))
     assert run(asyncio.to_thread(get, replica, "/hook")) == (200, "itself 300000")
-    for _ in range(2):  # in a pod that is new, and in one that another container had before
+    for _ in range(2):  # in a new pod, and in one that another container used before
         run(backend.reset(app, replica))
         assert run(asyncio.to_thread(get, replica, "/hook")) == (200, "itself 300000")

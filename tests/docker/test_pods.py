@@ -81,7 +81,7 @@ def test_failed_resets_put_no_two_containers_into_one_pod(
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
     never = replace(homepage, ready=(HttpReady(status=(418,)),), start_timeout=1.0)
-    for _ in range(2):  # each time the container from before is removed, which is gone by then
+    for _ in range(2):  # each time the previous container is to be removed, although it no longer exists
         with pytest.raises(SiteError, match="not ready"):
             run(backend.reset(never, replica))
     run(backend.stop(homepage, replica))

@@ -111,7 +111,7 @@ def test_tasks_are_skipped_until_their_image_is_pulled(
     )
     assert "is pulled only on request" in " ".join(told.split())
 
-    catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # no machine must have that room
+    catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # needs little free space
     assert main(command.split()[1:]) == 0
     said = capsys.readouterr()
     assert said.out == "1 pulled\n"

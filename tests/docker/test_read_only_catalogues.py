@@ -81,7 +81,7 @@ tasks:
       - press: Enter
       - stop
 """
-"""What is asked of the encyclopedia and the map of either catalogue."""
+"""Tasks on Wikipedia and the map, for both catalogues."""
 TASKS = (
     READ
     + """\
@@ -269,7 +269,7 @@ def database_content(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[
     )
 
 
-@pytest.mark.exhaustive  # how a start that fails is told: test_backend.py
+@pytest.mark.exhaustive  # messages of failed starts: test_backend.py
 @pytest.mark.usefixtures("doubles")
 @pytest.mark.parametrize(
     ("name", "command", "expected"),

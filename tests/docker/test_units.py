@@ -128,7 +128,7 @@ def test_each_unit_has_its_own_network_and_is_reset_together(
     assert ask(again, "http://db:8080/") == "seed configured"
     assert ask(second, "http://db:8080/") == "seed configured"
     third = run(backend.start(web, "web-3"))
-    assert _networks(engine, third) == networks  # nothing is connected anew for those that come later
+    assert _networks(engine, third) == networks  # later units reuse existing networks
     run(backend.pause(web, third))
     assert not any(run(backend.alive(part, third.of(part.name))) for part in unit.apps)
     run(backend.resume(web, third))

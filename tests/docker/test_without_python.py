@@ -55,7 +55,7 @@ def test_sqlite_without_python_reads_current_data_and_rejects_writes(
 
     run(backend.prepare(app))
     replica = run(backend.start(app, "notes-1"))
-    for _ in range(2):  # what was written is in the log beside the file, which nobody has closed
+    for _ in range(2):  # the row is still in the write-ahead log of the open database
         assert query("select text from notes") == (("/",),)
     assert run(backend.alive(app, replica)) == ""
     with pytest.raises(TaskError, match="no such table: note_"):

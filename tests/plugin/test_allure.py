@@ -81,7 +81,7 @@ def parameters(result: Result) -> dict[str, str]:
 
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
-"""The pytest inside runs in this process, so it takes itself for the same worker."""
+"""The inner pytest runs in this process, so it uses the same worker id."""
 
 
 def labels(result: Result) -> dict[str, str]:

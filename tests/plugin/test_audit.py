@@ -104,7 +104,7 @@ def test_audit_passes_when_wrong_agents_fail(pytester: pytest.Pytester, project:
         ["*webarena audit*", "valid * 1 *", "wrong agents were caught in 4 of 4 trials (100.0%)"]
     )
     result.stdout.fnmatch_lines(["audit: all tasks are valid", "records: run*"])
-    result.stdout.no_fnmatch_line("oracle: *passed*")  # success rates say nothing here
+    result.stdout.no_fnmatch_line("oracle: *passed*")  # an audit shows no success rates
     assert findings(pytester) == {"fine": "valid"}
     assert {record["key"]["agent"] for record in records(pytester)} == AGENTS
     assert json.loads((pytester.path / "run" / "run.json").read_text())["audit"] is True

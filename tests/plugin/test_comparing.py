@@ -53,7 +53,7 @@ def test_header_states_detectable_difference_between_agents(canned: pytest.Pytes
 
 def test_resumed_run_is_compared_with_baseline_as_a_whole(baseline: pytest.Pytester) -> None:
     begun = baseline.runpytest("-x", "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second")
-    assert begun.ret == 11  # nobody knows of the other nineteen
+    assert begun.ret == 11  # the other nineteen did not run
     assert baseline.runpytest("--resume=second", "--baseline=b.json").ret == 14
 
 

@@ -106,7 +106,7 @@ def test_items_are_reported_as_trials_end_with_own_output_and_time(
     )
     result.assert_outcomes(passed=4, failed=1)
     told = [line.split("::")[1].split("[")[0] for line in result.outlines if "::" in line and " [" in line]
-    assert told.index("first-met") < told.index("late-met")  # which was begun before it
+    assert told.index("first-met") < told.index("late-met")  # which started before it
     assert told[-1].startswith("test_own")
     cases = {
         case.get("name", "").partition("[")[0]: case for case in ET.parse(in_flight.path / "out.xml").iter("testcase")

@@ -138,7 +138,7 @@ def test_skipped_item_that_crashes_its_worker_is_not_run_again(
 ) -> None:
     """It has no prefetched trial; running it again would crash the next worker too."""
     pytester.makeconftest(
-        # Not by the environment's word for a worker, which is also there where this suite itself has workers.
+        # Not by the environment variable for workers, which is also set when this suite itself runs with workers.
         DYING + "\nworker = []\ndef pytest_sessionstart(session):\n"
         "    if hasattr(session.config, 'workerinput'):\n        worker.append(True)\n"
         "def pytest_runtest_logstart(nodeid):\n    if 'doomed' in nodeid and worker:\n"

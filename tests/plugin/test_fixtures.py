@@ -251,7 +251,7 @@ def test_conftest_examples_of_this_repository_apply_only_to_their_folder(
     (pytester.path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
     (tasks / "conftest.py").write_text((ROOT / "tasks" / "conftest.py").read_text())
     (tasks / "test_there.py").write_text(THERE)
-    pytester.makepyfile(test_here=HERE)  # a suite run from a checkout: the shipped tasks' locale is not for it
+    pytester.makepyfile(test_here=HERE)  # a suite run from a checkout must not get the shipped tasks' locale
     pytester.runpytest("test_here.py").assert_outcomes(passed=1)
     monkeypatch.setenv("HOMEPAGE_URL", "http://127.0.0.1:8000")
     monkeypatch.setenv("HOMEPAGE_COOKIE", "a=b")

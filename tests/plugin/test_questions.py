@@ -30,7 +30,7 @@ PROBLEM = {
     "Topic": "Sums",
 }
 NOWHERE = (f"--browser-executable={sys.executable}", "-p", "no:cacheprovider", "--run-dir=run")
-"""Python is no browser: whatever starts one fails."""
+"""Python is not a browser, so any attempt to start one fails."""
 
 
 def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:

@@ -136,7 +136,7 @@ def test_node_without_a_site_runs_other_trials_while_one_waits_for_it(
 ) -> None:
     make_tasks(*(f"held{number}" for number in range(20)), name="a", sites="[wikipedia]")
     make_tasks("last", name="b")
-    assert run(project).ret == pytest.ExitCode.INTERRUPTED  # for it came to the last one
+    assert run(project).ret == pytest.ExitCode.INTERRUPTED  # so the last one was reached
     begun = json.loads((project.path / "begun.json").read_text())
     assert ["small", "last"] in begun
     assert {node for node, task in begun if task.startswith("held")} == {"large"}

@@ -57,7 +57,7 @@ class Crashes:
 """
 SEEN = "[1] link 'Metals'\n[2] textbox 'Search'\n[3] textbox 'Other'"
 NOWHERE = (f"--browser-executable={sys.executable}", "-p", "no:cacheprovider")
-"""Python is no browser: whatever starts one fails."""
+"""Python is not a browser, so any attempt to start one fails."""
 
 
 @pytest.fixture

@@ -212,7 +212,7 @@ def test_rescore_turns_verdict_into_error_when_evidence_is_damaged(pytester: pyt
     whole = (attempts["capital"] / "evidence.json").read_text()
     (attempts["capital"] / "evidence.json").write_text(whole[: len(whole) // 2])
     (attempts["length"] / "network.jsonl").unlink()
-    for judged_again in (True, False):  # the second time nothing new is said, and nothing old comes back
+    for judged_again in (True, False):  # the second time reports no change and restores nothing
         result = pytester.runpytest_inprocess("--rescore=run")
         result.assert_outcomes(errors=3)
         changed = "2 passed → error" if judged_again else "no outcome changed"

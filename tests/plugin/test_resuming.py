@@ -170,7 +170,7 @@ def test_resume_rejects_contradicting_option_and_names_both_values(
 ) -> None:
     before = keys(partial_run)
     result = partial_run.runpytest("--resume=run", *arguments)
-    if told is None:  # a part of what the run is
+    if told is None:  # a subset of the run
         assert result.ret == 0
     else:
         assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -65,7 +65,7 @@ def test_rescoring_a_rubric_asks_the_judge_nothing(pytester: pytest.Pytester, ag
         stricter = TASKS.replace("threshold: 0.7", "threshold: 0.9")
         (pytester.path / "a.tasks.yaml").write_text(stricter)
         pytester.runpytest("--rescore=run", *judged_by(server), "-p", "no:cacheprovider").assert_outcomes(failed=1)
-        assert server.requests == 1  # the record has all that was said
+        assert server.requests == 1  # the record contains all replies of the judge
     (record,) = records(pytester).values()
     assert (record["score"], record["outcome"]) == (0.8, "failed")
 

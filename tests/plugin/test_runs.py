@@ -199,7 +199,7 @@ def test_run_dir_rejects_directory_of_a_running_run(canned: pytest.Pytester, mak
     make_tasks("right")
     folder = canned.path / "run"
     folder.mkdir()
-    held = claim(folder)  # as another run does that has just begun
+    held = claim(folder)  # as another run does when it starts
     assert held is not None
     try:
         result = canned.runpytest("--run-dir=run")
@@ -208,7 +208,7 @@ def test_run_dir_rejects_directory_of_a_running_run(canned: pytest.Pytester, mak
         assert not list(folder.iterdir())
     finally:
         os.close(held)
-    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)  # what was left behind keeps nobody out
+    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)  # a stale lock file blocks no run
     held = claim(folder)
     assert held is not None
     try:

@@ -77,7 +77,7 @@ def test_slurm_array_parts_merge_into_one_run_with_one_gate(project: Path) -> No
         part = shell(script, project, **array)
         assert part.returncode == 0, part.stdout + part.stderr  # one wrong trial in it is no failure of the job
     assert sorted(path.name for path in (project / "runs").iterdir()) == ["part-1", "part-2"]
-    again = shell(script, project, **array)  # requeued: nothing is played twice
+    again = shell(script, project, **array)  # requeued: no trial runs twice
     assert again.returncode == 0, again.stdout + again.stderr
     missed = shell(script, project, MERGE="1")
     assert missed.returncode == BELOW_THRESHOLD, missed.stdout + missed.stderr
@@ -105,7 +105,7 @@ def test_slurm_merge_accepts_empty_part_but_not_missing_part(project: Path) -> N
     assert whole.returncode == 0, whole.stdout + whole.stderr
     empty = [path for path in (project / "runs").glob("part-*") if not (path / "trials").is_dir()]
     assert empty
-    shutil.rmtree(empty[0])  # its job was never begun
+    shutil.rmtree(empty[0])  # its job never started
     shutil.rmtree(project / "runs" / "whole")
     lacking = shell(SHARDS / "slurm.sh", project, MERGE="1")
     assert lacking.returncode == TOO_MANY_ERRORS, lacking.stdout + lacking.stderr

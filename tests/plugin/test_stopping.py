@@ -33,7 +33,7 @@ def test_repeated_errors_stop_a_site_and_resume_runs_missing_trials(
     result = canned.runpytest("--run-dir=run", *workers)
     counts = result.parseoutcomes()
     assert (counts["passed"], counts["failed"], counts["errors"] + counts["skipped"]) == (1, 1, 12)
-    assert 5 <= counts["errors"] <= (6 if workers else 5)  # what was under way still ends
+    assert 5 <= counts["errors"] <= (6 if workers else 5)  # running trials still end
     assert result.ret == STOPPED_EARLY
     missing = counts["skipped"]
     result.stdout.fnmatch_lines(

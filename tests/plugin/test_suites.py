@@ -282,7 +282,7 @@ def test_suite_shipped_collects_the_packages_tasks(canned: pytest.Pytester) -> N
     result = canned.runpytest("--suite=shipped", "--select=site=homepage", "--collect-only", "-q")
     result.stdout.fnmatch_lines(["homepage/calculator.yaml::homepage-only-calculation.root*", "*tests collected*"])
     chosen = {line.split("/")[0] for line in result.outlines if "::" in line}
-    assert chosen == {"homepage", "computed", "cross_site"}  # whatever visits the homepage
+    assert chosen == {"homepage", "computed", "cross_site"}  # all tasks that use the homepage
 
 
 @pytest.mark.exhaustive

@@ -167,7 +167,7 @@ def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
             if select.select([ours], [], [], 0.5)[0]:
                 try:
                     piece = os.read(ours, 65536)
-                except OSError:  # Linux: nobody has the terminal open any more
+                except OSError:  # Linux: no process has the terminal open any more
                     break
                 output += piece
         process.wait(timeout=max(0.1, deadline - time.monotonic()))
@@ -235,7 +235,7 @@ def test_slow_site_start_is_reported_while_waiting(
         for line in run.stdout:
             lines.append(line.rstrip())
             if lines[-1].startswith("webarena: waiting for slow to start ("):
-                pytester.path.joinpath("go").touch()  # only now: the line came while it was waited for
+                pytester.path.joinpath("go").touch()  # only now: the line was printed during the wait
     print("\n".join(lines))
     assert run.returncode == 0
     assert any("1 passed" in line for line in lines)

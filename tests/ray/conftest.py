@@ -161,14 +161,14 @@ def machines() -> Iterator[Machines]:
         log.close()
     finally:
         pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False).stdout
-        for pid in pids.split():  # all of them are ours
+        for pid in pids.split():  # all of them belong to this test
             os.kill(int(pid), signal.SIGKILL)
         subprocess.run(["ip", "netns", "del", namespace], check=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 AGENT = '''
-"""Says where its code is, and that it costs something."""
+"""Answers with the location of its code, and reports a cost."""
 
 import os
 import time

@@ -67,7 +67,7 @@ def test_ray_run_gives_local_results_while_nodes_die_and_join(machines: Machines
 
     process = machines.start(project, "--run-dir=run", *options)
     wait_until(lambda: count(project / "run") >= 10, SECONDS)
-    held.touch()  # no run is so quick that it is over before anybody has noticed
+    held.touch()  # the run cannot end before the dead node is noticed
     machines.kill_one()
     machines.add()
     said = read_until(process, "ray: lost node", "ray: gained node")
@@ -122,7 +122,7 @@ def test_interrupted_ray_run_keeps_records_and_can_be_resumed(machines: Machines
     assert again.returncode == 0, again.stdout[-5000:]
     records = records_of(project / "run")
     assert [each.outcome for each in records] == ["passed"] * 8
-    assert sorted(each.attempt for each in records) == [1, 1, 1, 1, 2, 2, 2, 2]  # beside what was there
+    assert sorted(each.attempt for each in records) == [1, 1, 1, 1, 2, 2, 2, 2]  # in addition to the existing records
     wait_until(lambda: not machines.left_behind(), 60)
 
 
@@ -169,7 +169,7 @@ def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Ma
         machines.cut(process.pid, silent.pid)
         said = read_until(process, "ray: no answer from", "2 trials given back")
         held.unlink()
-        wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node has played all of them
+        wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node ran all of them
         its_own.unlink()
         said += read_until(process, "answers again, now 2 nodes")
         last.unlink()
@@ -203,7 +203,7 @@ def test_max_cost_applies_to_the_whole_ray_run(machines: Machines, project: Path
     said = finish(process)
     records = records_of(project / "run")
     spent = sum(line.usage.cost or 0 for line in read_model_calls(calls_of(project / "run")))
-    assert 6 <= spent <= 6 + 4, said[-5000:]  # what was under way at the time: two on each node
+    assert 6 <= spent <= 6 + 4, said[-5000:]  # trials running at the time: two on each node
     assert len(records) == 22
     assert sum(each.outcome == "passed" for each in records) <= 10
 
